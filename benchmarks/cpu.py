@@ -106,7 +106,7 @@ class Gemm:
 
     def __init__(self) -> None:
         from bsx.encode.light.embedder import open_session
-        from bsx.encode.light.proto import Graph
+        from bsx.encode.light.graph import Graph
 
         rows, inner, columns = 1024, 384, 1536
         rng = np.random.default_rng(1)

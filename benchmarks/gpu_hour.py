@@ -301,10 +301,10 @@ class Retries:
     def counting(self) -> Iterator[None]:
         """Count until the end."""
         from bsx.encode.batching import Batcher
-        from bsx.match import pairs
+        from bsx.match import greedy
 
         untyped: Any = Batcher
-        shrink, halving, depth = untyped._shrink, pairs.halving, 0
+        shrink, halving, depth = untyped._shrink, greedy.halving, 0
 
         def counted(batcher: Any, lengths: Sequence[int], lacking: str) -> None:
             self.encoder += 1
@@ -319,11 +319,11 @@ class Retries:
             finally:
                 depth -= 1
 
-        untyped._shrink, pairs.halving = counted, halved
+        untyped._shrink, greedy.halving = counted, halved
         try:
             yield
         finally:
-            untyped._shrink, pairs.halving = shrink, halving
+            untyped._shrink, greedy.halving = shrink, halving
 
 
 @contextlib.contextmanager
@@ -343,10 +343,10 @@ def little_memory(run: Run, megabytes: int) -> Iterator[None]:
             torch.cuda.set_per_process_memory_fraction(1.0)
         return
     from bsx.encode.torch_encoder import TransformerEmbedder
-    from bsx.match import pairs
+    from bsx.match import greedy
 
     untyped: Any = TransformerEmbedder
-    states, rows = untyped.hidden_states, pairs.padded_rows
+    states, rows = untyped.hidden_states, greedy.padded_rows
 
     def refusing(embedder: Any, ids: Any, mask: Any) -> Any:
         if ids.numel() > 300:
@@ -358,11 +358,11 @@ def little_memory(run: Run, megabytes: int) -> Iterator[None]:
             raise torch.OutOfMemoryError("simulated")
         return rows(window, texts)
 
-    untyped.hidden_states, pairs.padded_rows = refusing, refusing_rows
+    untyped.hidden_states, greedy.padded_rows = refusing, refusing_rows
     try:
         yield
     finally:
-        untyped.hidden_states, pairs.padded_rows = states, rows
+        untyped.hidden_states, greedy.padded_rows = states, rows
 
 
 def memory(run: Run) -> None:

@@ -23,7 +23,7 @@ from bsx.data.corpus import MemoryCorpus
 from bsx.data.output import atomic_text
 from bsx.encode.session import Encoders
 from bsx.match import transport
-from bsx.metrics.run import score_corpus
+from bsx.metrics.results import score_corpus
 from bsx.metrics.zoo import get_metric, get_metrics
 
 METRICS = (

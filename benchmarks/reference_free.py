@@ -31,7 +31,7 @@ from bsx.encode.states import encode_texts
 from bsx.encode.tokenizer import Tokenizer
 from bsx.metrics.embedding.fit_mapping import fit_mapping
 from bsx.metrics.embedding.mapping import Mapping, load_mapping
-from bsx.metrics.run import score_corpus
+from bsx.metrics.results import score_corpus
 from bsx.metrics.zoo import get_metrics
 
 MODEL = "me5-small-q4"

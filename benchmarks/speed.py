@@ -78,7 +78,7 @@ class Stopwatch:
     """Adds up the time spent in functions of the scorer, without changing what they do."""
 
     def __init__(self, scorer: Any) -> None:
-        import bsx.bertscore.matching as wiring
+        import bsx.bertscore.metric as wiring
 
         self.seconds = dict.fromkeys(("tokenising", "encoding", "matching"), 0.0)
         self._wrap(scorer.tokenizer, "tokenize", "tokenising")

@@ -26,7 +26,7 @@ from bsx.analysis.stats.significance import williams
 from bsx.data.corpus import MemoryCorpus
 from bsx.data.output import atomic_text
 from bsx.encode.session import Encoders
-from bsx.metrics.run import score_corpus
+from bsx.metrics.results import score_corpus
 from bsx.metrics.zoo import get_metrics
 from bsx.train.batches import predict
 from bsx.train.config import ARCHITECTURES

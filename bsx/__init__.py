@@ -47,8 +47,7 @@ if TYPE_CHECKING:
     from bsx.metrics.embedding.base import EncoderMetric as EncoderMetric
     from bsx.metrics.embedding.fit_mapping import fit_mapping as fit_mapping
     from bsx.metrics.paired import paired_scores as paired_scores
-    from bsx.metrics.results import MetricScores as MetricScores
-    from bsx.metrics.run import score_corpus as score_corpus
+    from bsx.metrics.results import MetricScores as MetricScores, score_corpus as score_corpus
     from bsx.metrics.zoo import get_metric as get_metric, get_metrics as get_metrics
     from bsx.models.ranking import ModelChoice as ModelChoice, select_model as select_model
     from bsx.support.signature import Signature as Signature

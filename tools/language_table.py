@@ -11,7 +11,8 @@ from typing import Any
 
 from bsx.catalog.catalog import Catalog, shipped
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry
-from bsx.models.ranking import cost, knows, rank
+from bsx.catalog.languages import knows
+from bsx.models.ranking import cost, rank
 
 ROOT = Path(__file__).resolve().parent.parent
 ROBUSTNESS = ROOT / "benchmarks" / "agreement" / "multilingual-robustness.md"

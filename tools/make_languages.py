@@ -22,8 +22,8 @@ from pathlib import Path
 
 import yaml
 
+from bsx.catalog.entries.base import read_entry
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry
-from bsx.catalog.reading import read_entry
 from bsx.models.evidence import by_evidence
 
 REGISTRY = Path(__file__).resolve().parent.parent / "registry"

@@ -12,7 +12,7 @@ from bsx.analysis.ensembles.settings import EnsembleSettings, How
 from bsx.analysis.ensembles.weights import mean_correlation, nnls_weights, ridge_penalty, ridge_weights
 from bsx.analysis.stats.folds import Fold, Rows
 from bsx.analysis.stats.validate import vectors
-from bsx.catalog.combination import Combination, Member, Normalise
+from bsx.catalog.entries.metrics import Combination, Member, Normalise
 from bsx.support.checks import Array
 from bsx.support.optional import need
 

@@ -26,7 +26,7 @@ from bsx.analysis.ensembles.gain import Measured, gains
 from bsx.analysis.ensembles.result import EnsembleResult, FoldWeights
 from bsx.analysis.ensembles.settings import EnsembleData, EnsembleSettings
 from bsx.analysis.stats.folds import Fold, Rows, refuse_leak, unit_folds, units
-from bsx.catalog.combination import LEARNED, Combination, Member, Normalise
+from bsx.catalog.entries.metrics import LEARNED, Combination, Member, Normalise
 from bsx.data.columns import TableLike, column_names, numeric_columns, standardise
 from bsx.data.documents import document_of_segment, refuse_single
 from bsx.errors import InputError

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from bsx.catalog.combination import LEARNED
+from bsx.catalog.entries.metrics import LEARNED
 from bsx.data.long import ColumnName, LowerScores
 from bsx.support.settings import DrawSettings, Option
 from bsx.support.untyped import Untyped

@@ -14,8 +14,9 @@ from bsx.support.result import Shown
 from bsx.support.signature import Signature
 
 if TYPE_CHECKING:
-    from bsx.bertscore.windows import Window, WindowVectors
+    from bsx.bertscore.metric import Window
     from bsx.encode.tokenizer import Tokenizer
+    from bsx.match.greedy import FlatVectors
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ class Alignment(Shown):
 def align_texts(
     tokenizer: Tokenizer,
     window: Window,
-    vectors: WindowVectors,
+    vectors: FlatVectors,
     texts: list[str],
     scores: NDArray[np.float32],
     signature: Signature,
@@ -105,12 +106,12 @@ def align_texts(
     """Align ``texts`` (candidate, reference), both in ``window``; ``scores`` are their P, R, F1."""
     left, right = (window.texts[text] for text in texts)
     for index, name in ((left, "candidate"), (right, "reference")):
-        if vectors.content[index] == 0:
+        if window.content[index] == 0:
             raise InputError(f"the {name} has no content to align: {texts[0 if index == left else 1]!r}")
     first = vectors.vectors[0]
-    cosines = within(fetch(first[vectors.rows(left)] @ first[vectors.rows(right)].T))
+    cosines = within(fetch(first[window.rows(left)] @ first[window.rows(right)].T))
     weights, pools = (
-        [fetch(part[vectors.rows(index)]) for index in (left, right)] for part in (vectors.weights, vectors.pool)
+        [fetch(part[window.rows(index)]) for index in (left, right)] for part in (vectors.weights, vectors.pool)
     )
     for_candidate = np.where(pools[1][None, :], cosines, -np.inf)
     for_reference = np.where(pools[0][:, None], cosines, -np.inf).T

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -112,33 +112,25 @@ class BaselineRun:
         while self.pairs < pairs:
             if tolerance is not None and self.pairs >= BLOCK and float(self.standard_error().max()) <= tolerance:
                 return
-            for done in self._score_block(min(BLOCK, pairs - self.pairs)):
+            rng = np.random.default_rng([self._seed, self.pairs // BLOCK])
+            n, offset = len(self._sentences), self.pairs % BLOCK
+            left = rng.integers(n, size=BLOCK)
+            right = (left + rng.integers(1, n, size=BLOCK)) % n  # never the sentence itself
+            chosen = slice(offset, min(BLOCK, offset + pairs - self.pairs))
+            texts, others = ([self._sentences[i] for i in side[chosen]] for side in (left, right))
+            prepared = prepare([self._scorer.metric], MemoryCorpus({"candidate": texts}, others))
+            for part in stream(prepared, tokens=_TOKENS):  # the sums are kept every few seconds
+                figures = part.scores[0].all_figures().astype(np.float64)
+                self._sums += figures.sum(axis=1)
+                self._squares += (figures**2).sum(axis=1)
+                self.pairs += len(part.segments)
+                if self._state is not None:
+                    sums = {"sums": self._sums.tolist(), "squares": self._squares.tolist()}
+                    content = {"key": self._key, "pairs": self.pairs, **sums}
+                    with atomic_text(self._state, own=True) as written:
+                        json.dump({**content, "digest": _digest(content)}, written)
                 if progress is not None:
-                    progress("baseline pairs", done, pairs)
-
-    def _score_block(self, size: int) -> Iterator[int]:
-        """Score pairs, keep the sums every few seconds, and yield how many pairs there are by then."""
-        rng = np.random.default_rng([self._seed, self.pairs // BLOCK])
-        offset = self.pairs % BLOCK
-        n = len(self._sentences)
-        left = rng.integers(n, size=BLOCK)
-        right = (left + rng.integers(1, n, size=BLOCK)) % n  # never the sentence itself
-        stop = min(offset + size, BLOCK)
-        chosen = slice(offset, stop)
-        corpus = MemoryCorpus(
-            {"candidate": [self._sentences[i] for i in left[chosen]]}, [self._sentences[i] for i in right[chosen]]
-        )
-        for part in stream(prepare([self._scorer.metric], corpus), tokens=_TOKENS):
-            figures = part.scores[0].all_figures().astype(np.float64)
-            self._sums += figures.sum(axis=1)
-            self._squares += (figures**2).sum(axis=1)
-            self.pairs += len(part.segments)
-            if self._state is not None:
-                sums = {"sums": self._sums.tolist(), "squares": self._squares.tolist()}
-                content = {"key": self._key, "pairs": self.pairs, **sums}
-                with atomic_text(self._state, own=True) as written:
-                    json.dump({**content, "digest": _digest(content)}, written)
-            yield self.pairs
+                    progress("baseline pairs", self.pairs, pairs)
 
     def mean(self) -> np.ndarray:
         """Return the mean P, R, F1 of each layer (layers, 3)."""

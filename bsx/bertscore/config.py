@@ -1,4 +1,4 @@
-"""Settings of BERTScore: those of the metric, and those of BERTScore by itself."""
+"""Settings of BERTScore: for one of its figures as a metric, and for all three."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from bsx.encode.idf import Idf
 from bsx.encode.run_config import EncoderSettings
 from bsx.metrics.core import MetricConfig
 
+FIGURES = ("precision", "recall", "f1")
 _IDF = Field(description="Weight tokens by their idf in the references.")
 
 
@@ -47,7 +48,7 @@ class MatchSettings(MetricConfig):
 
 
 class BertScoreConfig(MatchSettings):
-    """Settings of BERTScore as one metric of several, which has one figure."""
+    """Settings of BERTScore of which one figure is wanted, as a metric's value."""
 
     measure: Annotated[Literal["f1", "precision", "recall"], Field(description="Which of the three figures.")] = "f1"
     model: Annotated[str | None, Field(description="Encoder; the run's, or that of the language.")] = None
@@ -55,7 +56,7 @@ class BertScoreConfig(MatchSettings):
 
 
 class ScorerConfig(MatchSettings, EncoderSettings):
-    """Settings of BERTScore by itself, of which all three figures are wanted, and where it runs."""
+    """Settings of BERTScore of which all three figures are wanted, and where it runs."""
 
     panel = "Metrics"
 

@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.catalog.catalog import Catalog
+from bsx.catalog.entries.base import read_entry
 from bsx.catalog.entries.models import Baseline
-from bsx.catalog.reading import read_entry
 from bsx.data.columns import read_columns
 from bsx.data.tables import Table
 from bsx.errors import BsxError, InputError
-from bsx.models.choice import Choice
+from bsx.models.locate import Choice
 from bsx.support.signature import Signature, other_weights
 
 _HIGHEST = 0.999
@@ -71,15 +71,15 @@ class LayerBaselines:
         return ((scores - b) / (1 - b)).astype(np.float32)
 
 
-def find_baseline(choice: Choice, catalog: Catalog, layers: int, identity: str) -> LayerBaselines:
+def find_baseline(layers: int, choice: Choice, catalog: Catalog, identity: str) -> LayerBaselines:
     """Look up the registry's baseline for a model and the language it is used for.
 
     The language is the one asked for, or the only language of a monolingual model.
 
     Args:
+        layers: of the model.
         choice: the model.
         catalog: the registry.
-        layers: of the model.
         identity: of its weights; see `bsx.encode.session.LocatedModel`.
 
     Raises:
@@ -98,9 +98,7 @@ def find_baseline(choice: Choice, catalog: Catalog, layers: int, identity: str) 
             f"`bsx registry baseline {choice.name} --lang {code} --corpus FILE --write` makes "
             "one; or drop rescale"
         )
-    origin = f"registry: {code}/{choice.name}"
-    _check_weights(baseline, identity, origin)
-    return _from_entry(baseline, origin, layers)
+    return _from_entry(baseline, identity, f"registry: {code}/{choice.name}", layers)
 
 
 def read_baseline(
@@ -126,8 +124,7 @@ def read_baseline(
     if path.suffix in (".yaml", ".yml"):
         entry = read_entry(Baseline, path)
         notes = () if choice is None else _check_model(entry.model, entry.language, choice, catalog, path)
-        _check_weights(entry, identity, str(path))
-        return replace(_from_entry(entry, str(path), layers), notes=notes)
+        return replace(_from_entry(entry, identity, str(path), layers), notes=notes)
     try:
         layer, *figures = read_columns(Table(path, separator=",", quoted=True), ("LAYER", "P", "R", "F")).values()
         table = np.array(figures, dtype=np.float64).T
@@ -180,17 +177,14 @@ def _check_model(
     return (f"{path}: is the baseline of {model} for {language!r}; {used}",)
 
 
-def _check_weights(entry: Baseline, identity: str, origin: str) -> None:
-    """Refuse a baseline whose signature names other weights than the model's, digest against digest."""
+def _from_entry(entry: Baseline, identity: str, origin: str, layers: int) -> LayerBaselines:
+    """Return a baseline, unless its signature names other weights than the model's, digest against digest."""
     made_with = Signature.read(entry.source.rpartition("; ")[2]).get("model")
     if other_weights(made_with, identity):
         raise InputError(
             f"{origin}: this baseline was made with the weights {made_with}, the model's are {identity}: "
             "`bsx registry baseline` makes one; or drop rescale"
         )
-
-
-def _from_entry(entry: Baseline, origin: str, layers: int) -> LayerBaselines:
     return _checked(np.array([entry.precision, entry.recall, entry.f1], dtype=np.float64).T, origin, layers)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.bertscore.config import FIGURES
 from bsx.errors import InputError
 from bsx.metrics.results import SegmentScores
 from bsx.support.signature import Signature
@@ -15,7 +16,6 @@ from bsx.support.untyped import to_json
 
 FloatArray = NDArray[np.float32]
 IndexArray = NDArray[np.int64]
-FIGURES = ("precision", "recall", "f1")
 
 
 @dataclass(frozen=True, repr=False)

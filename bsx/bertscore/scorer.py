@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated
 
+import numpy as np
 from pydantic import Field, SkipValidation
 
 from bsx.bertscore.alignment import Alignment, align_texts
 from bsx.bertscore.config import ScorerConfig
-from bsx.bertscore.matching import collect
-from bsx.bertscore.metric import by_itself
+from bsx.bertscore.metric import BertScore
 from bsx.bertscore.results import Scores
-from bsx.bertscore.windows import refuse_large_pairs
 from bsx.data import cells
 from bsx.data.corpus import Corpus, InContext, MemoryCorpus, References, Texts, as_references, as_texts
 from bsx.encode.idf import Idf, count_idf
 from bsx.encode.run_config import RunConfig
 from bsx.encode.session import SharedSettings, refuse_beside
 from bsx.errors import InputError
-from bsx.metrics.blocks import as_block
+from bsx.metrics.blocks import BlockScores, as_block
 from bsx.metrics.run import prepare, stream
 from bsx.support.optional import need
 from bsx.support.progress import Watch, told
@@ -46,7 +45,7 @@ class Scorer:
 
     Args:
         settings: see `bsx.ScorerConfig`. ``model`` is a registry name or alias, a folder (a text, or a `Path`), or a
-            hub id; see `bsx.models.choice.choose`. ``idf`` is True to weigh tokens by their idf in the references of
+            hub id; see `bsx.models.locate.choose`. ``idf`` is True to weigh tokens by their idf in the references of
             each call; a list of texts to count on instead; or `Idf` weights counted before. ``encoders`` are shared
             with other metrics, and say where to run and which registry to use.
 
@@ -68,7 +67,7 @@ class Scorer:
         if settings.encoders is not None:
             refuse_beside(settings, RunConfig)
         self.config = settings
-        self.metric = by_itself(settings, settings.encoders)
+        self.metric = BertScore.of(settings, settings.encoders)
         self.encoders = self.metric.encoders
         self.tokenizer = self.metric.tokenizer
         if self._private and settings.cache is None:
@@ -164,7 +163,28 @@ class Scorer:
         if self.config.context:
             corpus = InContext(corpus, self.config.context)
         prepared = prepare([self.metric], corpus, progress=progress)
-        return collect(prepared, list(stream(prepared, progress=progress)), self.layers, self.config.all_layers)
+        blocks = list(stream(prepared, progress=progress))
+        ids = tuple(segment.id for block in blocks for segment in block.segments)
+        whole = BlockScores.joined([block.scores[0] for block in blocks])
+        figures = whole.all_figures() if self.config.all_layers else whole.all_figures()[0]
+        result, signature = {}, prepared.signature(0)
+        for k, name in enumerate(corpus.systems):
+            rows = slice(k, None, len(corpus.systems))
+            precision, recall, f1 = (np.ascontiguousarray(figures[..., rows, j]) for j in range(3))
+            lost = whole.lost[rows]
+            result[name] = Scores(
+                precision=precision,
+                recall=recall,
+                f1=f1,
+                signature=signature,
+                layers=self.layers,
+                ids=ids,
+                empty=np.flatnonzero(whole.empty[rows]),
+                unweighted=np.flatnonzero(whole.undefined[rows]),
+                truncated=np.flatnonzero(lost),
+                tokens_lost=lost[lost > 0],
+            )
+        return result
 
     def count_idf(self, texts: Texts) -> Idf:
         """Count idf weights on a list of texts, for use as ``idf`` of any scorer with the same tokenizer."""
@@ -183,7 +203,7 @@ class Scorer:
         texts = self.encoders.in_form([cells.text(candidate, "candidate"), cells.text(reference, "reference")])
         block = as_block([(texts[0], (texts[1],), None, 0)])
         window = self.metric.look_ahead(block)
-        refuse_large_pairs(block, window, self.encoders.budget)
+        window.refuse_large_pairs(block, self.encoders.budget)
         vectors = self.metric.vectors(window, idf)
         figures = self.metric.match(block, window, vectors).all_figures()
         return align_texts(self.tokenizer, window, vectors, texts, figures[0, 0], self.signature())

@@ -11,11 +11,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
 
-from bsx.catalog.entries.base import UNSCORED, Entry, validate
-from bsx.catalog.entries.judges import JudgeEntry
-from bsx.catalog.entries.metrics import EnsembleEntry, FactorEntry, MetricEntry
+from bsx.catalog.entries.base import UNSCORED, Entry, read_entry, read_list, read_mapping, read_named, validate
+from bsx.catalog.entries.metrics import EnsembleEntry, FactorEntry, JudgeEntry, MetricEntry
 from bsx.catalog.entries.models import Baseline, Family, LanguageEntry, ModelEntry
-from bsx.catalog.reading import read_entry, read_list, read_mapping, read_named
 from bsx.data.lines import NamedFile
 from bsx.errors import InputError, RegistryError, UnknownNameError
 from bsx.support.folders import user_folder

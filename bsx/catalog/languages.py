@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from bsx.catalog.catalog import Catalog, load_registry
-from bsx.catalog.entries.models import LanguageEntry
+from bsx.catalog.entries.models import LanguageEntry, ModelEntry
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import near
 
@@ -247,3 +247,24 @@ def names_of(entry: LanguageEntry) -> list[str]:
 def _folded(name: str) -> str:
     letters = unicodedata.normalize("NFKD", name.strip().casefold())
     return "".join(letter for letter in letters if not unicodedata.combining(letter))
+
+
+def knows(entry: ModelEntry, language: LanguageEntry) -> bool:
+    """Tell whether a model was trained on a language, as far as somebody says so; en-sci is English."""
+    if entry.name == language.model or entry.name in language.alternatives:
+        return True
+    return entry.languages != "multilingual" and not set(codes_of(language)).isdisjoint(entry.languages)
+
+
+def unseen(entry: ModelEntry, language: LanguageEntry) -> bool:
+    """Tell whether a model was trained on other languages than this one, as far as the registry says."""
+    return not knows(entry, language) and entry.languages != "multilingual"
+
+
+def unseen_note(entry: ModelEntry, language: LanguageEntry) -> str:
+    """Return what the user of a model should know that was not trained on the language."""
+    who = entry.name
+    if entry.name == language.papers:
+        who = f"the papers' choice, {entry.name},"
+    other = f"{language.model} was" if language.model is not None else "no model with a validated layer was"
+    return f"{who} was not trained on {language.name}; {other}"

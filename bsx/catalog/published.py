@@ -8,9 +8,8 @@ from typing import Annotated
 from pydantic import Field
 
 from bsx.catalog.catalog import Catalog
-from bsx.catalog.entries.base import Entry
+from bsx.catalog.entries.base import Entry, read_list
 from bsx.catalog.entries.metrics import Need
-from bsx.catalog.reading import read_list
 from bsx.errors import UnknownNameError
 
 PUBLISHED = "published.yaml"

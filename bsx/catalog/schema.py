@@ -8,8 +8,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from bsx.catalog.datasets import DatasetEntry
-from bsx.catalog.entries.judges import JudgeEntry
-from bsx.catalog.entries.metrics import EnsembleEntry, FactorEntry, MetricEntry
+from bsx.catalog.entries.metrics import EnsembleEntry, FactorEntry, JudgeEntry, MetricEntry
 from bsx.catalog.entries.models import Baseline, Family, LanguageEntry, ModelEntry
 from bsx.catalog.entries.perturbations import PerturbationWords
 from bsx.catalog.protocols import ProtocolEntry

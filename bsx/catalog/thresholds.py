@@ -9,8 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from bsx.catalog.catalog import Catalog
-from bsx.catalog.entries.base import Code, Entry
-from bsx.catalog.reading import read_list
+from bsx.catalog.entries.base import Code, Entry, read_list
 from bsx.support.signature import SOFTWARE, Signature
 
 THRESHOLDS = "thresholds.yaml"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 
 from bsx.catalog.catalog import shipped_folder
+from bsx.catalog.entries.base import read_entry
 from bsx.catalog.entries.perturbations import PerturbationWords
-from bsx.catalog.reading import read_entry
 
 
 @functools.cache

@@ -87,7 +87,7 @@ def show(
     if format == "json":
         print(to_json(details))
         return
-    from bsx.catalog.entries.evidence import Evidence
+    from bsx.catalog.entries.base import Evidence
     from bsx.models.evidence import spelled_figure
 
     settings: list[dict[str, object]] = details.pop("settings")

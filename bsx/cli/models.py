@@ -19,7 +19,7 @@ from bsx.support.settings import set_fields
 from bsx.support.untyped import to_json
 
 if TYPE_CHECKING:
-    from bsx.catalog.entries.evidence import Judged
+    from bsx.catalog.entries.base import Judged
     from bsx.models.evidence import Compared, Ranked
     from bsx.models.ranking import ModelChoice
 
@@ -249,8 +249,7 @@ def pull(
     registry: Registry = None,
 ) -> None:
     """Fetch a model's files from the hub into the local cache."""
-    from bsx.models.choice import choose
-    from bsx.models.locate import locate
+    from bsx.models.locate import choose, locate
 
     catalog = _load(registry)
     choice = choose(name, lang, catalog)
@@ -262,8 +261,8 @@ def pull(
 def where(name: Name, registry: Registry = None) -> None:
     """Print the folder that holds a model's files on this machine; never uses the network."""
     from bsx.errors import ModelUnavailableError
-    from bsx.models.choice import choose
     from bsx.models.files import find
+    from bsx.models.locate import choose
 
     choice = choose(name, None, _load(registry))
     folder = find(choice.source)

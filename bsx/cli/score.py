@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -11,13 +11,9 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.cli.options import Format, Full, command
 from bsx.cli.output import progress_bar, say
 from bsx.errors import InputError
-from bsx.jobs.scoring.run import ScoredFiles, ScoreRun, score_files
+from bsx.jobs.scoring.run import ScoredFiles, ScoredLanguages, ScoreRun, score_files, score_languages
 from bsx.support.settings import set_fields
 from bsx.support.untyped import to_json
-
-if TYPE_CHECKING:
-    from bsx.jobs.scoring.by_language import ScoredLanguages
-
 
 _OFTEN_SCORE = """
     table candidates references sources candidate reference source test_set layer rescale idf output
@@ -31,12 +27,7 @@ def score(settings: ScoreRun, format: Format = "text", full: Full = False) -> No
     scored: ScoredFiles | ScoredLanguages
     with progress_bar() as report:
         watched: dict[str, Any] = {**set_fields(settings), "progress": report, "say": lambda note: say([note])}
-        if settings.lang_column is not None:
-            from bsx.jobs.scoring.by_language import score_languages
-
-            scored = score_languages(**watched)
-        else:
-            scored = score_files(**watched)
+        scored = (score_files if settings.lang_column is None else score_languages)(**watched)
     result = scored.to_dict()
     print(to_json(result) if format == "json" else scored.to_text(result, full=full))
     say(scored.notes())

@@ -58,11 +58,29 @@ def stream(
     ray = need("ray", "scoring on a cluster")
     started = not ray.is_initialized()
     if started:
-        _connect(ray, address, workers)
+        options: Settings = {"log_to_driver": False, "logging_level": "error"}
+        try:
+            if address is not None:
+                ray.init(address=address, **options)
+            else:
+                cores = max(workers, os.cpu_count() or 1)
+                ray.init(address="local", num_cpus=cores, include_dashboard=False, **options)
+        except Exception as error:  # Ray raises plain exceptions, too
+            first = str(error).strip().partition("\n")[0]
+            where = f"at {address} could be reached" if address is not None else "could be started here"
+            raise InputError(f"no Ray cluster {where} ({first})") from error
     try:
         encodes = any(metric.bytes_per_token for metric in prepared.metrics)
-        cards = _cards(ray, prepared.metrics[0].encoders.config.device, workers) if encodes else 0
-        kind = ray.remote(num_cpus=1, num_gpus=cards, max_restarts=-1, max_task_retries=-1)(_ClusterScorer)
+        device, cards = prepared.metrics[0].encoders.config.device, int(ray.cluster_resources().get("GPU", 0))
+        wants = encodes and (device.startswith("cuda") or (device == "auto" and cards > 0))
+        if wants and cards < workers:  # they would wait for one without end
+            raise InputError(
+                f"a worker takes a graphics card, and the cluster has {cards} for {workers} workers: "
+                f"use workers={cards} or device=cpu"
+                if cards
+                else "the cluster has no graphics card: use device=cpu"
+            )
+        kind = ray.remote(num_cpus=1, num_gpus=int(wants), max_restarts=-1, max_task_retries=-1)(_ClusterScorer)
         work = ray.put(Work.of(prepared.metrics, prepared.fitted))
         several = min(workers, -(-(prepared.segments - start) // _ROWS))
         actors = [kind.remote(work) for _ in range(several)]
@@ -104,33 +122,3 @@ class _ClusterScorer:
             return Done(replace(result, segments=[]), encoders.notes)
         except Exception as error:  # noqa: BLE001 - who started this raises it
             return Done.failed(error)
-
-
-def _connect(ray: Untyped, address: str | None, workers: int) -> None:
-    """Connect to a cluster, or start one on this machine."""
-    options: Settings = {"log_to_driver": False, "logging_level": "error"}
-    try:
-        if address is not None:
-            ray.init(address=address, **options)
-        else:
-            cores = max(workers, os.cpu_count() or 1)
-            ray.init(address="local", num_cpus=cores, include_dashboard=False, **options)
-    except Exception as error:  # Ray raises plain exceptions, too
-        first = str(error).strip().partition("\n")[0]
-        where = f"at {address} could be reached" if address is not None else "could be started here"
-        raise InputError(f"no Ray cluster {where} ({first})") from error
-
-
-def _cards(ray: Untyped, device: str, workers: int) -> int:
-    """Return how many graphics cards a worker gets: one, if there are any and the device is not another."""
-    there = int(ray.cluster_resources().get("GPU", 0))
-    if not (device.startswith("cuda") or (device == "auto" and there)):
-        return 0
-    if there < workers:  # they would wait for one without end
-        raise InputError(
-            f"a worker takes a graphics card, and the cluster has {there} for {workers} workers: "
-            f"use workers={there} or device=cpu"
-            if there
-            else "the cluster has no graphics card: use device=cpu"
-        )
-    return 1

@@ -19,9 +19,9 @@ from bsx.encode.devices import threads
 from bsx.encode.session import Encoders
 from bsx.errors import BsxError, InputError
 from bsx.metrics.base import Metric
-from bsx.metrics.core import Fitted, MetricCore
+from bsx.metrics.core import Fitted, MetricConfig, MetricCore
 from bsx.metrics.run import Prepared, ScoredBlock, ahead, blocks_of, looked_ahead, score_segments, shared_form
-from bsx.metrics.zoo import Recipe, make_again, recipe
+from bsx.metrics.zoo import find_metric
 from bsx.support.arrays import device_type
 from bsx.support.children import starting_children
 from bsx.support.progress import Progress
@@ -41,7 +41,7 @@ class DeviceError(BsxError):
 class Work:
     """What a worker scores with; pickled, it is names, settings and what was counted, no weights."""
 
-    recipes: list[Recipe]
+    recipes: list[tuple[str, MetricConfig, str]]  # its name, its settings, how it was asked for
     encoders: Settings
     signatures: list[Signature]
     fitted: tuple[Fitted, ...]
@@ -52,7 +52,8 @@ class Work:
         # What was kept of a block would put the texts of the next one into other batches, where they round otherwise.
         settings = {**metrics[0].encoders.settings(), "remember": False}
         signatures = [metric.signature().without_notes() for metric in metrics]
-        return cls([recipe(metric) for metric in metrics], settings, signatures, tuple(fitted))
+        recipes = [(metric.name, metric.config, metric.spec) for metric in metrics]
+        return cls(recipes, settings, signatures, tuple(fitted))
 
     def open(self) -> list[Metric]:
         """Make the metrics, on another machine too.
@@ -60,7 +61,9 @@ class Work:
         Raises:
             InputError: if one is not what it was where this was made.
         """
-        metrics = make_again(self.recipes, Encoders(**self.encoders))
+        encoders = Encoders(**self.encoders)
+        found = [(*find_metric(name, encoders.catalog), config, spec) for name, config, spec in self.recipes]
+        metrics = [kind(entry, config, encoders, spec) for kind, entry, config, spec in found]
         for metric, signature in zip(metrics, self.signatures, strict=True):
             here = metric.signature().without_notes()
             for name in dict.fromkeys(name for name, _ in (*signature.fields, *here.fields)):
@@ -250,9 +253,8 @@ def _serve(link: connection.Connection, work: Work) -> None:
     """Score the blocks that come, until none does: the work of a process."""
     with contextlib.suppress(EOFError, OSError):  # the parent has gone, and with it whoever wanted this
         try:
-            encoders = Encoders(**work.encoders)
-            metrics = make_again(work.recipes, encoders)
-            form = shared_form(metrics)
+            metrics = work.open()
+            encoders, form = metrics[0].encoders, shared_form(metrics)
             pieces = (looked_ahead(segments, metrics, form) for segments in _blocks(link))
             for segments, block in ahead(pieces):
                 try:

@@ -21,16 +21,24 @@ from bsx.cluster.corpus import alike
 from bsx.cluster.devices import Work
 from bsx.data.cells import text as check_text
 from bsx.data.cells import texts as check_texts
-from bsx.data.corpus import Segment, without_context
+from bsx.data.corpus import Segment
 from bsx.data.detect import script_of_letters
-from bsx.data.forms import InForm, segment_in_form
+from bsx.data.forms import segment_in_form
 from bsx.encode.idf import IdfCounter
 from bsx.encode.run_config import EncoderSettings
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
 from bsx.metrics.base import Metric
-from bsx.metrics.core import BY_SCRIPT, MetricCore
-from bsx.metrics.run import ScoredBlock, block_tokens, blocks_of, check_needs, score_segments, shared_form
+from bsx.metrics.core import BY_SCRIPT, Reading
+from bsx.metrics.run import (
+    ScoredBlock,
+    block_tokens,
+    blocks_of,
+    check_needs,
+    present_references,
+    score_segments,
+    shared_form,
+)
 from bsx.metrics.zoo import get_metrics
 from bsx.support.optional import need
 from bsx.support.settings import part, settled
@@ -123,12 +131,10 @@ class BatchScorer:
         self._has = frozenset(["reference"] * bool(self._several) + ["source"] * (source is not None))
         made = get_metrics(metrics, encoders=Encoders(**part(alike(settings), EncoderSettings), remember=False))
         check_needs(made, self._has)
-        missing = []
+        missing, nothing = [], _Counted(self._candidate, self._has)
         for metric in made:
-            by_itself = metric.counts is not None and type(metric).count is MetricCore.count
-            if by_itself or type(metric).learn is not MetricCore.learn:
-                raise InputError(f"{metric.spec} reads all rows before it scores one: score it without an engine")
             if metric.counts is not None:
+                metric.count(nothing)  # refuses where no counts of parts would do
                 missing.append(
                     f"{metric.spec} counts {metric.counts} over the whole data set: count its parts, and learn from "
                     "the counts"
@@ -143,8 +149,7 @@ class BatchScorer:
         self._names = [settings.prefix + metric.spec for metric in made]
         self._statistics = settings.statistics
         self._tokens = block_tokens(made)  # of each machine's own memory they would not be the same ones
-        nothing = _Counted(self._candidate, self._has)
-        self._work = Work.of(made, [] if missing else [metric.fit_counted(nothing, iter(())) for metric in made])
+        self._work = Work.of(made, [] if missing else [metric.fit(nothing) for metric in made])
         self._doubts: tuple[tuple[str, ...], ...] = tuple(() for _ in made)
         self._references: tuple[int, int] | None = None
         self._key = hashlib.sha256(pickle.dumps((self._work.recipes, self._work.encoders))).hexdigest()
@@ -280,7 +285,7 @@ class BatchScorer:
             form = shared_form(metrics)
             segments = [segment_in_form(segment, form) for segment in self._segments(whole)]
             corpus = _Counted(self._candidate, self._has, segments=segments)
-            counters = [counter for metric in metrics for counter in metric.count(corpus)]
+            counters = [counter for metric in metrics if metric.counts for counter in metric.count(corpus)]
         for i, counter in enumerate(counters):
             counts[f"documents {i}"] = Counter({0: counter.documents})
             counts[f"idf {i}"] = counter.frequency
@@ -288,7 +293,7 @@ class BatchScorer:
             texts = (segment.candidates, segment.references, [segment.source or ""])
             for side, several in zip(_SIDES, texts, strict=True):
                 counts[f"letters {side}"].update(map(ord, "".join(several)))
-        counts["references"].update(map(_present, segments))
+        counts["references"].update(map(present_references, segments))
         rows = [(what, value, n) for what, counter in counts.items() for value, n in counter.items()]
         schema = arrow.schema(list(zip(_COUNTS, (arrow.string(), arrow.int64(), arrow.int64()), strict=True)))
         arrays = [arrow.array([row[i] for row in rows], field.type) for i, field in enumerate(schema)]
@@ -313,11 +318,11 @@ class BatchScorer:
         counters = iter([IdfCounter(n, found.get(f"idf {i}", {})) for i, n in documents])
         letters = {side: {chr(code): n for code, n in found.get(f"letters {side}", {}).items()} for side in _SIDES}
         scripts = {side: script for side, there in letters.items() if (script := script_of_letters(there)) is not None}
-        corpus = _Counted(self._candidate, self._has, scripts)
+        corpus = _Counted(self._candidate, self._has, scripts, counted=counters)
         result = copy.copy(self)
         with _LOCK:
             metrics = self._opened()
-            fitted = tuple(metric.fit_counted(corpus, counters) for metric in metrics)
+            fitted = tuple(metric.fit(corpus) for metric in metrics)
             result._doubts = tuple(metric.doubts_of(corpus) for metric in metrics)
         result._work, result.learns = replace(self._work, fitted=fitted), None
         result._references = (min(found["references"]), max(found["references"]))
@@ -371,13 +376,20 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_start_anew)
 
 
-class _Counted(InForm):
+class _Counted(Reading):
     """Segments of which scripts are known already; none of them, where only counts are."""
 
     def __init__(
-        self, system: str, has: frozenset[str], scripts: Mapping[str, str] = {}, segments: Sequence[Segment] = ()
+        self,
+        system: str,
+        has: frozenset[str],
+        scripts: Mapping[str, str] = {},
+        *,
+        segments: Sequence[Segment] = (),
+        counted: Iterator[IdfCounter] | None = None,
     ) -> None:
         self.systems, self.has, self._segments = (system,), has, segments
+        self.progress, self.say, self._counted = None, None, counted
         self.__dict__["scripts"] = dict(scripts)
 
     def __iter__(self) -> Iterator[Segment]:
@@ -404,17 +416,12 @@ def _parts(tables: Untyped) -> Iterable[Untyped]:
     return tables if isinstance(tables, Iterable) and not hasattr(tables, "schema") else [tables]
 
 
-def _present(segment: Segment) -> int:
-    """Return how many references a row has, as `bsx.metrics.run.survey` counts them."""
-    return max(1, sum(1 for text in segment.references if without_context(text).strip()))
-
-
 def _statistics(block: ScoredBlock, metric: int) -> Iterator[list[float]]:
     """Yield what each row of one system adds to a metric's corpus score; see `_HEAD`."""
-    scores, undefined = block.scores[metric], block.undefined[metric]
+    scores = block.scores[metric]
     for row, segment in enumerate(block.segments):
-        value, references = float(scores.values[row]), _present(segment)
+        value, references = float(scores.values[row]), present_references(segment)
         defined = not math.isnan(value)
-        flags = (defined, scores.empty[row], undefined[row], scores.lost[row] > 0, scores.lost[row])
+        flags = (defined, scores.empty[row], scores.undefined[row], scores.lost[row] > 0, scores.lost[row])
         own = () if scores.statistics is None else scores.statistics[row].tolist()
         yield [1.0, references, references, value if defined else 0.0, *map(float, flags), *own]

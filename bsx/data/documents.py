@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bsx.data.columns import Labels
 from bsx.errors import InputError
 from bsx.support.checks import Array
+
+if TYPE_CHECKING:
+    from bsx.data.columns import Labels
 
 DOCUMENTS = ("document", "doc", "doc_id")
 """The usual columns of documents; the first that is there counts."""

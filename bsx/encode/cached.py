@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-import json
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from importlib.metadata import version
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.encode.architecture import Architecture
 from bsx.encode.batching import Batcher, plan_batches
-from bsx.encode.devices import Precision, signed
 from bsx.encode.vector_cache import KEY_BYTES, CachedVectors, CacheFile, VectorCache
-from bsx.support.arrays import Array, device_type, put
+from bsx.support.arrays import Array, put
 from bsx.support.tensors import FORMATS, as_stored
 
 # Padded tokens read at once: a bound on memory, not a matter of speed.
@@ -24,46 +20,6 @@ _READ_TOKENS = 16_384
 # Seconds between two files of one encoder that are not full.
 _PATIENCE = 10.0
 Place = tuple[CacheFile | None, int]
-
-
-def encoder_fields(
-    weights: str,
-    architecture: Architecture,
-    *,
-    dtype: Precision,
-    device: str,
-    final_norm: bool,
-    backend: str,
-) -> dict[str, object]:
-    """Return everything that changes an encoder's vectors, beside token ids and layer.
-
-    What the tokenizer does (its files, special tokens, a leading space, the length limit) is not named: all of it is in
-    the token ids, which are the key of a vector.
-
-    Args:
-        weights: identity of the checkpoint's weights.
-        architecture: its configuration.
-        dtype: number format.
-        device: where it runs; another kind of device rounds in another way.
-        final_norm: see `bsx.encode.torch_encoder.TransformerEmbedder`.
-        backend: what runs it, with its version.
-    """
-    config = dict(architecture.said)
-    for name in ("_name_or_path", "dtype", "torch_dtype"):  # where the files lie, and what was asked for when loading
-        config.pop(name, None)
-    by_torch = {"transformers": version("transformers")} if backend.startswith("torch") else {}
-    own_code = sorted(architecture.folder.glob("*.py"))
-    return {
-        "weights": weights,
-        "config": hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode()).hexdigest(),
-        "code": [hashlib.sha256(file.read_bytes()).hexdigest() for file in own_code],
-        "family": repr(architecture.family),
-        "dtype": signed(dtype),
-        "device": device_type(device),
-        "final_norm": final_norm,
-        "backend": backend,
-        **by_torch,
-    }
 
 
 def sequence_key(ids: Sequence[int]) -> bytes:
@@ -79,7 +35,7 @@ class CachedEncoding:
 
     Args:
         cache: the cache.
-        fields: what `encoder_fields` says of the encoder.
+        fields: everything that changes the encoder's vectors, beside token ids and layer.
         dtype: number format of its vectors.
         layers: the layers it returns.
         dimensions: size of a token vector.

@@ -11,9 +11,8 @@ from bsx.catalog.catalog import Catalog
 from bsx.encode.architecture import Architecture
 from bsx.encode.tokenizer import LongText, Specials, Tokenizer, load_tokenizer
 from bsx.errors import InputError
-from bsx.models.choice import Choice
 from bsx.models.files import TOKENIZERS, part_of
-from bsx.models.locate import Checkpoint, locate
+from bsx.models.locate import Checkpoint, Choice, locate
 from bsx.support.untyped import Untyped, blaming
 
 

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from importlib.metadata import version
-from typing import Literal, cast, get_args
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from bsx.encode.architecture import Architecture
 from bsx.encode.batching import Batcher, Embedder
-from bsx.encode.cached import CachedEncoding, encoder_fields
-from bsx.encode.devices import Precision, has_torch
+from bsx.encode.devices import Precision, has_torch, signed
 from bsx.encode.light.embedder import LightEmbedder, obstacle
-from bsx.encode.vector_cache import VectorCache
 from bsx.errors import InputError, MissingExtraError
 from bsx.support.arrays import device_type
 from bsx.support.optional import install_command, installed, need
+
+if TYPE_CHECKING:
+    from bsx.encode.cached import CachedEncoding
+    from bsx.encode.vector_cache import VectorCache
 
 BackendName = Literal["auto", "torch", "onnx"]
 _ONNX_BATCH_TOKENS = 512
@@ -131,14 +135,24 @@ class Opener:
         """Return what keeps vectors of these layers on disk, if there is a cache."""
         if self._cache is None:
             return None
-        fields = encoder_fields(
-            self._identity,
-            self.architecture,
-            dtype=self._dtype,
-            device=self.device,
-            final_norm=self._final_norm,
-            backend=self.backend,
-        )
+        from bsx.encode.cached import CachedEncoding
+
+        config = dict(self.architecture.said)
+        for name in ("_name_or_path", "dtype", "torch_dtype"):  # where files lie, and what was asked for when loading
+            config.pop(name, None)
+        own_code = sorted(self.architecture.folder.glob("*.py"))
+        # What the tokenizer does is not named: all of it is in the token ids, which are the key of a vector.
+        fields = {
+            "weights": self._identity,
+            "config": hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode()).hexdigest(),
+            "code": [hashlib.sha256(file.read_bytes()).hexdigest() for file in own_code],
+            "family": repr(self.architecture.family),
+            "dtype": signed(self._dtype),
+            "device": device_type(self.device),  # another kind of device rounds in another way
+            "final_norm": self._final_norm,
+            "backend": self.backend,
+            **({} if self._light else {"transformers": version("transformers")}),
+        }
         return CachedEncoding(self._cache, fields, self._dtype, layers, self.architecture.dimensions, self.device)
 
     @property

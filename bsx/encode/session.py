@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import Field
 
 from bsx.catalog.catalog import load_registry
-from bsx.catalog.languages import find_languages
+from bsx.catalog.languages import find_languages, unseen, unseen_note
 from bsx.data.forms import in_form
 from bsx.encode.devices import Precision, choose_device, choose_dtype, signed
 from bsx.encode.run_config import EncoderSettings, RunConfig
@@ -151,8 +151,7 @@ class Encoders:
             ModelUnavailableError: if the model is not here and cannot be fetched.
         """
         from bsx.encode.located import locate_model
-        from bsx.models.choice import choose
-        from bsx.models.ranking import unseen, unseen_note
+        from bsx.models.locate import choose
 
         name = str(model) if model else self.model or default
         self._model_used |= name == self.model

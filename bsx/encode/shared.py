@@ -8,14 +8,17 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bsx.encode.batching import Batcher
-from bsx.encode.cached import CachedEncoding
 from bsx.encode.opening import Opener
 from bsx.errors import InputError
 from bsx.support.arrays import Array, fetch, put
+
+if TYPE_CHECKING:
+    from bsx.encode.cached import CachedEncoding
 
 
 @dataclass
@@ -163,12 +166,24 @@ class SharedEncoder:
             everything = self._remembers or self._views > 1
             through = not (everything or self._uses)
             keys = [] if through else [np.asarray(s, dtype=np.int32).tobytes() for s in sequences]
-            known, new = self._recall(keys)
+            known: dict[int, list[int]] = {}  # batch that is remembered -> indices of the sequences that it holds
+            new: dict[bytes, list[int]] = {}  # key -> indices of the other sequences
+            for i, key in enumerate(keys):
+                if key in self._where:
+                    known.setdefault(self._where[key][0], []).append(i)
+                else:
+                    new.setdefault(key, []).append(i)
+            self._seen.update(known)
+            for number in known:
+                if number in self._held:
+                    self._held.move_to_end(number)
+            # Whoever has a batch in hand keeps it, though another thread may have it forgotten meanwhile.
+            recalled = [(self._kept[n], some, [self._where[keys[i]][1] for i in some]) for n, some in known.items()]
             batches = self._one_by_one(list(sequences) if through else [sequences[i[0]] for i in new.values()])
         if through:
             yield from ((batch, vectors[chosen]) for batch, vectors in batches)
             return
-        for kept, indices, places in known:
+        for kept, indices, places in recalled:
             yield indices, put(kept.vectors[chosen][:, places], self.device)
         firsts = [indices[0] for indices in new.values()]
         names = [hash(text) for text in texts] or [0] * len(sequences)
@@ -184,30 +199,6 @@ class SharedEncoder:
             yield [i for i, _ in copies], part if len(copies) == len(mine) else part[:, places]
         with self._lock:
             self._shrink()
-
-    def _recall(self, keys: list[bytes]) -> tuple[list[tuple[_Kept, list[int], list[int]]], dict[bytes, list[int]]]:
-        """Return what is remembered of sequences, and which are not.
-
-        Args:
-            keys: of the sequences.
-
-        Returns:
-            Batches, the indices of sequences they hold, and where in them; key -> indices of the other sequences.
-        """
-        known: dict[int, list[int]] = {}
-        new: dict[bytes, list[int]] = {}
-        for i, key in enumerate(keys):
-            if key in self._where:
-                known.setdefault(self._where[key][0], []).append(i)
-            else:
-                new.setdefault(key, []).append(i)
-        self._seen.update(known)
-        for number in known:
-            if number in self._held:
-                self._held.move_to_end(number)
-        # Whoever has a batch in hand keeps it, though another thread may have it forgotten meanwhile.
-        results = [(self._kept[n], indices, [self._where[keys[i]][1] for i in indices]) for n, indices in known.items()]
-        return results, new
 
     def _keep(self, kept: _Kept, rows: list[int] | None) -> None:
         """Remember some rows of a batch, or all of them, but those that are remembered already."""
@@ -242,7 +233,11 @@ class SharedEncoder:
                 latest = self._batches
                 self._bytes -= self._kept[latest].bytes
                 del self._held[latest]
-                self._kept[latest].vectors = _on_disk(self._kept[latest].vectors)
+                raw = np.ascontiguousarray(fetch(self._kept[latest].vectors))
+                with tempfile.TemporaryFile(prefix="bsx-vectors-") as stream:  # the map keeps it until it is let go
+                    stream.write(raw.reshape(-1).view(np.uint8).data)
+                    stream.flush()
+                    self._kept[latest].vectors = np.memmap(stream, dtype=raw.dtype, mode="c", shape=raw.shape)
 
     def settle(self) -> None:
         """Forget what was used by now and does not come again, unless it is remembered anyway."""
@@ -269,15 +264,6 @@ class SharedEncoder:
         with self._lock:
             if self._cached is not None:
                 self._cached.flush()
-
-
-def _on_disk(vectors: Array) -> Array:
-    """Return the same vectors in a temporary file, which needs them."""
-    raw = np.ascontiguousarray(fetch(vectors))
-    with tempfile.TemporaryFile(prefix="bsx-vectors-") as stream:  # the map keeps it until it is let go
-        stream.write(raw.reshape(-1).view(np.uint8).data)
-        stream.flush()
-        return np.memmap(stream, dtype=raw.dtype, mode="c", shape=raw.shape)
 
 
 class LayerView:

@@ -32,6 +32,8 @@ def wanted_sides(specs: Sequence[str], settings: EncoderSettings) -> frozenset[s
     Raises:
         InputError: for a setting of BERTScore, which the metrics do not share.
     """
+    if not specs and isinstance(settings, ScorerConfig):
+        return frozenset({"reference"})
     catalog = load_registry(settings.registry)
     foreign = [name for name in set_fields(settings) if name in ScorerConfig.model_fields and name not in SHARED]
     if specs and foreign:
@@ -68,24 +70,20 @@ def load_metrics(
 
 
 def detected(settings: Run, corpus: Corpus, say: Say) -> Run:
-    """Return the settings with the language of the texts in place of ``auto``, or of none where their file says it."""
-    if settings.lang is None:
-        return _said(settings, corpus, say)
-    if settings.lang != "auto":
-        return settings
-    from bsx.data.detect import detect_language
+    """Return the settings with the language of the texts in place of ``auto``, or of none where their file says it.
 
-    detection = detect_language(text for segment in corpus for text in segment.references or segment.candidates)
-    say(f"language detected from the {'references' if 'reference' in corpus.has else 'texts'}: {detection}")
-    return settings.model_copy(update={"lang": detection.code})
+    Files that do are XLIFF and TMX.
+    """
+    if settings.lang == "auto":
+        from bsx.data.detect import detect_language
 
-
-def _said(settings: Run, corpus: Corpus, say: Say) -> Run:
-    """Return the settings with the language that the table says its candidates are in (XLIFF, TMX), if it does."""
+        detection = detect_language(text for segment in corpus for text in segment.references or segment.candidates)
+        say(f"language detected from the {'references' if 'reference' in corpus.has else 'texts'}: {detection}")
+        return settings.model_copy(update={"lang": detection.code})
     table: Table | None = getattr(corpus, "table", None)
     codes = {table.languages.get(name) for name in corpus.systems} if table is not None else {None}
     code = next(iter(codes)) if len(codes) == 1 else None
-    if table is None or code is None:
+    if settings.lang is not None or table is None or code is None:
         return settings
     from langcodes import standardize_tag
 
@@ -122,6 +120,10 @@ def look_at_scripts(settings: EncoderSettings, corpus: Corpus, say: Say) -> None
 
 
 def build_metrics(specs: Sequence[str], settings: EncoderSettings, context: int = 0) -> list[Metric]:
-    """Build metrics that share encoders, and read so many sentences before each text."""
+    """Build metrics that share encoders, and read so many sentences before each text; BERTScore, if none is named."""
+    if not specs and isinstance(settings, ScorerConfig):
+        from bsx.bertscore.metric import BertScore
+
+        return [BertScore.of(settings)]
     encoders = Encoders(remember=False, context=context, **part(settings, EncoderSettings))
     return get_metrics(specs, encoders=encoders)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
@@ -29,7 +29,7 @@ from bsx.support.settings import build_config, column_fields, part, set_fields
 if TYPE_CHECKING:
     from bsx.data.corpus import Corpus
     from bsx.metrics.blocks import Values
-    from bsx.metrics.run import Prepared, ScoredBlock, Totals
+    from bsx.metrics.run import Prepared, ScoredBlock
 
 Asked = TypeVar("Asked", bound=TableSettings)
 OF_TEXTS = frozenset({*TextColumns.model_fields, *TextFiles.model_fields, *MetricSettings.model_fields})
@@ -190,7 +190,7 @@ def _scored(frame: Frame, texts: Input, settings: MetricSettings, specs: Sequenc
             collected.add(block)
             at += len(block.segments)
     notes += [*about(metrics), *flags(prepared, tally.totals)]
-    return collected.put(frame, prepared, tally.totals, tally.by_system)
+    return collected.put(frame, prepared, tally)
 
 
 class Collected:
@@ -205,20 +205,17 @@ class Collected:
         self._values.append([scores.values for scores in block.scores])
         self._statistics.append([scores.statistics for scores in block.scores if scores.statistics is not None])
 
-    def put(
-        self, frame: Frame, prepared: Prepared, totals: Sequence[Totals], by_system: Mapping[str, Sequence[Totals]]
-    ) -> Frame:
+    def put(self, frame: Frame, prepared: Prepared, tally: Tally) -> Frame:
         """Return the frame with all scores.
 
         Args:
             frame: whose rows were scored, in this order.
             prepared: the metrics, and what they learned.
-            totals: each metric's.
-            by_system: the same for each system.
+            tally: what they add up to.
         """
-        metrics, summary = prepared.metrics, summarise(prepared, totals, by_system)
+        metrics, summary = prepared.metrics, summarise(prepared, tally.totals, tally.by_system)
         signatures = {entry["metric"]: entry["signature"] for entry in summary["metrics"]}
-        whole = [metric for metric, total in zip(metrics, totals, strict=True) if total.has_statistics]
+        whole = [metric for metric, total in zip(metrics, tally.totals, strict=True) if total.has_statistics]
         language = metrics[0].encoders.language
         return replace(
             frame,

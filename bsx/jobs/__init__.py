@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from bsx.jobs.reporting import ConvertRun as ConvertRun, convert as convert
     from bsx.jobs.reporting import report as report
     from bsx.jobs.scoring.answer import EvaluateRun as EvaluateRun, evaluate as evaluate
-    from bsx.jobs.scoring.by_language import ScoredLanguages as ScoredLanguages, score_languages as score_languages
     from bsx.frames.texts import Input as Input
-    from bsx.jobs.scoring.run import ScoredFiles as ScoredFiles, score_files as score_files
+    from bsx.jobs.scoring.run import ScoredFiles as ScoredFiles, ScoredLanguages as ScoredLanguages
+    from bsx.jobs.scoring.run import score_files as score_files, score_languages as score_languages
     from bsx.jobs.baselines import BaselineSettings as BaselineSettings, baseline as baseline
     from bsx.jobs.layers import TuneSettings as TuneSettings, tune as tune
     from bsx.jobs.planning import PlanCompareRun as PlanCompareRun

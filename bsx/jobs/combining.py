@@ -15,8 +15,7 @@ from bsx.analysis.ensembles.result import EnsembleResult
 from bsx.analysis.ensembles.run import TEXTS, Combined, combine
 from bsx.analysis.ensembles.settings import EnsembleColumns, EnsembleSettings
 from bsx.catalog.catalog import Catalog, load_registry
-from bsx.catalog.combination import LEARNED, Member
-from bsx.catalog.entries.metrics import EnsembleEntry, EnsembleOrigin
+from bsx.catalog.entries.metrics import LEARNED, EnsembleEntry, EnsembleOrigin, Member
 from bsx.catalog.overlay import ensemble_file, write_ensemble
 from bsx.catalog.specs import read_spec
 from bsx.data.columns import Labels

@@ -17,7 +17,7 @@ from bsx.analysis.stats.layers import LayerAgreement, Statistic, layer_agreement
 from bsx.bertscore.config import ScorerConfig
 from bsx.bertscore.scorer import Scorer
 from bsx.catalog.catalog import Catalog, load_registry
-from bsx.catalog.entries.evidence import Evidence
+from bsx.catalog.entries.base import Evidence
 from bsx.catalog.entries.models import ModelEntry, Source
 from bsx.catalog.languages import find_language
 from bsx.catalog.overlay import overlay_folder, write_model

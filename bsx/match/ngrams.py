@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.encode.rows import normalise
-from bsx.encode.states import States
+from bsx.encode.states import States, normalise
 from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError
 from bsx.support.arrays import Array, beside, namespace
@@ -112,36 +111,33 @@ class TokenFilter:
     def _look_at(self, ids: NDArray[np.int64]) -> None:
         new = np.unique(ids[~self._seen[ids]])
         for i, piece in zip(new.tolist(), self._tokenizer.raw_pieces(new.tolist()), strict=True):
-            bare = _bare(piece, self._scheme)
-            is_mark = len(bare) == 1 and bare in string.punctuation
-            self._drop[i] = (self._punctuation and is_mark) or bare.lower() in self._words
+            bare = piece
             if self._scheme is not None:
                 marker, at_end = self._scheme
                 self._mark[i] = piece.endswith(marker) if at_end else piece.startswith(marker)
+                if piece != marker and marker != "##":  # "##," is a piece inside a word, not the comma
+                    bare = piece.removesuffix(marker) if at_end else piece.removeprefix(marker)
+            is_mark = len(bare) == 1 and bare in string.punctuation
+            self._drop[i] = (self._punctuation and is_mark) or bare.lower() in self._words
         self._seen[new] = True
 
     def keep(self, states: States) -> NDArray[np.bool_]:
         """Return which tokens stay (tokens,); special tokens always do."""
         ids = states.ids
         self._look_at(ids)
-        drop = self._drop[ids]
+        drop, special = self._drop[ids], self._special[ids]
         if self._subwords and self._scheme is not None:
-            drop |= self._continues(states)
-        return ~drop | self._special[ids]
-
-    def _continues(self, states: States) -> NDArray[np.bool_]:
-        marked, special = self._mark[states.ids], self._special[states.ids]
-        assert self._scheme is not None  # noqa: S101 - for the type checker; the caller asks only then
-        marker, at_end = self._scheme
-        if marker == "##":
-            return marked
-        before = np.concatenate([[True], special[:-1]])  # the first piece of a text begins a word
-        before[states.offsets[states.lengths > 0]] = True
-        if not at_end:  # a marker at the start of a piece begins a word
-            return np.asarray(~marked & ~before)
-        previous = np.concatenate([[False], marked[:-1]])
-        ended = previous if marker == "</w>" else ~previous
-        return np.asarray(~ended & ~before)
+            marked, (marker, at_end) = self._mark[ids], self._scheme
+            before = np.concatenate([[True], special[:-1]])  # the first piece of a text begins a word
+            before[states.offsets[states.lengths > 0]] = True
+            if marker == "##":
+                drop |= marked
+            elif not at_end:  # a marker at the start of a piece begins a word
+                drop |= ~marked & ~before
+            else:
+                previous = np.concatenate([[False], marked[:-1]])
+                drop |= ~(previous if marker == "</w>" else ~previous) & ~before
+        return ~drop | special
 
 
 def _scheme(pieces: list[str]) -> tuple[str, bool] | None:
@@ -151,12 +147,3 @@ def _scheme(pieces: list[str]) -> tuple[str, bool] | None:
         if share > len(pieces) // 100:
             return marker, at_end
     return None
-
-
-def _bare(piece: str, scheme: tuple[str, bool] | None) -> str:
-    if scheme is None:
-        return piece
-    marker, at_end = scheme
-    if piece == marker or marker == "##":
-        return piece  # "##," is a piece inside a word, not the comma
-    return piece.removesuffix(marker) if at_end else piece.removeprefix(marker)

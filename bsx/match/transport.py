@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.encode.devices import threads
+from bsx.match.greedy import BATCH_NUMBERS, batches, halving
 from bsx.match.ngrams import Units
-from bsx.match.pairs import BATCH_NUMBERS, batches, halving
 from bsx.support.arrays import Array, beside, device_type, fetch
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped

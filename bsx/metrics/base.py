@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,12 +23,13 @@ from bsx.data.corpus import (
 )
 from bsx.errors import InputError
 from bsx.metrics.blocks import Block, BlockScores, Pairs, PairScores, Values, as_block, not_scores
-from bsx.metrics.core import ConfigT, Fitted, MetricCore
-from bsx.metrics.paired import refuse_missing
-from bsx.metrics.results import MetricScores
-from bsx.metrics.run import refuse_large_texts, score_corpus
+from bsx.metrics.core import ConfigT, Fitted, MetricCore, Reading
+from bsx.metrics.run import refuse_large_texts
 from bsx.support.optional import source_of
 from bsx.support.progress import Watch, told
+
+if TYPE_CHECKING:
+    from bsx.metrics.results import MetricScores
 
 _SIDE = 256  # texts of each side scored in one call
 
@@ -63,13 +65,18 @@ class Metric(MetricCore[ConfigT]):
         Raises:
             InputError: if the numbers differ, anything is not a text, or what the metric needs is missing.
         """
-        progress = told(progress)
+        from bsx.metrics.results import score_corpus
+
         if (documents is None) == bool(self.context):
             raise InputError("context and documents go together: documents name what the context of a sentence is from")
-        corpus: Corpus = _corpus(self, candidates, references, sources, documents)
+        given = {"reference": references, "source": sources}
+        missing = [kind for kind in sorted(self.needs - {"candidate"}) if given[kind] is None]
+        if missing:
+            raise InputError(f"{self.name} compares candidates with {missing[0]}s: give {missing[0]}s=")
+        corpus: Corpus = MemoryCorpus({"candidate": candidates}, references, sources, documents)
         if self.context:
             corpus = InContext(corpus, self.context)
-        return score_corpus([self], corpus, progress=progress)[self.spec]["candidate"]
+        return score_corpus([self], corpus, progress=told(progress))[self.spec]["candidate"]
 
     def score_matrix(
         self, candidates: Texts, references: Texts | None = None, *, sources: Texts | str | None = None
@@ -85,36 +92,52 @@ class Metric(MetricCore[ConfigT]):
                 that needs references and source.
 
         Returns:
-            Scores (n, m).
+            Scores (n, m); undefined ones as an empty text's.
         """
         if self.context:
             raise InputError("a matrix is of texts alone: leave out context")
-        return matrix(self, as_texts(candidates, "candidates"), *_matrix_sides(self, references, sources))
-
-
-def _corpus(
-    metric: Metric, candidates: object, references: object | None, sources: object | None, documents: object | None
-) -> MemoryCorpus:
-    given = {"reference": references, "source": sources}
-    missing = [kind for kind in sorted(metric.needs - {"candidate"}) if given[kind] is None]
-    if missing:
-        raise InputError(f"{metric.name} compares candidates with {missing[0]}s: give {missing[0]}s=")
-    return MemoryCorpus({"candidate": candidates}, references, sources, documents)
-
-
-def _matrix_sides(metric: Metric, references: object | None, sources: object | None) -> tuple[list[str], str | None]:
-    """Return the matrix's columns, and the one source of all rows if the metric needs it beside references."""
-    if "reference" not in metric.needs:
-        if sources is None:
-            raise InputError(f"{metric.name} compares candidates with sources: give sources")
-        return as_texts(sources, "sources"), None
-    if references is None:
-        raise InputError(f"{metric.name} compares candidates with references: give references")
-    if "source" not in metric.needs:
-        return as_texts(references, "references"), None
-    if sources is None:
-        raise InputError(f"{metric.name} reads the source too: give sources one text, the source of all candidates")
-    return as_texts(references, "references"), cells.text(sources, "sources")
+        rows, by_reference = as_texts(candidates, "candidates"), "reference" in self.needs
+        kind, given = ("references", references) if by_reference else ("sources", sources)
+        if given is None:
+            raise InputError(f"{self.name} compares candidates with {kind}: give {kind}")
+        columns, source = as_texts(given, kind), None
+        if by_reference and "source" in self.needs:
+            if sources is None:
+                raise InputError(
+                    f"{self.name} reads the source too: give sources one text, the source of all candidates"
+                )
+            source = self.encoders.in_form([cells.text(sources, "sources")])[0]
+        if not rows or not columns:
+            raise InputError("there is nothing to score: a matrix needs at least one candidate and one other text")
+        rows, columns = self.encoders.in_form(rows), self.encoders.in_form(columns)
+        # Every text once, for metrics that count words; the shorter list is filled up with blanks.
+        n = max(len(rows), len(columns))
+        left, right = ([*several, *[""] * (n - len(several))] for several in (rows, columns))
+        once = MemoryCorpus({"candidate": left}, right if by_reference else None, None if by_reference else right)
+        fitted = self.fit(Reading(once, self.encoders.config.normalize))
+        side = _SIDE
+        if self.bytes_per_token:  # as many texts of each side as fit in the memory budget together
+            longest = max(about_tokens(text) for text in (*rows, *columns))
+            side = max(1, min(side, self.encoders.budget // 4 // self.bytes_per_token // (2 * longest)))
+        scores = np.zeros((len(rows), len(columns)))
+        for top in range(0, len(rows), side):
+            for start in range(0, len(columns), side):
+                part = scores[top : top + side, start : start + side]
+                some, others = rows[top : top + side], columns[start : start + side]
+                if by_reference and source is None:
+                    product = self.score_product(some, others, fitted)
+                    if product is not None:
+                        part[:] = product
+                        continue
+                pairs = [(text, other) for text in some for other in others]
+                block = as_block(
+                    [(text, (other,), source, 0) if by_reference else (text, (), other, 0) for text, other in pairs]
+                )
+                refuse_large_texts([self], block)
+                part[:] = self.score_block(block, fitted).values.reshape(part.shape)
+        self.refuse_missing(scores)
+        fill = self.entry.empty
+        return np.where(np.isnan(scores), 0.0 if fill is None else fill, scores)
 
 
 class PairMetric(Metric[ConfigT]):
@@ -189,65 +212,3 @@ class PairMetric(Metric[ConfigT]):
             return np.where(count > 0, total / np.maximum(count, 1), np.nan)
         best = np.fmax if self.higher_is_better else np.fmin
         return np.asarray(best.reduceat(values, starts))
-
-
-def matrix(
-    metric: MetricCore,
-    candidates: list[str],
-    others: list[str],
-    source: str | None = None,
-) -> Values:
-    """Score all pairs.
-
-    Args:
-        metric: the metric.
-        candidates: n texts.
-        others: m references, or m sources for a metric that needs no references.
-        source: the source of all candidates, for a metric that needs references and source.
-
-    Returns:
-        Scores (n, m); undefined ones as an empty text's.
-    """
-    if not candidates or not others:
-        raise InputError("there is nothing to score: a matrix needs at least one candidate and one other text")
-    by_reference = "reference" in metric.needs
-    candidates, others = metric.encoders.in_form(candidates), metric.encoders.in_form(others)
-    source = None if source is None else metric.encoders.in_form([source])[0]
-    fitted = metric.fit(_each_once(candidates, others, by_reference))
-    scores = np.zeros((len(candidates), len(others)))
-    side = _side(metric, [*candidates, *others])
-    for top in range(0, len(candidates), side):
-        for left in range(0, len(others), side):
-            part = scores[top : top + side, left : left + side]
-            if by_reference and source is None:
-                product = metric.score_product(candidates[top : top + side], others[left : left + side], fitted)
-                if product is not None:
-                    part[:] = product
-                    continue
-            rows = [
-                (candidate, (other,) if by_reference else (), source if by_reference else other, 0)
-                for candidate in candidates[top : top + side]
-                for other in others[left : left + side]
-            ]
-            block = as_block(rows)
-            refuse_large_texts([metric], block)
-            part[:] = metric.score_block(block, fitted).values.reshape(part.shape)
-    refuse_missing(metric, scores)
-    fill = metric.entry.empty
-    return np.where(np.isnan(scores), 0.0 if fill is None else fill, scores)
-
-
-def _side(metric: MetricCore, texts: list[str]) -> int:
-    """Return how many texts of each side fit in the memory budget together."""
-    if not metric.bytes_per_token:
-        return _SIDE
-    longest = max(about_tokens(text) for text in texts)
-    return max(1, min(_SIDE, metric.encoders.budget // 4 // metric.bytes_per_token // (2 * longest)))
-
-
-def _each_once(candidates: list[str], others: list[str], by_reference: bool) -> MemoryCorpus:
-    """Return a corpus with every text once, for metrics that count words; the shorter list is filled up with ''."""
-    n = max(len(candidates), len(others))
-    left = [*candidates, *[""] * (n - len(candidates))]
-    right = [*others, *[""] * (n - len(others))]
-    return MemoryCorpus({"candidate": left}, right if by_reference else None, None if by_reference else right)

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.support.untyped import Untyped
+
 Values = NDArray[np.float64]
 
 
@@ -47,7 +49,8 @@ class BlockScores:
         empty: rows of which one side has no content (rows,).
         lost: tokens that a model's limit cut off (rows,).
         statistics: what the metric's score of a whole system is computed from (rows, k); None if that is the mean.
-        undefined: rows that are not defined though their ``values`` are numbers (rows,); None: those that are NaN.
+        undefined: rows that are not defined though their ``values`` are numbers (rows,), none unless given; once the
+            run has filled in ``values``, all rows that are not defined though they are not empty.
         figures: all figures of a metric that has several, ``values`` among them (layers, rows, figures); None: one.
     """
 
@@ -55,7 +58,7 @@ class BlockScores:
     empty: NDArray[np.bool_]
     lost: NDArray[np.int64]
     statistics: Values | None = None
-    undefined: NDArray[np.bool_] | None = None
+    undefined: NDArray[np.bool_] = field(default_factory=lambda: np.array(False))
     figures: NDArray[np.float32] | None = None
 
     def select(self, rows: NDArray[np.int64]) -> BlockScores:
@@ -65,9 +68,19 @@ class BlockScores:
             self.empty[rows],
             self.lost[rows],
             None if self.statistics is None else self.statistics[rows],
-            None if self.undefined is None else self.undefined[rows],
+            self.undefined[rows],
             None if self.figures is None else self.figures[:, rows],
         )
+
+    @classmethod
+    def joined(cls, parts: Sequence[BlockScores]) -> BlockScores:
+        """Return the scores of all rows of several blocks."""
+        columns: dict[str, Untyped] = {}
+        for name, first in vars(parts[0]).items():
+            if first is not None:
+                several = [getattr(part, name) for part in parts]
+                columns[name] = np.concatenate(several, axis=1 if name == "figures" else 0)
+        return cls(**columns)
 
     def all_figures(self) -> NDArray[np.float32]:
         """Return all figures (layers, rows, figures), of a metric with one figure that one."""

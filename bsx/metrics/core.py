@@ -8,9 +8,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, TypeAlias
 
+import numpy as np
 from pydantic import Field, field_validator
 from typing_extensions import TypeVar
 
@@ -19,7 +21,7 @@ from bsx.catalog.entries.metrics import MetricEntry
 from bsx.catalog.languages import codes_of, count_languages
 from bsx.data.corpus import Corpus
 from bsx.data.detect import SCRIPTS, parts_of
-from bsx.data.forms import scripts_of
+from bsx.data.forms import Form, InForm, scripts_of
 from bsx.errors import InputError
 from bsx.metrics.blocks import Block, BlockScores, Values
 from bsx.support.folders import path_as_name
@@ -76,15 +78,15 @@ class Figures:
     Attributes:
         names: of its figures.
         model: which model they are of.
-        layer: which of its layers, or the highest one.
-        every: whether there are figures of every layer.
+        layers: which of its layers.
+        every: whether those are all of its layers, each of which has figures.
         undefined: what rows are called of which not every figure is defined.
         remarks: what to say of rows that are ``empty``, ``undefined`` or ``truncated`` ({lost} tokens).
     """
 
     names: tuple[str, ...]
     model: str
-    layer: int
+    layers: tuple[int, ...]
     every: bool
     undefined: str
     remarks: dict[str, str]
@@ -92,6 +94,35 @@ class Figures:
 
 Fitted: TypeAlias = Any
 """What `MetricCore.fit` learnt from a corpus: only the metric itself knows its type."""
+
+
+class Reading(InForm):
+    """A corpus as metrics read it once before they score it.
+
+    Args:
+        corpus: the segments.
+        form: in which texts are compared.
+        progress: called with a phase's name, what is done and what there is, by a metric whose reading takes long.
+        say: told what the user should know before that begins.
+        counted: what `MetricCore.count` returned for all parts of a data set that is elsewhere, added up, metric by
+            metric; None: the segments are here.
+    """
+
+    def __init__(
+        self,
+        corpus: Corpus,
+        form: Form,
+        *,
+        progress: Progress | None = None,
+        say: Say | None = None,
+        counted: Iterator[IdfCounter] | None = None,
+    ) -> None:
+        super().__init__(corpus, form)
+        self.progress, self.say, self._counted = progress, say, counted
+
+    def counters(self, metric: MetricCore, number: int = 1) -> list[IdfCounter]:
+        """Return what a metric counts in the whole corpus: a number of counters."""
+        return metric.count(self) if self._counted is None else list(islice(self._counted, number))
 
 
 class MetricCore(ABC, Generic[ConfigT]):
@@ -242,7 +273,7 @@ class MetricCore(ABC, Generic[ConfigT]):
 
     @property
     def counts(self) -> str | None:
-        """What it counts over the whole corpus before it scores, so that a part of the corpus does not do: ``idf``."""
+        """What it gathers of the whole corpus before it scores, so that a part of the corpus does not do: ``idf``."""
         return None
 
     @property
@@ -290,32 +321,33 @@ class MetricCore(ABC, Generic[ConfigT]):
         content = self.entry.model_dump(exclude=UNSCORED)
         return {"entry": hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]}
 
-    def fit(self, corpus: Corpus) -> Fitted:
-        """Read the corpus once before scoring, if the metric needs it (idf); return what was learnt."""
+    def fit(self, corpus: Reading) -> Fitted:
+        """Read the corpus once before scoring, if the metric needs it; return what was learnt.
+
+        One that ``counts`` asks `Reading.counters` for the whole corpus's counts.
+        """
         return None
 
     def count(self, corpus: Corpus) -> list[IdfCounter]:
-        """Count what `fit` needs of a part of a corpus, for a metric that ``counts``; counts of parts add up."""
-        return []
+        """Count what `fit` needs of a corpus or a part of it, for a metric that ``counts``; counts of parts add up.
 
-    def fit_counted(self, corpus: Corpus, counted: Iterator[IdfCounter]) -> Fitted:
-        """Return what `fit` would, of counts instead of texts.
-
-        Args:
-            corpus: without segments; it knows systems and scripts.
-            counted: the counters that `count` returns, of which this takes as many.
+        Raises:
+            InputError: if there is nothing that adds up, as of answers.
         """
-        return self.fit(corpus)
+        raise InputError(f"{self.spec} reads all rows before it scores one: score it without an engine")
 
-    def learn(self, corpus: Corpus, progress: Progress | None = None, say: Say | None = None) -> Fitted:
-        """Read the corpus once, as `fit`, for a metric whose reading takes long.
+    def refuse_missing(self, values: Values) -> None:
+        """Refuse scores of which some are missing, where systems or candidates are compared by all of them.
 
-        Args:
-            corpus: the texts.
-            progress: called with a phase's name, what is done and what there is.
-            say: told what the user should know before it begins.
+        Raises:
+            InputError: saying how many, for a metric that keeps what is missing.
         """
-        return self.fit(corpus)
+        missing = int(np.isnan(values).sum()) if self.keeps_missing else 0
+        if missing:
+            raise InputError(
+                f"{self.spec} has no score for {missing:,} of {values.size:,} rows, and nothing stands in for it: "
+                "bsx score says which; leave those segments out"
+            )
 
     @abstractmethod
     def score_block(self, block: Block, fitted: Fitted) -> BlockScores:

@@ -72,7 +72,18 @@ def score_without_failures(
     except (MissingExtraError, ModelUnavailableError, RegistryError):
         raise  # about no item
     except Exception as error:  # a metric may be anybody's code and raise anything
-        failed = _failing(score, count, first_only=not skip_errors)
+        failed: dict[int, str] = {}  # those on which it fails by themselves, in order, found by halves
+        waiting: list[Sequence[int]] = [every]
+        while waiting and (skip_errors or not failed):
+            items = waiting.pop()
+            try:
+                score(items)
+            except Exception as of_part:  # noqa: BLE001 - as above
+                middle = len(items) // 2
+                if len(items) == 1:
+                    failed[items[0]] = _message(of_part)
+                else:
+                    waiting += [items[middle:], items[:middle]]  # the first half is taken up first
         if not failed or len(failed) == count:  # it is not about single items
             if isinstance(error, BsxError):
                 raise
@@ -140,7 +151,7 @@ def score_all(
     Args and errors as `score_rows`.
     """
     from bsx.data.corpus import MemoryCorpus
-    from bsx.metrics.run import score_corpus
+    from bsx.metrics.results import score_corpus
 
     try:
         corpus = MemoryCorpus({"candidate": candidates}, references, sources)
@@ -182,25 +193,6 @@ def _rows(
         more = f"; and {len(failed) - 3} more" if len(failed) > 3 else ""
         result.notes.append(f"{metric.spec} failed on {len(failed)} of {n}, left out: {shown}{more}")
     return result
-
-
-def _failing(score: Callable[[Sequence[int]], object], count: int, *, first_only: bool) -> dict[int, str]:
-    """Return the items on which a metric fails by themselves, in order, with its messages; by halves."""
-    failed: dict[int, str] = {}
-    waiting = [range(count)]
-    while waiting:
-        items = waiting.pop()
-        try:
-            score(items)
-        except Exception as error:  # noqa: BLE001 - as above
-            if len(items) == 1:
-                failed[items[0]] = _message(error)
-                if first_only:
-                    break
-                continue
-            middle = len(items) // 2
-            waiting += [items[middle:], items[:middle]]  # the first half is taken up first
-    return failed
 
 
 def _message(error: Exception) -> str:

@@ -25,7 +25,12 @@ def inventory(catalog: Catalog) -> list[JsonObject]:
         try:
             rows.append(_row(find_metric(name, catalog)[1], catalog))
         except (BsxError, ImportError, AttributeError) as error:
-            rows.append(_broken(name, catalog.metrics.get(name), str(error)))
+            broken = catalog.metrics.get(name)
+            title, needs = (broken.title, list(broken.needs)) if broken else (f"of {plugins()[name].value}", [])
+            nothing = {"higher_is_better": True, "extra": None, "languages": "any", "model": None}
+            rows.append(
+                {"name": name, "title": title, "needs": needs, **nothing, "runs": f"no: {error}", "citation": ""}
+            )
     return rows
 
 
@@ -33,12 +38,6 @@ def _row(entry: MetricEntry, catalog: Catalog) -> JsonObject:
     names = ("name", "title", "needs", "higher_is_better", "extra", "languages", "model")
     said = {name: getattr(entry, name) for name in names}
     return {**said, "needs": list(entry.needs), "runs": runs_here(entry, catalog), "citation": entry.citation}
-
-
-def _broken(name: str, entry: MetricEntry | None, problem: str) -> JsonObject:
-    title, needs = (entry.title, list(entry.needs)) if entry is not None else (f"of {plugins()[name].value}", [])
-    nothing = {"higher_is_better": True, "extra": None, "languages": "any", "model": None}
-    return {"name": name, "title": title, "needs": needs, **nothing, "runs": f"no: {problem}", "citation": ""}
 
 
 def runs_here(entry: MetricEntry, catalog: Catalog) -> str:
@@ -90,12 +89,8 @@ def describe(name: str, catalog: Catalog) -> JsonObject:
         "languages_source": entry.languages_source,
         "evidence": [evidence.model_dump(exclude_none=True) for evidence in entry.evidence],
     }
-    return {**_row(entry, catalog), "range": _range(entry), **known, "notes": entry.notes, "settings": settings}
-
-
-def _range(entry: MetricEntry) -> str:
     low, high = ("unbounded" if end is None else f"{end:g}" for end in (entry.low, entry.high))
-    return f"{low} to {high}"
+    return {**_row(entry, catalog), "range": f"{low} to {high}", **known, "notes": entry.notes, "settings": settings}
 
 
 def _type(schema: JsonObject) -> str:

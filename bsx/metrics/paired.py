@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from bsx.data.corpus import Corpus
-from bsx.errors import InputError
 from bsx.metrics.blocks import Values
 from bsx.metrics.core import MetricCore
-from bsx.metrics.run import Plan, Prepared, Totals, prepare, stream
+from bsx.metrics.run import Plan, Prepared, prepare, stream
+from bsx.metrics.summary import Totals
 from bsx.support.progress import Watch, told
 
 
@@ -44,13 +44,13 @@ def paired_scores(
     totals = [Totals(metric, len(systems)) for metric in metrics]
     parts: list[list[Values]] = [[] for _ in metrics]
     for block in stream(prepared, progress=progress):
-        for i, (scores, undefined) in enumerate(zip(block.scores, block.undefined, strict=True)):
-            totals[i].add(scores, undefined, block.segments)
+        for i, scores in enumerate(block.scores):
+            totals[i].add(scores, block.segments)
             parts[i].append(scores.values[:, None] if scores.statistics is None else scores.statistics)
     paired = []
     for i, metric in enumerate(metrics):
         rows = np.concatenate(parts[i])
-        refuse_missing(metric, rows)
+        metric.refuse_missing(rows)
         by_system = rows.reshape(-1, len(systems), rows.shape[1])
         whole = totals[i].has_statistics
         scores_of = {
@@ -60,20 +60,6 @@ def paired_scores(
         aggregate = aggregate_of(metric.system_score, len(by_system)) if whole else None
         paired.append(PairedScores(metric, scores_of, aggregate))
     return prepared, totals, paired
-
-
-def refuse_missing(metric: MetricCore, values: Values) -> None:
-    """Refuse scores of which some are missing, where systems or candidates are compared by all of them.
-
-    Raises:
-        InputError: saying how many, for a metric that keeps what is missing.
-    """
-    missing = int(np.isnan(values).sum()) if metric.keeps_missing else 0
-    if missing:
-        raise InputError(
-            f"{metric.spec} has no score for {missing:,} of {values.size:,} rows, and nothing stands in for it: "
-            "bsx score says which; leave those segments out"
-        )
 
 
 def aggregate_of(score: Callable[[Values], float], segments: int) -> Callable[[Values], Values]:

@@ -1,8 +1,8 @@
-"""What a metric returns: one number a segment, with the signature and what is worth knowing about them."""
+"""What metrics return: one number a segment, with the signature and what is worth knowing about them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from bsx.data.corpus import Corpus
+from bsx.metrics.blocks import BlockScores
+from bsx.metrics.core import MetricCore
+from bsx.metrics.run import prepare, stream
+from bsx.metrics.summary import Totals
 from bsx.support.optional import need
+from bsx.support.progress import Watch, told
 from bsx.support.result import Shown
 from bsx.support.signature import Signature
 from bsx.support.untyped import to_json
@@ -20,12 +26,12 @@ if TYPE_CHECKING:
 
 
 class SegmentScores(Shown):
-    """Scores of segments, with the signature they belong to."""
+    """Scores of segments, with their signature."""
 
     signature: Signature
 
     def rows(self) -> Iterator[dict[str, object]]:
-        """Yield one row a segment: id, and what it scores."""
+        """Yield one row a segment."""
         raise NotImplementedError
 
     def to_pandas(self) -> pd.DataFrame:
@@ -120,6 +126,42 @@ class MetricScores(SegmentScores):
         return to_json(content)
 
     def rows(self) -> Iterator[dict[str, object]]:
-        """Yield one row a segment: id, and the score in a column named after the metric."""
-        for name, value in zip(self.ids, self, strict=True):
-            yield {"id": name, self.metric: value}
+        """Yield one row a segment: id, and a column named after the metric."""
+        return ({"id": name, self.metric: value} for name, value in zip(self.ids, self, strict=True))
+
+
+def score_corpus(
+    metrics: Sequence[MetricCore], corpus: Corpus, *, progress: Watch = None
+) -> dict[str, dict[str, MetricScores]]:
+    """Score a corpus with several metrics, in memory.
+
+    Returns:
+        How the metric was asked for -> system -> scores.
+    """
+    progress = told(progress)
+    prepared = prepare(metrics, corpus, progress=progress)
+    blocks = list(stream(prepared, progress=progress))
+    ids = tuple(segment.id for block in blocks for segment in block.segments)
+    result: dict[str, dict[str, MetricScores]] = {}
+    for i, metric in enumerate(metrics):
+        totals = Totals(metric, len(corpus.systems))
+        for block in blocks:
+            totals.add(block.scores[i], block.segments)
+        whole, signature = BlockScores.joined([block.scores[i] for block in blocks]), prepared.signature(i)
+        result[metric.spec] = {}
+        for k, name in enumerate(corpus.systems):
+            rows = slice(k, None, len(corpus.systems))
+            lost = whole.lost[rows]
+            result[metric.spec][name] = MetricScores(
+                metric=metric.spec,
+                values=np.ascontiguousarray(whole.values[rows], dtype=np.float64),
+                system=totals.system(k),
+                higher_is_better=metric.higher_is_better,
+                signature=signature,
+                ids=ids,
+                empty=np.flatnonzero(whole.empty[rows]),
+                undefined=np.flatnonzero(whole.undefined[rows]),
+                truncated=np.flatnonzero(lost),
+                tokens_lost=lost[lost > 0],
+            )
+    return result

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,16 +19,12 @@ from bsx.data.corpus import Corpus, Segment, about_tokens, without_context
 from bsx.data.forms import Form, InForm, form_of, forms_note, segment_in_form
 from bsx.errors import InputError
 from bsx.metrics.blocks import Block, BlockScores, as_block, not_scores
-from bsx.metrics.core import Fitted, MetricCore
-from bsx.metrics.results import MetricScores
+from bsx.metrics.core import Fitted, MetricCore, Reading
 from bsx.support.arrays import device_type
 from bsx.support.memory import refuse_beyond, show_bytes, text_size
 from bsx.support.optional import source_of
-from bsx.support.progress import Progress, Say, Watch, told
+from bsx.support.progress import Progress, Say
 from bsx.support.signature import Signature
-
-if TYPE_CHECKING:
-    from bsx.data.journal import Arrays
 
 Item = TypeVar("Item")
 _BLOCK_TOKENS = 131_072  # enough for batches of equal length; more only costs memory
@@ -75,6 +71,12 @@ def texts_of(segment: Segment) -> tuple[str, ...]:
     return (*segment.candidates, *segment.references, *source)
 
 
+def present_references(segment: Segment) -> int:
+    """Return how many references a segment has; a blank one is none, unless there is no other."""
+    several = segment.references if len(segment.references) > 1 else ()
+    return max(1, sum(1 for text in several if without_context(text).strip()))
+
+
 def survey(corpus: Corpus, form: Form, progress: Callable[[int], None] | None = None, *, reused: bool = True) -> Plan:
     """Read a corpus once: check all of it, and count texts that are used again.
 
@@ -96,9 +98,7 @@ def survey(corpus: Corpus, form: Form, progress: Callable[[int], None] | None = 
         segment = segment_in_form(given, form)
         if reused:
             hashes.extend(map(hash, texts_of(segment)))
-        # A blank reference is no reference, unless there is no other.
-        several = segment.references if len(segment.references) > 1 else ()
-        present = max(1, sum(1 for text in several if without_context(text).strip()))
+        present = present_references(segment)
         most = max(most, present)
         fewest = min(fewest or present, present)
         segments += 1
@@ -113,76 +113,6 @@ def survey(corpus: Corpus, form: Form, progress: Callable[[int], None] | None = 
     again = counts > 1
     uses = dict(zip(values[again].tolist(), counts[again].tolist(), strict=True))
     return Plan(segments, uses, (fewest, most), forms, characters)
-
-
-_NAMED = 5  # segments that a note names
-
-
-class Totals:
-    """One metric's results, gathered block by block for each system.
-
-    Args:
-        metric: the metric.
-        systems: how many systems there are.
-    """
-
-    def __init__(self, metric: MetricCore, systems: int) -> None:
-        self._metric = metric
-        self._sums = np.zeros(systems)
-        self._n = 0
-        self._defined = np.zeros(systems, dtype=np.int64)
-        self._statistics: NDArray[np.float64] | None = None
-        self._figures: NDArray[np.float64] | None = None
-        self.counts = {name: np.zeros(systems, dtype=np.int64) for name in ("empty", "undefined", "truncated", "lost")}
-        self.first: dict[str, list[str]] = {name: [] for name in ("empty", "undefined", "truncated")}
-        """The names of the first segments of each kind."""
-
-    def add(self, scores: BlockScores, undefined: NDArray[np.bool_], segments: Sequence[Segment]) -> None:
-        """Count one block's results in."""
-        systems = len(self._sums)
-        values = scores.values.reshape(-1, systems)
-        self._sums += np.nansum(values, axis=0)  # NaN: a metric that keeps what is missing has no score there
-        self._defined += np.sum(~np.isnan(values), axis=0)
-        self._n += len(scores.values) // systems
-        flags = {"empty": scores.empty, "undefined": undefined, "truncated": scores.lost > 0, "lost": scores.lost}
-        for name, flag in flags.items():
-            by_system = flag.reshape(-1, systems)
-            self.counts[name] += by_system.sum(axis=0)
-            if name in self.first and (room := _NAMED - len(self.first[name])):
-                self.first[name] += [segments[i].id for i in np.flatnonzero(by_system.any(axis=1))[:room]]
-        if scores.statistics is not None:
-            part = scores.statistics.reshape(-1, systems, scores.statistics.shape[-1]).sum(axis=0)
-            self._statistics = part if self._statistics is None else self._statistics + part
-        if scores.figures is not None:
-            layers, _, figures = scores.figures.shape
-            part = scores.figures.reshape(layers, -1, systems, figures).sum(axis=1, dtype=np.float64)
-            self._figures = part if self._figures is None else self._figures + part
-
-    @property
-    def segments(self) -> int:
-        """How many segments were counted in."""
-        return self._n
-
-    def figure_sums(self) -> NDArray[np.float64]:
-        """Return the sum of every figure of every system (layers, systems, figures), for a metric with several."""
-        if self._figures is None:
-            raise ValueError(f"{self._metric.name} has one figure")
-        return self._figures
-
-    @property
-    def has_statistics(self) -> bool:
-        """Whether the score of a system is computed from statistics of its rows instead of being their mean."""
-        return self._statistics is not None
-
-    def mean(self, system: int) -> float:
-        """Return the mean of a system's scores; NaN if there is none."""
-        return float(self._sums[system] / self._defined[system]) if self._defined[system] else float("nan")
-
-    def system(self, system: int) -> float:
-        """Return the metric's score of a whole system."""
-        if self._statistics is None:
-            return self.mean(system)
-        return self._metric.system_score(self._statistics[system])
 
 
 @dataclass(frozen=True)
@@ -220,22 +150,16 @@ class ScoredBlock:
     Attributes:
         segments: the segments.
         scores: metric by metric, undefined values replaced and counted.
-        undefined: metric by metric, rows that were undefined though not empty (rows,).
     """
 
     segments: list[Segment]
     scores: list[BlockScores]
-    undefined: list[NDArray[np.bool_]]
 
     def select(self, segments: NDArray[np.int64]) -> ScoredBlock:
         """Return some segments, each with the rows of all systems."""
-        systems = len(self.undefined[0]) // len(self.segments)
+        systems = len(self.scores[0].values) // len(self.segments)
         rows = (segments[:, None] * systems + np.arange(systems)).ravel()
-        return ScoredBlock(
-            [self.segments[segment] for segment in segments],
-            [scores.select(rows) for scores in self.scores],
-            [undefined[rows] for undefined in self.undefined],
-        )
+        return ScoredBlock([self.segments[i] for i in segments], [scores.select(rows) for scores in self.scores])
 
 
 def check_needs(metrics: Sequence[MetricCore], has: frozenset[str]) -> None:
@@ -285,12 +209,12 @@ def prepare(
     report = None if progress is None else lambda done: progress("reading", done, 0)
     form = shared_form(metrics)
     plan = plan or survey(corpus, form, progress=report, reused=any(metric.encodes for metric in metrics))
-    texts = InForm(corpus, form)
+    texts = Reading(corpus, form, progress=progress, say=say)
     fitted, doubts = [], []
     for metric in metrics:
         metric.encoders.remark("forms", forms_note(plan.forms, form))
         with naming(metric.spec, among=len(metrics)):
-            fitted.append(metric.learn(texts, progress, say))
+            fitted.append(metric.fit(texts))
             doubts.append(metric.doubts_of(texts))
     return Prepared(tuple(metrics), corpus, plan, tuple(fitted), tuple(doubts))
 
@@ -384,26 +308,15 @@ def ahead(items: Iterator[Item], *, worthwhile: bool = True) -> Iterator[Item]:
             yield item
 
 
-def fill_undefined(metric: MetricCore, scores: BlockScores) -> NDArray[np.bool_]:
-    """Give undefined rows the score of empty ones, and return which they are (rows,), those without content apart.
+def fill_undefined(metric: MetricCore, scores: BlockScores) -> None:
+    """Give undefined rows the score of empty ones, and note which they are, those without content apart.
 
     Of a metric that keeps what is missing, they stay without a score.
     """
     missing = np.isnan(scores.values)
     fill = np.nan if metric.keeps_missing else metric.entry.empty
     scores.values = np.where(missing, 0.0 if fill is None else fill, scores.values)
-    return (missing if scores.undefined is None else missing | scores.undefined) & ~scores.empty
-
-
-def _check(metric: MetricCore, result: object, rows: int) -> None:
-    """Refuse what a metric of somebody's own returns if it is no scores of these rows."""
-    wrong = not_scores(result, BlockScores, rows)
-    if wrong is not None:
-        kind = type(metric)
-        raise InputError(
-            f"{source_of(kind)}: {kind.__name__}.score_block returned {wrong} for {rows} rows; BlockScores with a "
-            "finite number, or NaN, for each are due"
-        )
+    scores.undefined = (missing | scores.undefined) & ~scores.empty
 
 
 def score_segments(
@@ -423,11 +336,17 @@ def score_segments(
     if block is None:
         block = rows_of([segment_in_form(segment, shared_form(metrics)) for segment in segments])
     refuse_large_texts(metrics, block)
-    scores, undefined = [], []
+    scores = []
     for metric, learnt in zip(metrics, fitted, strict=True):
         with naming(metric.spec, among=len(metrics)):
             result = metric.score_block(block, learnt)
-        _check(metric, result, len(block))
+        wrong = not_scores(result, BlockScores, len(block))  # of a metric of somebody's own
+        if wrong is not None:
+            kind = type(metric)
+            raise InputError(
+                f"{source_of(kind)}: {kind.__name__}.score_block returned {wrong} for {len(block)} rows; BlockScores "
+                "with a finite number, or NaN, for each are due"
+            )
         if metric.encoders.config.strict and result.lost.any():
             row = int(result.lost.argmax())
             name = block.ids[row] if block.ids else row + 1
@@ -435,9 +354,9 @@ def score_segments(
                 f"{metric.spec}: a text of segment {name} has {result.lost[row]} tokens more than its model reads: "
                 "shorten it, or leave out strict"
             )
+        fill_undefined(metric, result)
         scores.append(result)
-        undefined.append(fill_undefined(metric, result))
-    return ScoredBlock(segments, scores, undefined)
+    return ScoredBlock(segments, scores)
 
 
 def refuse_large_texts(metrics: Sequence[MetricCore], block: Block) -> None:
@@ -480,63 +399,3 @@ def rows_of(segments: Sequence[Segment]) -> Block:
     """Return the rows of segments: every system's candidate, systems fastest."""
     rows = [(text, s.references, s.source, k) for s in segments for k, text in enumerate(s.candidates)]
     return as_block(rows, [s.id for s in segments for _ in s.candidates])
-
-
-def score_corpus(
-    metrics: Sequence[MetricCore], corpus: Corpus, *, progress: Watch = None
-) -> dict[str, dict[str, MetricScores]]:
-    """Score a corpus with several metrics, in memory.
-
-    Returns:
-        How the metric was asked for -> system -> scores.
-    """
-    progress = told(progress)
-    prepared = prepare(metrics, corpus, progress=progress)
-    blocks = list(stream(prepared, progress=progress))
-    ids = tuple(segment.id for block in blocks for segment in block.segments)
-    systems = len(corpus.systems)
-    result: dict[str, dict[str, MetricScores]] = {}
-    for i, metric in enumerate(metrics):
-        totals = Totals(metric, systems)
-        for block in blocks:
-            totals.add(block.scores[i], block.undefined[i], block.segments)
-        columns = {
-            "values": np.concatenate([block.scores[i].values for block in blocks]),
-            "empty": np.concatenate([block.scores[i].empty for block in blocks]),
-            "undefined": np.concatenate([block.undefined[i] for block in blocks]),
-            "lost": np.concatenate([block.scores[i].lost for block in blocks]),
-        }
-        signature = prepared.signature(i)
-        result[metric.spec] = {
-            name: _scores(
-                metric,
-                {key: v.reshape(-1, systems)[:, k] for key, v in columns.items()},
-                ids,
-                signature,
-                totals.system(k),
-            )
-            for k, name in enumerate(corpus.systems)
-        }
-    return result
-
-
-def _scores(
-    metric: MetricCore,
-    columns: Arrays,
-    ids: tuple[str, ...],
-    signature: Signature,
-    system: float,
-) -> MetricScores:
-    lost = columns["lost"]
-    return MetricScores(
-        metric=metric.spec,
-        values=np.ascontiguousarray(columns["values"], dtype=np.float64),
-        system=system,
-        higher_is_better=metric.higher_is_better,
-        signature=signature,
-        ids=ids,
-        empty=np.flatnonzero(columns["empty"]),
-        undefined=np.flatnonzero(columns["undefined"]),
-        truncated=np.flatnonzero(lost),
-        tokens_lost=lost[lost > 0],
-    )

@@ -8,9 +8,11 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.data.corpus import Segment
 from bsx.data.pairing import Pairing, printed
+from bsx.metrics.blocks import BlockScores
 from bsx.metrics.core import Figures, MetricCore
-from bsx.metrics.run import Prepared, ScoredBlock, Totals
+from bsx.metrics.run import Prepared, ScoredBlock
 from bsx.support.aligned import WIDTH, short_table, table_width
 from bsx.support.untyped import JsonObject
 
@@ -24,7 +26,86 @@ _REMARKS = {
     "undefined": "for which it is not defined (no token has weight); they score as empty ones",
     "truncated": "cut off at the model's limit",
 }
+_NAMED = 5  # segments that a note names
 _NO_SCORE = "without an answer that can be read; they have no score, and no mean counts them"
+
+
+class Totals:
+    """One metric's results, gathered block by block for each system.
+
+    Args:
+        metric: the metric.
+        systems: how many systems there are.
+    """
+
+    def __init__(self, metric: MetricCore, systems: int) -> None:
+        self._metric = metric
+        self._sums = np.zeros(systems)
+        self._n = 0
+        self._defined = np.zeros(systems, dtype=np.int64)
+        self._statistics: NDArray[np.float64] | None = None
+        self._figures: NDArray[np.float64] | None = None
+        self.counts = {name: np.zeros(systems, dtype=np.int64) for name in ("empty", "undefined", "truncated", "lost")}
+        self.first: dict[str, list[str]] = {name: [] for name in ("empty", "undefined", "truncated")}
+        """The names of the first segments of each kind."""
+
+    def add(self, scores: BlockScores, segments: Sequence[Segment]) -> None:
+        """Count one block's results in."""
+        systems = len(self._sums)
+        values = scores.values.reshape(-1, systems)
+        self._sums += np.nansum(values, axis=0)  # NaN: a metric that keeps what is missing has no score there
+        self._defined += np.sum(~np.isnan(values), axis=0)
+        self._n += len(scores.values) // systems
+        flags = {
+            "empty": scores.empty,
+            "undefined": scores.undefined,
+            "truncated": scores.lost > 0,
+            "lost": scores.lost,
+        }
+        for name, flag in flags.items():
+            by_system = flag.reshape(-1, systems)
+            self.counts[name] += by_system.sum(axis=0)
+            if name in self.first and (room := _NAMED - len(self.first[name])):
+                self.first[name] += [segments[i].id for i in np.flatnonzero(by_system.any(axis=1))[:room]]
+        if scores.statistics is not None:
+            part = scores.statistics.reshape(-1, systems, scores.statistics.shape[-1]).sum(axis=0)
+            self._statistics = part if self._statistics is None else self._statistics + part
+        if scores.figures is not None:
+            layers, _, figures = scores.figures.shape
+            part = scores.figures.reshape(layers, -1, systems, figures).sum(axis=1, dtype=np.float64)
+            self._figures = part if self._figures is None else self._figures + part
+
+    @property
+    def segments(self) -> int:
+        """How many segments were counted in."""
+        return self._n
+
+    def figure_sums(self) -> NDArray[np.float64]:
+        """Return the sum of every figure of every system (layers, systems, figures), for a metric with several."""
+        if self._figures is None:
+            raise ValueError(f"{self._metric.name} has one figure")
+        return self._figures
+
+    def flagged(self, system: int | None = None, *, undefined: str = "undefined") -> dict[str, int]:
+        """Return how many rows of a system, or of all, are of each kind, and how many tokens were lost."""
+        names = {"empty": "empty", "undefined": undefined, "truncated": "truncated", "lost": "tokens_lost"}
+        some = slice(None) if system is None else [system]
+        return {name: int(self.counts[kind][some].sum()) for kind, name in names.items()}
+
+    @property
+    def has_statistics(self) -> bool:
+        """Whether the score of a system is computed from statistics of its rows instead of being their mean."""
+        return self._statistics is not None
+
+    def mean(self, system: int) -> float:
+        """Return the mean of a system's scores; NaN if there is none."""
+        return float(self._sums[system] / self._defined[system]) if self._defined[system] else float("nan")
+
+    def system(self, system: int) -> float:
+        """Return the metric's score of a whole system."""
+        if self._statistics is None:
+            return self.mean(system)
+        return self._metric.system_score(self._statistics[system])
 
 
 class Tally:
@@ -87,8 +168,8 @@ class Tally:
 
 
 def _count(totals: Sequence[Totals], block: ScoredBlock) -> None:
-    for total, scores, undefined in zip(totals, block.scores, block.undefined, strict=True):
-        total.add(scores, undefined, block.segments)
+    for total, scores in zip(totals, block.scores, strict=True):
+        total.add(scores, block.segments)
 
 
 def summarise(
@@ -126,23 +207,21 @@ def summarise(
 def _summarise(prepared: Prepared, totals: Sequence[Totals]) -> JsonObject:
     figures, systems, n = prepared.metrics[0].figures, prepared.corpus.systems, prepared.segments
     if figures is not None:
-        sums, counts = totals[0].figure_sums(), totals[0].counts
-        signature = prepared.signature(0)
-        every = _counts({name: int(by_system.sum()) for name, by_system in counts.items()}, figures.undefined)
+        sums, signature = totals[0].figure_sums(), prepared.signature(0)
         return {
             "metric": signature["metric"],
             "model": figures.model,
-            "layer": "all" if figures.every else figures.layer,
+            "layer": "all" if figures.every else figures.layers[0],
             "n": n * len(systems),
             **_means(figures, sums.sum(axis=1) / (n * len(systems))),
             "signature": str(signature),
-            **every,
+            **totals[0].flagged(undefined=figures.undefined),
             "systems": [
                 {
                     "name": name,
                     "n": n,
                     **_means(figures, sums[:, k] / n),
-                    **_counts({key: int(by_system[k]) for key, by_system in counts.items()}, figures.undefined),
+                    **totals[0].flagged(k, undefined=figures.undefined),
                 }
                 for k, name in enumerate(systems)
             ],
@@ -150,12 +229,7 @@ def _summarise(prepared: Prepared, totals: Sequence[Totals]) -> JsonObject:
     metrics = []
     for i, (metric, total) in enumerate(zip(prepared.metrics, totals, strict=True)):
         scores = [
-            {
-                "system": system,
-                "score": total.system(k),
-                "mean": total.mean(k),
-                **_counts({name: int(by_system[k]) for name, by_system in total.counts.items()}, "undefined"),
-            }
+            {"system": system, "score": total.system(k), "mean": total.mean(k), **total.flagged(k)}
             for k, system in enumerate(systems)
         ]
         metrics.append(
@@ -195,11 +269,6 @@ def by_document(prepared: Prepared, found: Mapping[tuple[str, str], Sequence[Tot
     return rows
 
 
-def _counts(counts: dict[str, int], undefined: str) -> dict[str, int]:
-    names = {"empty": "empty", "undefined": undefined, "truncated": "truncated", "lost": "tokens_lost"}
-    return {name: counts[kind] for kind, name in names.items()}
-
-
 def _means(figures: Figures, means: NDArray[np.float64]) -> dict[str, float | list[float]]:
     """Return means (layers, figures) by name."""
     return {name: means[:, j].tolist() if figures.every else float(means[0, j]) for j, name in enumerate(figures.names)}
@@ -219,10 +288,9 @@ def to_text(prepared: Prepared, result: JsonObject, *, full: bool = False) -> st
         answer, rows = _of_metrics(result)
     else:
         signatures = [result["signature"]]
-        answer, rows = (_by_layer if figures.every else _of_figures)(figures, result)
-    table = short_table(
-        rows, "lr" if rows[0][0] == "system" else "llr", what="rows", full=full, cut=rows[0].index("system")
-    )
+        answer, rows = _of_figures(figures, result)
+    place = rows[0].index("system")
+    table = short_table(rows, "llr" if place else "lr", what="rows", full=full, cut=place)
     documents = _of_documents(prepared, result, full=full) if result.get("documents") else []
     return "\n".join([answer, "", table, "", *documents, *signatures])
 
@@ -272,8 +340,8 @@ def _of_metrics(result: JsonObject) -> tuple[str, list[list[str]]]:
         )
         answer = f"Corpus scores of {_counted(counts)}: {told}."
     else:
-        of = [[score["score"] for score in entry["scores"]] for entry in entries]
-        told = ", ".join(f"{head} from {min(s):.4f} to {max(s):.4f}" for head, s in zip(heads, of, strict=True))
+        scores = [[score["score"] for score in entry["scores"]] for entry in entries]
+        told = ", ".join(f"{head} from {min(of):.4f} to {max(of):.4f}" for head, of in zip(heads, scores, strict=True))
         told = f"; corpus scores: {told}" if len(entries) <= _TOLD else f" under {len(entries)} metrics"
         answer = f"{len(systems):,} systems, {_counted(counts)} each{told}. {_UNTESTED}"
     rows = [["system", "n", *heads]]
@@ -288,36 +356,24 @@ def _of_metrics(result: JsonObject) -> tuple[str, list[list[str]]]:
 
 
 def _of_figures(figures: Figures, result: JsonObject) -> tuple[str, list[list[str]]]:
-    """Return what a metric with several figures says of each system in a sentence, and as a row a system."""
-    systems, last = result["systems"], figures.names[-1]
-    name, counts = f"{result['metric']} {last}", [entry["n"] for entry in systems]
-    if len(systems) == 1:
+    """Return what a metric with several figures says of each system in a sentence, and as a row a system and layer."""
+    systems, last, every = result["systems"], figures.names[-1], figures.every
+    name, counted = f"{result['metric']} {last}", _counted([entry["n"] for entry in systems])
+    means = [mean for entry in systems for mean in np.atleast_1d(entry[last]).tolist()]
+    ends = f"from {min(means):.4f} to {max(means):.4f}"
+    if every:
+        apart = "whose scores cannot be compared with each other"
+        answer = f"{name} of {counted}: {ends} in {len(figures.layers)} layers, {apart}."
+    elif len(systems) == 1:
         others = ", ".join(f"{figure} {systems[0][figure]:.4f}" for figure in figures.names[:-1])
-        answer = f"{name}: {systems[0][last]:.4f}, the mean over {_counted(counts)} ({others})."
+        answer = f"{name}: {systems[0][last]:.4f}, the mean over {counted} ({others})."
     else:
-        means = [entry[last] for entry in systems]
-        ends = f"{min(means):.4f} to {max(means):.4f}"
-        answer = f"{len(systems):,} systems, {_counted(counts)} each: mean {name} from {ends}. {_UNTESTED}"
-    rows = [["system", "n", *figures.names]]
-    for entry in systems:
-        rows.append([entry["name"], f"{entry['n']:,}", *(f"{entry[figure]:.4f}" for figure in figures.names)])
-    return answer, rows
-
-
-def _by_layer(figures: Figures, result: JsonObject) -> tuple[str, list[list[str]]]:
-    """Return what a metric with several figures says of each system at every layer, likewise."""
-    systems, last = result["systems"], figures.names[-1]
-    means = [mean for entry in systems for mean in entry[last]]
-    layers = len(systems[0][last])
-    answer = (
-        f"{result['metric']} {last} of {_counted([entry['n'] for entry in systems])}: from {min(means):.4f} to "
-        f"{max(means):.4f} in {layers} layers, whose scores cannot be compared with each other."
-    )
-    rows = [["layer", "system", "n", *figures.names]]
-    for layer in range(layers):
+        answer = f"{len(systems):,} systems, {counted} each: mean {name} {ends}. {_UNTESTED}"
+    rows = [[*(["layer"] if every else []), "system", "n", *figures.names]]
+    for place, layer in enumerate(figures.layers):
         for entry in systems:
-            told = (f"{entry[figure][layer]:.4f}" for figure in figures.names)
-            rows.append([str(layer), entry["name"], f"{entry['n']:,}", *told])
+            told = (f"{np.atleast_1d(entry[figure])[place]:.4f}" for figure in figures.names)
+            rows.append([*([str(layer)] if every else []), entry["name"], f"{entry['n']:,}", *told])
     return answer, rows
 
 

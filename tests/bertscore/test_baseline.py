@@ -14,7 +14,7 @@ from bsx.bertscore.baseline import BaselineRun
 from bsx.bertscore.rescale import LayerBaselines, find_baseline, read_baseline
 from bsx.catalog.catalog import shipped
 from bsx.errors import InputError
-from bsx.models.choice import Choice
+from bsx.models.locate import Choice
 
 SENTENCES = ["the old cat", "rain at the station", "a young dog walked", "people had water", "the river bank"]
 
@@ -126,11 +126,11 @@ def test_the_language_of_a_baseline(languages: list[str], asked: str | None, fou
     assert baseline is not None
     layers = len(baseline.f1) - 1
     if found:
-        figures = find_baseline(choice, catalog, layers, "").figures
+        figures = find_baseline(layers, choice, catalog, "").figures
         np.testing.assert_allclose(figures.T, [baseline.precision, baseline.recall, baseline.f1], rtol=1e-6)
     else:
         with pytest.raises(InputError):
-            find_baseline(choice, catalog, layers, "")
+            find_baseline(layers, choice, catalog, "")
 
 
 TABLE = "LAYER,P,R,F\n0,0.1,0.2,0.3\n1,0.5,0.6,-0.25\n"

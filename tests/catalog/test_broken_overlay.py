@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from bsx.catalog.catalog import load_registry
+from bsx.catalog.entries.base import read_yaml
 from bsx.catalog.languages import find_language
-from bsx.catalog.reading import read_yaml
 from bsx.errors import RegistryError
 
 LANGUAGE = "- {code: de, name: German, script: Latn, model: minilm, sacrebleu: 13a, stanza: de, fasttext: de, %s}\n"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from bsx.catalog.catalog import shipped
+from bsx.catalog.entries.base import read_entry
 from bsx.catalog.entries.perturbations import PerturbationWords
-from bsx.catalog.reading import read_entry
 from bsx.catalog.words import words
 from bsx.errors import RegistryError
 

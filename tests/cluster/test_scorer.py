@@ -18,7 +18,7 @@ import bsx
 from bsx.cluster import scorer as module
 from bsx.data.corpus import MemoryCorpus
 from bsx.errors import InputError
-from bsx.metrics.run import score_corpus
+from bsx.metrics.results import score_corpus
 
 WORDS = ["the", "a", "cat", "dog", "house", "sees", "runs", "under", "old", "new", "green", "and", "with"]
 LEXICAL = "chrf,chrf:word_order=2,bleu,bleu:variant=coco,ter,meteor:synonyms=false,rouge-l"

@@ -130,8 +130,7 @@ def test_a_class_that_is_not_known_is_left_to_transformers(tiny_model: Callable[
 @pytest.mark.parametrize("model", ["minilm", "me5-small-q4"])
 def test_ten_thousand_texts_in_all_scripts_at_hand(model: str) -> None:
     from bsx.catalog.catalog import shipped
-    from bsx.models.choice import choose
-    from bsx.models.locate import locate
+    from bsx.models.locate import choose, locate
 
     files = [file for file in sorted((SHARED / "data" / "mono").rglob("*")) if file.is_file() and file.suffix != ".gz"]
     if not files:

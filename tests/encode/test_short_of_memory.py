@@ -17,8 +17,8 @@ from bsx.encode.batching import Batcher
 from bsx.encode.devices import choose_dtype
 from bsx.encode.torch_encoder import TransformerEmbedder
 from bsx.errors import InputError
-from bsx.match import pairs
-from bsx.match.pairs import FlatVectors, match_pairs, match_product
+from bsx.match import greedy
+from bsx.match.greedy import FlatVectors, match_pairs, match_product
 from tests.helpers.matches import assert_same_matches
 
 
@@ -191,7 +191,7 @@ def test_matching_halves_its_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = window(12)
     left, right = (grid.reshape(-1) for grid in np.meshgrid(np.arange(6), np.arange(6, 12), indexing="ij"))
     one_by_one, product = match_pairs(texts, left, right), match_product(texts, np.arange(6), np.arange(6, 12))
-    plain, tried = pairs.padded_rows, []
+    plain, tried = greedy.padded_rows, []
 
     def on_a_small_card(of: FlatVectors, chosen: NDArray[np.int64]) -> Any:
         tried.append(len(chosen))
@@ -199,11 +199,11 @@ def test_matching_halves_its_batches(monkeypatch: pytest.MonkeyPatch) -> None:
             raise torch.OutOfMemoryError("CUDA out of memory.")
         return plain(of, chosen)
 
-    monkeypatch.setattr(pairs, "padded_rows", on_a_small_card)
+    monkeypatch.setattr(greedy, "padded_rows", on_a_small_card)
     assert_same_matches(match_pairs(texts, left, right), one_by_one)
     assert max(tried) == 36
     assert_same_matches(match_product(texts, np.arange(6), np.arange(6, 12)), product)
-    monkeypatch.setattr(pairs, "padded_rows", lambda *_: (_ for _ in ()).throw(torch.OutOfMemoryError("CUDA …")))
+    monkeypatch.setattr(greedy, "padded_rows", lambda *_: (_ for _ in ()).throw(torch.OutOfMemoryError("CUDA …")))
     with pytest.raises(InputError, match="one pair of texts does not fit"):
         match_pairs(texts, left, right)
 
@@ -217,8 +217,8 @@ def test_a_product_is_copied_back_once_a_group_of_candidates(monkeypatch: pytest
         fetched.append(array.shape)
         return array
 
-    monkeypatch.setattr(pairs, "BATCH_NUMBERS", {"cpu": 300})  # groups of about 11 tokens
-    monkeypatch.setattr(pairs, "fetch", noting)
+    monkeypatch.setattr(greedy, "BATCH_NUMBERS", {"cpu": 300})  # groups of about 11 tokens
+    monkeypatch.setattr(greedy, "fetch", noting)
     assert_same_matches(match_product(texts, left, right), expected)
     assert len(fetched) > 2
     assert sum(shape[1] for shape in fetched) == 20  # each candidate once, with all references

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from bsx.encode.rows import normalise
-from bsx.match.greedy import greedy_match
-from bsx.match.pairs import FlatVectors, match_pairs, match_product
+from bsx.encode.states import normalise
+from bsx.match.greedy import FlatVectors, greedy_match, match_pairs, match_product
 from bsx.metrics.embedding.sentence import products
 
 TOKENS, TEXTS = 12, 4

@@ -13,10 +13,10 @@ import torch
 from numpy.typing import NDArray
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from bsx.encode.rows import normalise
-from bsx.match import pairs, transport
+from bsx.encode.states import normalise
+from bsx.match import greedy, transport
+from bsx.match.greedy import BATCH_NUMBERS, FlatVectors, match_pairs, match_product
 from bsx.match.ngrams import Units
-from bsx.match.pairs import BATCH_NUMBERS, FlatVectors, match_pairs, match_product
 from bsx.support.arrays import gathered
 
 # What tells the processor how many numbers there are, or which, when it computes on tensors.
@@ -63,7 +63,7 @@ def made(texts: int) -> Units:
 @pytest.fixture(autouse=True)
 def _as_on_a_card(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep results in tensors, as on a card; on the processor they would be NumPy's."""
-    monkeypatch.setattr(pairs, "zeros", lambda shape, device: torch.zeros(shape, device=device))
+    monkeypatch.setattr(greedy, "zeros", lambda shape, device: torch.zeros(shape, device=device))
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_a_product_is_copied_when_there_is_much_of_it(held: int, copies: int, mo
     whole = match_product(window, left, right)
     monkeypatch.setitem(BATCH_NUMBERS, "cpu", held)
     by_two = [np.arange(i, i + 2) for i in range(0, 20, 2)]
-    monkeypatch.setattr(pairs, "_groups", lambda *_: iter(by_two))
+    monkeypatch.setattr(greedy, "_groups", lambda *_: iter(by_two))
     with waits() as counts:
         found = match_product(window, left, right)
     np.testing.assert_allclose(found[..., :2], whole[..., :2], atol=2e-6)
@@ -106,7 +106,7 @@ def test_a_product_is_copied_when_there_is_much_of_it(held: int, copies: int, mo
 @pytest.mark.usefixtures("small")
 def test_transport_copies_each_batch_once(monkeypatch: pytest.MonkeyPatch) -> None:
     units, left, right = made(40), np.arange(20), np.arange(20, 40)
-    batches = list(pairs.batches(units.lengths[left], units.lengths[right], 8, BATCH_NUMBERS["cpu"]))
+    batches = list(greedy.batches(units.lengths[left], units.lengths[right], 8, BATCH_NUMBERS["cpu"]))
     assert len(batches) > 3
     order = list[str]()
     with waits() as counts:

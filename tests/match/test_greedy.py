@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bsx.errors import InputError
-from bsx.match.greedy import greedy_match, harmonic_mean
-from bsx.match.pairs import batches, halving, reduce_references
+from bsx.match.greedy import batches, greedy_match, halving, harmonic_mean, reduce_references
 from tests.helpers.oracle import bertscore
 
 
@@ -102,13 +101,13 @@ def test_excluded_tokens_cannot_be_matched() -> None:
 def test_several_references_columnwise_and_best() -> None:
     pairs = np.array([[[0.9, 0.1, 0.18], [0.5, 0.6, 0.545], [0.2, 0.95, 0.33], [0.3, 0.3, 0.3]]], dtype=np.float32)
     rows = np.array([0, 0, 0, 2])
-    columnwise = reduce_references(pairs, rows, 3, "columnwise")
-    assert columnwise.scores[0, 0] == pytest.approx([0.9, 0.95, 0.545])
-    best = reduce_references(pairs, rows, 3, "best")
-    assert best.scores[0, 0] == pytest.approx([0.5, 0.6, 0.545])
-    assert best.scores[0, 2] == pytest.approx([0.3, 0.3, 0.3])
-    assert columnwise.empty.tolist() == best.empty.tolist() == [False, True, False]
-    assert np.isnan(best.scores[0, 1]).all()
+    columnwise, empty = reduce_references(pairs, rows, 3, "columnwise")
+    assert columnwise[0, 0] == pytest.approx([0.9, 0.95, 0.545])
+    best, empty_too = reduce_references(pairs, rows, 3, "best")
+    assert best[0, 0] == pytest.approx([0.5, 0.6, 0.545])
+    assert best[0, 2] == pytest.approx([0.3, 0.3, 0.3])
+    assert empty.tolist() == empty_too.tolist() == [False, True, False]
+    assert np.isnan(best[0, 1]).all()
 
 
 def test_of_references_with_equal_f1_the_first_is_best() -> None:
@@ -120,14 +119,14 @@ def test_of_references_with_equal_f1_the_first_is_best() -> None:
         (4, nothing, nothing, nothing),
     ]
     pairs = np.array([[figures for _, *references in rows for figures in references]], dtype=np.float32)
-    best = reduce_references(pairs, np.repeat([row for row, *_ in rows], 3), 5, "best")
+    best, empty = reduce_references(pairs, np.repeat([row for row, *_ in rows], 3), 5, "best")
     expected = np.array([[0.4, 0.6, 0.48], [0.6, 0.4, 0.48], nothing, [-0.2, -0.2, -0.2], nothing], dtype=np.float32)
-    np.testing.assert_array_equal(best.scores[0], expected)
-    assert best.empty.tolist() == [False, False, True, False, False]
+    np.testing.assert_array_equal(best[0], expected)
+    assert empty.tolist() == [False, False, True, False, False]
     # Each layer by itself: the second one has the same references from the last to the first.
-    both = reduce_references(np.concatenate([pairs, pairs[:, ::-1]]), np.repeat([0, 1, 3, 4], 3), 5, "best")
-    np.testing.assert_array_equal(both.scores[0], expected)
-    np.testing.assert_array_equal(both.scores[1, 3:], expected[:2])
+    both, _ = reduce_references(np.concatenate([pairs, pairs[:, ::-1]]), np.repeat([0, 1, 3, 4], 3), 5, "best")
+    np.testing.assert_array_equal(both[0], expected)
+    np.testing.assert_array_equal(both[1, 3:], expected[:2])
 
 
 def test_batches_are_of_like_lengths_and_as_large_as_the_budget_lets_them() -> None:

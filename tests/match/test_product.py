@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bsx
-from bsx.match.pairs import BATCH_NUMBERS, FlatVectors, match_pairs, match_product
+from bsx.match.greedy import BATCH_NUMBERS, FlatVectors, match_pairs, match_product
 from tests.helpers.matches import assert_same_matches
 
 TEXTS = ["the cat sat on the mat", "a dog", "", "rain at the old station bridge", "the bank", "  ", "river " * 20]

@@ -29,7 +29,7 @@ from bsx.metrics.judging.config import JudgeConfig
 from bsx.metrics.judging.endpoint import size_of
 from bsx.metrics.learned.external import ExternalConfig
 from bsx.metrics.learned.trained import Trained
-from bsx.metrics.run import score_corpus
+from bsx.metrics.results import score_corpus
 from bsx.metrics.summary import about
 from bsx.metrics.zoo import find_metric, get_metric, metric_names
 from tests.helpers import tiny

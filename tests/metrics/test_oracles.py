@@ -17,10 +17,10 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from bsx.encode.rows import normalise
 from bsx.encode.session import Encoders
+from bsx.encode.states import normalise
+from bsx.match.greedy import FlatVectors, match_pairs
 from bsx.match.ngrams import Units, ngram_units, power_means
-from bsx.match.pairs import FlatVectors, match_pairs
 from bsx.match.transport import Cost, _batched, _sliced, transport_costs
 from bsx.metrics.embedding.mapping import Mapping
 from bsx.metrics.embedding.sbert_wk import dissect, layer_weights
@@ -264,7 +264,7 @@ def test_moverscore_v2_with_the_ignored_argument_is_unigram(bert: str) -> None:
 
 def test_moverscore_is_the_mean_over_references_and_each_system_has_its_own_idf(bert: str) -> None:
     from bsx.data.corpus import MemoryCorpus
-    from bsx.metrics.run import score_corpus
+    from bsx.metrics.results import score_corpus
 
     groups = [[r, CANDIDATES[i - 1]] for i, r in enumerate(REFERENCES)]
     everything = [text for group in groups for text in group]

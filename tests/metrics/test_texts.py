@@ -73,7 +73,7 @@ def test_a_run_reads_one_form_and_encoders_say_which() -> None:
     with pytest.raises(InputError, match="normalize"):
         bsx.Scorer(normalize="none", encoders=Encoders(model="minilm"))
     from bsx.data.corpus import MemoryCorpus
-    from bsx.metrics.run import score_corpus
+    from bsx.metrics.results import score_corpus
 
     metrics = [made("chrf"), made("ter", normalize="none")]
     with pytest.raises(InputError, match="one form"):

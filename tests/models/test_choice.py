@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from bsx.catalog.catalog import shipped
-from bsx.catalog.entries.evidence import Evidence
+from bsx.catalog.entries.base import Evidence
 from bsx.catalog.entries.models import Source
 from bsx.errors import InputError, UnknownNameError
-from bsx.models.choice import choose
 from bsx.models.evidence import Compared, chrf_beside
+from bsx.models.locate import choose
 
 
 @pytest.mark.parametrize("model", ["~/model", "./model", "../model", "/model", "a/b/c", "no-such-model", ".m/x"])

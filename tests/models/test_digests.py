@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from bsx.models import digests
-from bsx.models.digests import file_digest
+from bsx.models import files
+from bsx.models.files import file_digest
 from bsx.support.folders import cache_folder
 
 
@@ -19,8 +19,8 @@ from bsx.support.folders import cache_folder
 def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file that is large and old."""
     monkeypatch.setenv("BSX_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(digests, "_LARGE", 10)
-    monkeypatch.setattr(digests, "_YOUNG", -1.0)
+    monkeypatch.setattr(files, "_LARGE", 10)
+    monkeypatch.setattr(files, "_YOUNG", -1.0)
     file = tmp_path / "weights"
     file.write_bytes(b"x" * 100)
     return file
@@ -43,10 +43,10 @@ def test_another_content_is_noticed_though_size_and_time_are_set_back(large: Pat
 
 
 def test_a_young_file_and_a_small_one_are_not_remembered(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(digests, "_YOUNG", 60.0)
+    monkeypatch.setattr(files, "_YOUNG", 60.0)
     file_digest(large)
-    monkeypatch.setattr(digests, "_YOUNG", -1.0)
-    monkeypatch.setattr(digests, "_LARGE", 1000)
+    monkeypatch.setattr(files, "_YOUNG", -1.0)
+    monkeypatch.setattr(files, "_LARGE", 1000)
     file_digest(large)
     assert not (cache_folder() / "digests.json").exists()
 

@@ -13,24 +13,22 @@ import yaml
 
 import bsx
 from bsx.catalog.catalog import Catalog, load_registry, overlay_folders, shipped, shipped_folder
-from bsx.catalog.entries.evidence import Evidence
+from bsx.catalog.entries.base import Evidence
 from bsx.catalog.entries.models import ModelEntry
-from bsx.catalog.languages import find_languages
+from bsx.catalog.languages import find_languages, knows, unseen
 from bsx.errors import InputError, RegistryError, UnknownNameError
-from bsx.models.digests import config_digest
 from bsx.models.evidence import Standing, by_evidence, unmeasured
+from bsx.models.files import config_digest
 from bsx.models.locate import available
 from bsx.models.ranking import (
     PERMISSIVE,
     Constraints,
     Prefer,
     cost,
-    knows,
     list_models,
     parse_count,
     rank,
     select_model,
-    unseen,
 )
 from tests.cli.test_main import Cli
 from tests.conftest import REPOSITORY

@@ -18,8 +18,7 @@ import bsx
 from bsx import Scorer
 from bsx.catalog.entries.models import Source
 from bsx.errors import InputError
-from bsx.models.digests import config_digest, file_digest
-from bsx.models.files import weight_files
+from bsx.models.files import config_digest, file_digest, weight_files
 from bsx.models.locate import identified
 from tests.helpers import tiny
 

@@ -15,7 +15,8 @@ from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.parts import Answer, Chart, Notes, Part, Prose
 from bsx.bertscore.alignment import Alignment, Side
 from bsx.bertscore.baseline import BaselineResult
-from bsx.bertscore.results import FIGURES, Scores
+from bsx.bertscore.config import FIGURES
+from bsx.bertscore.results import Scores
 from bsx.data.output import PICTURES, atomic_text, check_picture
 from bsx.errors import InputError
 from bsx.metrics.results import MetricScores, SegmentScores

@@ -1,14 +1,133 @@
-"""Entries of what computes columns: metrics, saved ensembles, linguistic factors."""
+"""Entries of what computes columns: metrics, prompts of judges, saved ensembles of metrics, linguistic factors."""
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from collections.abc import Mapping
+from typing import Annotated, Literal
 
-from pydantic import model_validator
+import numpy as np
+from numpy.typing import ArrayLike
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from bsx.catalog.combination import Combination
-from bsx.catalog.entries.base import Code, Entry, Sha256
-from bsx.catalog.entries.evidence import Evidence
+from bsx.catalog.entries.base import Code, Entry, Evidence, Sha256
+from bsx.errors import InputError
+from bsx.support.checks import Array
+
+Normalise = Literal["none", "z", "rank"]
+LEARNED = ("weights", "ridge")
+"""Rules whose weights are fitted to human scores."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+class Member(_Part):
+    """One metric of a combination.
+
+    Attributes:
+        metric: its column, or how `bsx.get_metric` calls it.
+        weight: what its normalised score is multiplied by.
+        lower: lower scores are better: the sign is turned before all else.
+        centre: subtracted from the turned score, for ``normalise: z``.
+        spread: what the rest is divided by, for ``normalise: z``.
+        ranks: (turned score, position from 0 to 1 among the scores that it was fitted on), both rising, for
+            ``normalise: rank``; scores between are interpolated.
+    """
+
+    metric: str
+    weight: float
+    lower: bool = False
+    centre: float | None = None
+    spread: Annotated[float, Field(gt=0)] | None = None
+    ranks: list[list[float]] | None = None
+
+    @field_validator("ranks")
+    @classmethod
+    def _rising(cls, ranks: list[list[float]] | None) -> list[list[float]] | None:
+        if ranks is not None:
+            if not ranks or any(len(pair) != 2 for pair in ranks):
+                raise ValueError("needs pairs of score and position")
+            table = np.array(ranks)
+            if len(table) > 1 and not (np.diff(table, axis=0) > 0).all():
+                raise ValueError("scores and positions must rise")
+        return ranks
+
+    def normalised(self, scores: Array, normalise: Normalise) -> Array:
+        """Return turned and normalised scores (n,); NaN stays NaN."""
+        turned = -scores if self.lower else scores
+        if normalise == "z":
+            return np.asarray((turned - (self.centre or 0.0)) / (self.spread or 1.0))  # a combination has checked both
+        if normalise == "rank":
+            points, positions = np.array(self.ranks).T
+            return np.where(np.isnan(turned), np.nan, np.interp(turned, points, positions))
+        return turned
+
+
+class Combination(_Part):
+    """A weighted sum of normalised scores; higher is better.
+
+    Attributes:
+        how: the rule that chose the weights, for the record: ``mean``, ``z``, ``rank``, ``weights``, …
+        normalise: ``none``, ``z`` (less a mean, over a standard deviation) or ``rank`` (position among known scores).
+        members: the metrics.
+    """
+
+    how: str
+    normalise: Normalise
+    members: list[Member]
+
+    @model_validator(mode="after")
+    def _complete(self) -> Combination:
+        names = [member.metric for member in self.members]
+        if not names:
+            raise ValueError("members: at least one is needed")
+        twice = [name for name in names if names.count(name) > 1]
+        if twice:
+            raise ValueError(f"members: {twice[0]!r} is there twice")
+        needed = {"none": (), "z": ("centre", "spread"), "rank": ("ranks",)}[self.normalise]
+        for member in self.members:
+            lacking = [field for field in needed if getattr(member, field) is None]
+            if lacking:
+                raise ValueError(f"members: {member.metric}: normalise={self.normalise} needs {lacking[0]}")
+        if not any(member.weight for member in self.members):
+            raise ValueError("members: every weight is 0")
+        return self
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weight of each metric."""
+        return {member.metric: member.weight for member in self.members}
+
+    def normalised(self, columns: Mapping[str, ArrayLike]) -> Array:
+        """Return every member's turned and normalised scores (n, members).
+
+        Args:
+            columns: metric -> its raw scores (n,).
+
+        Raises:
+            InputError: if a member has no column.
+        """
+        absent = [member.metric for member in self.members if member.metric not in columns]
+        if absent:
+            raise InputError(f"the ensemble has a member {absent[0]!r}, of which there are no scores")
+        parts = [
+            member.normalised(np.asarray(columns[member.metric], dtype=np.float64), self.normalise)
+            for member in self.members
+        ]
+        return np.stack(parts, axis=-1)
+
+    def apply(self, columns: Mapping[str, ArrayLike]) -> Array:
+        """Return the combined scores (n,); arguments and errors as for `normalised`.
+
+        >>> both = Combination(how="mean", normalise="none", members=[
+        ...     Member(metric="a", weight=0.5), Member(metric="b", weight=0.5, lower=True)])
+        >>> both.apply({"a": [1.0, 2.0], "b": [1.0, 0.0]}).tolist()
+        [0.0, 1.0]
+        """
+        used = self.model_copy(update={"members": [member for member in self.members if member.weight]})
+        return np.asarray(used.normalised(columns) @ np.array([member.weight for member in used.members]))
 
 
 class Check(Entry):
@@ -115,3 +234,113 @@ class FactorEntry(Entry):
         if self.default not in self.presets:
             raise ValueError(f"default names no preset: {self.default!r} is not one of {', '.join(self.presets)}")
         return self
+
+
+PLACEHOLDERS = ("candidate", "reference", "source", "source_lang", "target_lang")
+"""What a message may name in braces."""
+_PIECE = re.compile(r"\{\{|\}\}|\{([^{}\n]*)\}|[{}]")
+
+
+class NumberAnswer(Entry):
+    """The answer is a number from ``low`` to ``high``.
+
+    ``where`` says where it stands: ``only`` (the answer holds one number) or ``start`` (the answer begins with it).
+    ``weighted`` asks for the probabilities of the scores, which then is their mean weighted by them.
+    """
+
+    kind: Literal["number"]
+    low: float
+    high: float
+    where: Literal["only", "start"] = "only"
+    weighted: bool = False
+
+    @model_validator(mode="after")
+    def _sensible(self) -> NumberAnswer:
+        if not self.low < self.high:
+            raise ValueError("low must be less than high")
+        if self.weighted and not (self.low >= 0 and self.high <= 9):
+            raise ValueError("weighted needs a scale of single digits: low and high from 0 to 9")
+        return self
+
+    @property
+    def worst(self) -> float:
+        """The score of a candidate without content."""
+        return self.low
+
+
+class SpanAnswer(Entry):
+    """The answer lists errors below lines ``Critical:``, ``Major:`` or ``Minor:``, each as ``category - "quotation"``.
+
+    The score is minus the sum of the weights of the first ``counted`` errors, the gravest first, ``cap`` at most.
+    """
+
+    kind: Literal["spans"]
+    weights: dict[Literal["critical", "major", "minor"], float]
+    counted: Annotated[int, Field(ge=1)] | None = None
+    cap: Annotated[float, Field(gt=0)]
+
+    @property
+    def worst(self) -> float:
+        """The score of a candidate without content."""
+        return -self.cap
+
+
+class Message(Entry):
+    """One message of the conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class JudgeEntry(Entry):
+    """One prompt: its messages, with texts in place of names in braces, and how the answer is read.
+
+    ``needs`` says what it reads, ``max_tokens`` how long an answer may be; ``{{`` and ``}}`` stand for braces.
+    ``licence`` is that of its text, ``source`` where the text is from, ``evidence`` how well judges with it agree with
+    people, as published.
+    """
+
+    name: str
+    title: str
+    needs: list[Need]
+    messages: Annotated[list[Message], Field(min_length=1)]
+    answer: Annotated[NumberAnswer | SpanAnswer, Field(discriminator="kind")]
+    max_tokens: Annotated[int, Field(ge=1)]
+    licence: str | None = None
+    source: str | None = None
+    citation: str | None = None
+    evidence: list[Evidence] = []
+    notes: str | None = None
+
+    @model_validator(mode="after")
+    def _sensible(self) -> JudgeEntry:
+        if "candidate" not in self.needs or len(set(self.needs)) < 2 or len(set(self.needs)) != len(self.needs):
+            raise ValueError("needs must name candidate, and reference or source or both, once each")
+        for number, message in enumerate(self.messages):
+            for match in _PIECE.finditer(message.content):
+                if match[0] in ("{{", "}}") or match[1] in PLACEHOLDERS:
+                    continue
+                raise ValueError(
+                    f"messages.{number}: {match[0]!r} is no placeholder; there are "
+                    f"{', '.join(f'{{{name}}}' for name in PLACEHOLDERS)}, and {{{{ and }}}} stand for braces"
+                )
+        held = self.placeholders & {"candidate", "reference", "source"}
+        if held != set(self.needs):
+            raise ValueError(
+                f"needs names {', '.join(sorted(self.needs))}, and the messages hold {', '.join(sorted(held))}"
+            )
+        return self
+
+    @property
+    def placeholders(self) -> frozenset[str]:
+        """The placeholders that its messages hold."""
+        found = (match[1] for message in self.messages for match in _PIECE.finditer(message.content))
+        return frozenset(name for name in found if name)
+
+    def filled(self, texts: dict[str, str]) -> list[dict[str, str]]:
+        """Return the messages with texts in place of their names, as an endpoint takes them."""
+
+        def put(match: re.Match[str]) -> str:
+            return match[0][0] if match[0] in ("{{", "}}") else texts[match[1]]
+
+        return [{"role": item.role, "content": _PIECE.sub(put, item.content)} for item in self.messages]

@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from bsx.catalog.entries.base import Code, Entry, Sha256
-from bsx.catalog.entries.evidence import Evidence
+from bsx.catalog.entries.base import Code, Entry, Evidence, Sha256
 
 
 class Family(Entry):
@@ -43,7 +42,7 @@ class Source(Entry):
     """Where a model's files come from: exactly one of a hub, an installed Python package, or a local folder.
 
     ``sha256`` is the digest of the weights, after their conversion if there is a ``convert``, and ``config`` that of
-    what ``config.json`` says, see `bsx.models.digests.config_digest`.
+    what ``config.json`` says, see `bsx.models.files.config_digest`.
     """
 
     hub: str | None = None

@@ -164,12 +164,12 @@ class BERTScorer:
         from bsx.bertscore.rescale import find_baseline, read_baseline
 
         metric, depth = self._scorer.metric, self._scorer.depth
-        catalog, identity = self._scorer.encoders.catalog, metric.located.identity
+        where = (depth, metric.choice, self._scorer.encoders.catalog, metric.located.identity)
         result = metric.baselines
         if result is None and self.baseline_path is not None:
-            result = read_baseline(Path(self.baseline_path), depth, metric.choice, catalog, identity)
+            result = read_baseline(Path(self.baseline_path), *where)
         elif result is None:
-            result = find_baseline(metric.choice, catalog, depth, identity)
+            result = find_baseline(*where)
         figures = torch.from_numpy(result.figures)
         return figures[:, None] if self.all_layers else figures[self.num_layers]
 

@@ -10,11 +10,9 @@ from numpy.typing import NDArray
 
 from bsx.encode.architecture import Architecture
 from bsx.encode.devices import threads
-from bsx.encode.light.graph import Byte, Encoder
-from bsx.encode.light.names import NAMES
-from bsx.encode.light.proto import MICROSOFT, Graph
+from bsx.encode.light.graph import MICROSOFT, Byte, Encoder, Graph
 from bsx.encode.light.settings import ACTIVATIONS, filled, known
-from bsx.encode.light.weights import StoredArrays, has_safetensors
+from bsx.encode.light.weights import NAMES, StoredArrays, has_safetensors
 from bsx.support.optional import need
 from bsx.support.untyped import JsonObject, Untyped
 

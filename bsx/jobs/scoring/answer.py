@@ -16,7 +16,7 @@ from bsx.analysis.agreement.answer import Chosen, EvaluationResult, LookAt, Syst
 from bsx.analysis.agreement.result import CompareResult, MetaResult
 from bsx.analysis.present.forms import in_form
 from bsx.catalog.catalog import Catalog, load_registry
-from bsx.catalog.entries.evidence import Evidence
+from bsx.catalog.entries.base import Evidence
 from bsx.catalog.entries.models import LanguageEntry
 from bsx.catalog.languages import find_language
 from bsx.catalog.specs import read_spec, split_specs
@@ -372,7 +372,7 @@ def _score(frame: Frame, own: Mapping[str, object], out: Path, settings: Evaluat
         progress=settings.progress,
         say=settings.say,
     )
-    return scored, collected.put(frame, scored.prepared, scored.totals, scored.by_system)
+    return scored, collected.put(frame, scored.prepared, scored.tally)
 
 
 def _look(frame: Frame, specs: Sequence[str], compare: CompareResult | None, names: Sequence[str]) -> list[LookAt]:

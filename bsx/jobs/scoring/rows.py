@@ -1,21 +1,27 @@
-"""The rows of a table of scores: what the input has, and a column a metric, or BERTScore's three figures."""
+"""What a run writes: the rows of its table of scores, and its finished blocks beside that until it is complete."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import contextlib
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from bsx.data.corpus import Corpus, Segment, without_context
 from bsx.data.files import TableFile
+from bsx.data.journal import Arrays, Journal, continued
 from bsx.data.long import SEGMENTS
 from bsx.data.output import refuse_taken
+from bsx.data.run import is_stream
 from bsx.data.sidecar import FIGURES
-from bsx.metrics.run import Prepared, ScoredBlock
+from bsx.errors import BsxError
+from bsx.metrics.blocks import BlockScores
+from bsx.metrics.core import Figures
+from bsx.metrics.run import Prepared, ScoredBlock, texts_of
+from bsx.support.progress import Say
 from bsx.support.untyped import Untyped
-
-if TYPE_CHECKING:
-    from bsx.bertscore.metric import BertScore
 
 
 def column_types(corpus: Corpus, specs: Sequence[str] | None, output: Path, *, layers: bool) -> dict[str, Untyped]:
@@ -38,18 +44,18 @@ def column_types(corpus: Corpus, specs: Sequence[str] | None, output: Path, *, l
     return {**read, **{spec: pyarrow.float64() for spec in specs or ()}}
 
 
-def rows_of(block: ScoredBlock, prepared: Prepared, alone: BertScore | None) -> Iterator[dict[str, object]]:
-    """Yield the rows of the table: what the input has, and a column a metric.
+def rows_of(block: ScoredBlock, prepared: Prepared) -> Iterator[dict[str, object]]:
+    """Yield the rows of the table: what the input has, and a column a metric, or for each figure of one with several.
 
     Of several systems, each row says which segment and candidate it is about, where no usual column does.
 
     Args:
         block: what was scored.
         prepared: its metrics and corpus.
-        alone: BERTScore, if the run is of its three figures.
     """
-    if alone is not None:
-        yield from _figures(block, alone, prepared.corpus)
+    figures = prepared.metrics[0].figures
+    if figures is not None:
+        yield from _figures(block, figures, prepared.corpus)
         return
     systems = prepared.corpus.systems
     for i, segment in enumerate(block.segments):
@@ -70,22 +76,128 @@ def _long(segment: Segment, k: int) -> dict[str, object]:
     return {**named, **candidate}
 
 
-def _figures(block: ScoredBlock, metric: BertScore, corpus: Corpus) -> Iterator[dict[str, object]]:
-    """Yield the rows of the table: a row's name, what the input has, and three figures.
+def _figures(block: ScoredBlock, figures: Figures, corpus: Corpus) -> Iterator[dict[str, object]]:
+    """Yield the rows of the table: a row's name, what the input has, and the figures.
 
     If all layers are scored, each has a row. Names in ``id`` and ``system`` are added where the input lacks them.
     """
-    figures = block.scores[0].all_figures()
+    values = block.scores[0].all_figures()
     for i, segment in enumerate(block.segments):
         for k, system in enumerate(corpus.systems):
-            for position, layer in enumerate(metric.layers):
-                precision, recall, f1 = (float(value) for value in figures[position, i * len(corpus.systems) + k])
+            for position, layer in enumerate(figures.layers):
                 row: dict[str, object] = {"id": segment.id}
                 if len(corpus.systems) > 1 or segment.system is not None:
                     row["system"] = segment.system or system
                 row |= segment.row or {}
                 if len(corpus.systems) > 1:
                     row = {**row, **{name: cell for name, cell in _long(segment, k).items() if name not in row}}
-                if metric.every_layer:
+                if figures.every:
                     row["layer"] = layer
-                yield {**row, "precision": precision, "recall": recall, "f1": f1}
+                of_row = values[position, i * len(corpus.systems) + k].tolist()
+                yield {**row, **dict(zip(figures.names, of_row, strict=True))}
+
+
+@contextlib.contextmanager
+def keeping(output: Path | None, resume: bool, say: Say) -> Iterator[Journal | None]:
+    """Yield the journal of a run, to be entered before its table; None for a run without an output.
+
+    A complete run removes it. A killed one leaves it; one that was interrupted or failed for its input leaves it if
+    it is to be resumed only.
+
+    Args:
+        output: the file that the run writes.
+        resume: whether the user goes on with unfinished runs.
+        say: told what the user should know.
+    """
+    if output is None or is_stream(output):
+        yield None
+        return
+    journal = Journal(output)
+    try:
+        yield journal
+    except (BsxError, KeyboardInterrupt) as reason:
+        if journal.is_open and not resume:
+            journal.discard()
+        elif journal.is_open and isinstance(reason, KeyboardInterrupt):
+            say(f"{journal.folder} keeps what is done; the same command goes on with it")
+        raise
+    else:
+        if journal.is_open:
+            journal.discard()
+    finally:
+        journal.close()
+
+
+def kept_blocks(
+    journal: Journal | None,
+    resume: bool,
+    prepared: Prepared,
+    tokens: int,
+    compute: Callable[[int, int], Iterator[ScoredBlock]],
+    say: Say,
+) -> Iterator[ScoredBlock]:
+    """Yield all blocks of a run: those that an unfinished run left, if they are wanted, then those to be computed.
+
+    Args:
+        journal: the journal, if there is one.
+        resume: whether to take up an unfinished run.
+        prepared: metrics and input.
+        tokens: of a block; a run that goes on keeps to what the first one had.
+        compute: computes blocks from a segment on, of a number of tokens.
+        say: told what the user should know.
+    """
+    corpus = prepared.corpus
+    settings, files = {"tokens": tokens}, getattr(corpus, "files", [])
+
+    def identity() -> dict[str, object]:
+        return {
+            "input": [f"{Path(file.name).name} ({file.digest()[:16]})" for file in files] or [_digest(corpus)],
+            "layout": [*corpus.systems, *getattr(corpus, "layout", [])],
+            "signature": [str(prepared.signature(i)) for i in range(len(prepared.metrics))],
+        }
+
+    if journal is not None and journal.exists():
+        if not resume:
+            journal.drop()
+            say(f"{journal.folder} was left by an unfinished run; starting over")
+        elif journal.resume(identity()):
+            settings |= journal.settings
+
+    def begin() -> None:
+        if journal is not None:
+            journal.start(identity(), settings)
+
+    yield from continued(
+        journal,
+        corpus,
+        prepared.segments,
+        lambda start: compute(start, settings["tokens"]),
+        begin=begin,
+        resumed=lambda done: say(f"{done:,} of {prepared.segments:,} segments were scored before"),
+        pack=pack,
+        unpack=unpack,
+    )
+
+
+def _digest(corpus: Corpus) -> str:
+    """Return what stands for the texts of a table in memory."""
+    state = hashlib.sha256()
+    for segment in corpus:
+        for text in texts_of(segment):
+            state.update(f"{text}\0".encode("utf-8", "surrogatepass"))
+    return state.hexdigest()[:16]
+
+
+def pack(block: ScoredBlock) -> Arrays:
+    """Return the arrays of a block."""
+    arrays: Arrays = {"segments": np.array(len(block.segments))}
+    for i, scores in enumerate(block.scores):
+        arrays |= {f"{i}.{name}": array for name, array in vars(scores).items() if array is not None}
+    return arrays
+
+
+def unpack(arrays: Arrays, segments: Sequence[Segment]) -> ScoredBlock:
+    """Make a block of its arrays."""
+    metrics = range(sum(name.endswith(".values") for name in arrays))
+    parts = [{name.partition(".")[2]: a for name, a in arrays.items() if name.startswith(f"{i}.")} for i in metrics]
+    return ScoredBlock(list(segments), [BlockScores(**part) for part in parts])

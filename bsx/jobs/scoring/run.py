@@ -1,20 +1,28 @@
-"""Scoring files of any size with any metrics, or with BERTScore by itself, here or on a Ray cluster."""
+"""Scoring files of any size with any metrics, or with BERTScore's three figures, here or on a Ray cluster.
+
+Rows of several languages in one table are scored one language after the other, each with its own model.
+"""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import Annotated, Literal, Self, cast
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from bsx.bertscore.config import ScorerConfig
-from bsx.data.corpus import InContext
+from bsx.catalog.catalog import load_registry
+from bsx.catalog.languages import find_language
+from bsx.data.corpus import Corpus, InContext, Segment
+from bsx.data.files import TableFile
 from bsx.data.run import as_one_run, is_stream
+from bsx.data.tables import Row
 from bsx.encode.devices import choose_devices
-from bsx.errors import InputError
+from bsx.errors import BsxError, InputError
 from bsx.frames.metrics import (
     build_metrics,
     check_sides,
@@ -25,18 +33,12 @@ from bsx.frames.metrics import (
 )
 from bsx.frames.settings import Reported
 from bsx.frames.texts import Input
-from bsx.metrics.base import Metric
-from bsx.metrics.run import Prepared, ScoredBlock, Totals, block_tokens, prepare, stream, survey
-from bsx.metrics.summary import Tally, about, by_document, flags, summarise, to_text
+from bsx.metrics.run import Prepared, ScoredBlock, block_tokens, prepare, stream, survey
+from bsx.metrics.summary import Tally, Totals, about, by_document, flags, summarise, to_text
 from bsx.support.progress import told
 from bsx.support.provenance import provenance
 from bsx.support.settings import Option, settled
 from bsx.support.untyped import JsonObject
-
-# What writes tables, goes on with runs and runs BERTScore is imported where it is wanted.
-if TYPE_CHECKING:
-    from bsx.bertscore.metric import BertScore
-    from bsx.data.output import ScoreTable
 
 
 class ScoreRun(Reported, ScorerConfig, Input):
@@ -134,32 +136,29 @@ class ScoredFiles:
 
     Attributes:
         prepared: the metrics and the corpus, which is closed by now.
-        totals: each metric's totals.
-        alone: BERTScore, if the run was of its three figures; else None.
+        tally: what the scores of all rows, systems and documents add up to.
         files: the input.
-        by_system: the same for each of several systems whose rows stand one below the other.
+        column: the column of systems whose rows stand one below the other.
         gates: scores that had to be reached.
-        column: the column of those systems.
-        odd: what is odd about the rows of those systems, one sentence each.
-        by_document: the same for each document, by system and name, where a column names documents.
     """
 
     prepared: Prepared
-    totals: Sequence[Totals]
-    alone: BertScore | None
+    tally: Tally
     files: Sequence[str]
-    by_system: Mapping[str, Sequence[Totals]]
-    gates: Mapping[str, float] = field(default_factory=dict)
     column: str | None = None
-    odd: Sequence[str] = ()
-    by_document: Mapping[tuple[str, str], Sequence[Totals]] = field(default_factory=dict)
+    gates: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def totals(self) -> Sequence[Totals]:
+        """Each metric's totals."""
+        return self.tally.totals
 
     def to_dict(self) -> JsonObject:
         """Return the summary, as ``bsx score`` prints it in JSON."""
-        result = summarise(self.prepared, self.totals, self.by_system)
-        if self.by_document:
-            result["documents"] = by_document(self.prepared, self.by_document)
-        if self.alone is not None:
+        result = summarise(self.prepared, self.totals, self.tally.by_system)
+        if self.tally.by_document:
+            result["documents"] = by_document(self.prepared, self.tally.by_document)
+        if self.prepared.metrics[0].figures is not None:
             return result
         known = {entry["metric"]: entry["signature"] for entry in result["metrics"]}
         return {**result, "provenance": provenance("score", list(self.files), known)}
@@ -178,10 +177,11 @@ class ScoredFiles:
 
     def notes(self) -> list[str]:
         """Return what the user should know about metrics, encoders and rows, one sentence each."""
-        several = len(self.by_system)
+        several = len(self.tally.by_system)
         column = self.column or "system"
         below = [f"the column {column!r} names {several} systems: each is summed up by itself"] if several > 1 else []
-        return [*below, *self.odd, *about(self.prepared.metrics), *flags(self.prepared, self.totals)]
+        notes = [*about(self.prepared.metrics), *flags(self.prepared, self.totals)]
+        return [*below, *self.tally.notes(), *notes]
 
 
 @settled(ScoreRun)
@@ -216,11 +216,10 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
         settings = alike(settings)
     if output is not None:
         from bsx.data.output import ScoreTable, check_table
-        from bsx.jobs.scoring.resume import keeping, kept_blocks
-        from bsx.jobs.scoring.rows import column_types, rows_of
+        from bsx.jobs.scoring.rows import column_types, keeping, kept_blocks, rows_of
 
         check_table(output)
-    wants = wanted_sides(metrics, settings) if metrics else frozenset({"reference"})
+    wants = wanted_sides(metrics, settings)
     with contextlib.ExitStack() as stack:
         settings = stack.enter_context(settings.opened(say))
         corpus = stack.enter_context(settings.open(wants, keep_rows=output is not None))
@@ -238,8 +237,7 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
             table = ScoreTable(output, types)
             table.expect(plan.segments * len(corpus.systems))
             stack.enter_context(table)
-        alone = None if metrics else _by_itself(settings)
-        made: Sequence[Metric] = build_metrics(metrics, settings, settings.context) if alone is None else [alone]
+        made = build_metrics(metrics, settings, settings.context)
         look_at_scripts(settings, texts, say)
         prepared = prepare(made, corpus, plan=plan, progress=progress, say=say)
         tally = Tally(prepared)
@@ -273,32 +271,139 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
             if settings.blocks is not None:
                 settings.blocks(block)
             if table is not None:
-                for row in rows_of(block, prepared, alone):
+                for row in rows_of(block, prepared):
                     table.write(row)
-        odd = tally.notes()
-        files, column = [str(file) for file in settings.origin] or settings.files(), settings.system
-        result = ScoredFiles(
-            prepared, tally.totals, alone, files, tally.by_system, gates, column, odd, tally.by_document
-        )
-        if table is not None:
-            _describe(table, result, settings.table_name)
+        files = [str(file) for file in settings.origin] or settings.files()
+        result = ScoredFiles(prepared, tally, files, settings.system, gates)
+        if table is not None:  # beside it: what its scores are, those that its input had among them
+            from bsx.data.sidecar import carried
+
+            before = carried(settings.table_name)
+            if made[0].figures is not None:
+                table.signature = str(prepared.signature(0))
+                table.sidecar = {"metrics": before} if before else None
+            else:
+                summary = result.to_dict()
+                table.sidecar = {**summary, "metrics": [*before, *summary["metrics"]]}
     return result
 
 
-def _by_itself(settings: ScorerConfig) -> BertScore:
-    from bsx.bertscore.metric import by_itself
+@dataclass(frozen=True)
+class ScoredLanguages:
+    """What a run over rows of several languages came to: that of each language, by its code."""
 
-    return by_itself(settings)
+    languages: Mapping[str, ScoredFiles]
+
+    def to_dict(self) -> JsonObject:
+        """Return the summary of each language."""
+        return {"languages": {code: scored.to_dict() for code, scored in self.languages.items()}}
+
+    def to_text(self, result: JsonObject, *, full: bool = False) -> str:
+        """Return a summary that `to_dict` made, language by language, for a terminal; of all systems if ``full``."""
+        parts = result["languages"]
+        told = (f"{code}: {scored.to_text(parts[code], full=full)}" for code, scored in self.languages.items())
+        return "\n\n".join(told)
+
+    def notes(self) -> list[str]:
+        """Return what the user should know, one sentence each."""
+        return [f"{code}: {note}" for code, scored in self.languages.items() for note in scored.notes()]
 
 
-def _describe(table: ScoreTable, result: ScoredFiles, data: str | None) -> None:
-    """Say beside a table what its scores are, those that its input had among them."""
+class _OfLanguage:
+    """The segments of a corpus that are of one language."""
+
+    def __init__(self, corpus: Corpus, codes: Sequence[str], code: str) -> None:
+        self._corpus, self._codes, self._code = corpus, codes, code
+        self.systems, self.has = corpus.systems, corpus.has
+
+    def __iter__(self) -> Iterator[Segment]:
+        pairs = zip(self._corpus, self._codes, strict=True)
+        return (segment for segment, code in pairs if code == self._code)
+
+
+@settled(ScoreRun)
+@as_one_run
+def score_languages(settings: ScoreRun) -> ScoredLanguages:
+    """Score a table each row of which names its language, which decides on model, baseline and tokeniser.
+
+    One language is scored after the other, so that one model is in memory at a time. The output has the order of the
+    input, and a column for the language; the scores of all rows are held in memory until it is written.
+
+    Args:
+        settings: see `ScoreRun`; ``lang_column`` holds tags or English names.
+
+    Raises:
+        InputError: if the table, settings or metrics are wrong or do not fit together.
+    """
+    from bsx.data.output import ScoreTable, check_table
     from bsx.data.sidecar import carried
+    from bsx.jobs.scoring.rows import column_types, rows_of
 
-    before = carried(data)
-    if result.alone is not None:
-        table.signature = str(result.prepared.signature(0))
-        table.sidecar = {"metrics": before} if before else None
-    else:
-        summary = result.to_dict()
-        table.sidecar = {**summary, "metrics": [*before, *summary["metrics"]]}
+    progress, metrics, column = told(settings.progress), settings.metrics, settings.lang_column
+    output = settings.table_out
+    if column is None or settings.table is None:
+        raise InputError("lang_column names a column of a table: give the table too", setting="lang_column")
+    if output is not None:
+        check_table(output)
+    catalog = load_registry(settings.registry)
+    wants = wanted_sides(metrics, settings)
+    with contextlib.ExitStack() as stack:
+        corpus = stack.enter_context(settings.open(wants, keep_rows=True))
+        cast(TableFile, corpus).table.require(column)
+        check_sides(metrics, settings, corpus)
+        types = {} if output is None else column_types(corpus, metrics or None, output, layers=settings.all_layers)
+        texts = InContext(corpus, settings.context) if settings.context else corpus
+        spelled: dict[str, str] = {}
+        codes = []
+        for segment in texts:
+            row = cast(Row, segment.row)
+            spelling = row.name(column)
+            if spelling not in spelled:
+                try:
+                    spelled[spelling] = find_language(spelling, catalog).code
+                except BsxError as error:
+                    raise InputError(f"{row.where}, column {column!r}: {error}") from error
+            codes.append(spelled[spelling])
+        table = None if output is None else stack.enter_context(ScoreTable(output, types))
+        results: dict[str, ScoredFiles] = {}
+        blocks: dict[str, list[ScoredBlock]] = {}
+        for code in dict.fromkeys(codes):
+            part = _OfLanguage(texts, codes, code)
+            plan = survey(part, settings.normalize)
+            own = settings.model_copy(update={"lang": code})
+            prepared = prepare(build_metrics(metrics, own, settings.context), part, plan=plan, progress=progress)
+            tally, blocks[code] = Tally(prepared), []
+            for block in stream(prepared, progress=progress):
+                tally.add(block)
+                if table is not None:
+                    blocks[code].append(replace(block, segments=[]))
+            results[code] = ScoredFiles(prepared, tally, settings.files(), settings.system)
+        result = ScoredLanguages(results)
+        if table is None:
+            return result
+        wide = len(texts.systems)
+        places = {
+            code: ((block, at) for block in some for at in range(0, len(block.scores[0].values), wide))
+            for code, some in blocks.items()
+        }
+        for segment, code in zip(texts, codes, strict=True):
+            block, at = next(places[code])
+            single = ScoredBlock([segment], [scores.select(np.arange(at, at + wide)) for scores in block.scores])
+            for cells in rows_of(single, results[code].prepared):
+                table.write(cells if metrics else {"id": cells["id"], column: code} | cells | {column: code})
+        before = carried(settings.table_name)
+        if not metrics:
+            table.signature = "\n".join(f"{code}: {of.prepared.signature(0)}" for code, of in results.items())
+            table.sidecar = {"metrics": before} if before else None
+            return result
+        summaries = {code: of.to_dict()["metrics"] for code, of in results.items()}
+        joined = [
+            {
+                "metric": entry["metric"],
+                "higher_is_better": entry["higher_is_better"],
+                "signature": " ".join(f"{code}: {entries[place]['signature']}" for code, entries in summaries.items()),
+            }
+            for place, entry in enumerate(next(iter(summaries.values())))
+        ]
+        table.sidecar = {"metrics": [*before, *joined], **result.to_dict()}
+    return result

@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from bsx.encode.rows import normalise
+from bsx.encode.states import normalise
 from bsx.errors import InputError
+from bsx.match.greedy import FlatVectors, match_pairs
 from bsx.match.ngrams import Units
-from bsx.match.pairs import FlatVectors, match_pairs
 from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.metrics.embedding.base import EncoderMetric

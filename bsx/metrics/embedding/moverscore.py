@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,12 +13,12 @@ from pydantic import Field, model_validator
 from bsx.data.corpus import Corpus, without_context
 from bsx.data.lines import NamedFile
 from bsx.encode.idf import Idf, IdfCounter, count_idf
-from bsx.encode.rows import normalise
+from bsx.encode.states import normalise
+from bsx.match.greedy import FlatVectors, match_pairs
 from bsx.match.ngrams import TokenFilter, ngram_units, power_means
-from bsx.match.pairs import FlatVectors, match_pairs
 from bsx.match.transport import check_solver, transport_costs
 from bsx.metrics.blocks import Pairs, PairScores
-from bsx.metrics.core import MetricConfig, MultiRef
+from bsx.metrics.core import MetricConfig, MultiRef, Reading
 from bsx.metrics.embedding.base import EncoderMetric
 from bsx.support.arrays import beside
 
@@ -134,35 +132,27 @@ class MoverScore(EncoderMetric[MoverScoreConfig]):
         config = self.config
         return "idf" if config.idf and (config.idf_texts is None or config.separate_idf) else None
 
-    def fit(self, corpus: Corpus) -> IdfTables:
-        """Count idf on references, and on each system's candidates."""
-        return self.fit_counted(corpus, iter(self.count(corpus)))
-
     def count(self, corpus: Corpus) -> list[IdfCounter]:
         """Count the tokens of references, and of each system's candidates; see `Metric.count`."""
-        config = self.config
-        if self.counts is None:
-            return []
         counters = [IdfCounter() for _ in range(self._counters(corpus))]
         for segment in corpus:
             references = list(map(self._own, segment.references))
             counters[0].add(references, self.tokenizer.tokenize(references))
-            if config.separate_idf:
-                for counter, text in zip(counters[1:], map(self._own, segment.candidates), strict=True):
-                    counter.add([text], self.tokenizer.tokenize([text]))
+            for counter, text in zip(counters[1:], map(self._own, segment.candidates), strict=False):
+                counter.add([text], self.tokenizer.tokenize([text]))
         return counters
 
     def _counters(self, corpus: Corpus) -> int:
         return 1 + (len(corpus.systems) if self.config.separate_idf else 0)
 
-    def fit_counted(self, corpus: Corpus, counted: Iterator[IdfCounter]) -> IdfTables:
-        """Return the weights of counted tokens; see `Metric.fit_counted`."""
+    def fit(self, corpus: Reading) -> IdfTables:
+        """Return the weights of tokens of references, and of each system's candidates."""
         config = self.config
         size = self.tokenizer.vocabulary_size
         systems = len(corpus.systems)
         if not config.idf:
             return IdfTables(np.ones((1, size), dtype=np.float32), np.zeros(systems, dtype=np.int64), "no")
-        counters = [IdfCounter()] if self.counts is None else islice(counted, self._counters(corpus))
+        counters = [IdfCounter()] if self.counts is None else corpus.counters(self, self._counters(corpus))
         weights: list[Idf | None] = [counter.result() if counter.documents else None for counter in counters]
         if config.idf_texts is not None:
             texts = self.encoders.in_form(NamedFile(config.idf_texts).lines())

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from bsx.encode.rows import normalise
-from bsx.encode.states import States, segment_max, segment_sum
+from bsx.encode.states import States, normalise, segment_max, segment_sum
 from bsx.errors import InputError
 from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.core import MetricConfig, MultiRef

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from bsx.encode.rows import normalise
+from bsx.encode.states import normalise
 from bsx.errors import InputError
 from bsx.metrics.blocks import Pairs, PairScores
 from bsx.metrics.embedding.mapping import check_mapping, fit_notes, open_mapping

@@ -8,13 +8,12 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from bsx.data.corpus import Corpus
 from bsx.data.detect import SCRIPTS, UNSPACED
 from bsx.data.forms import scripts_of
 from bsx.match.ngrams import TokenFilter, Units, ngram_units
 from bsx.match.transport import check_solver, transport_costs
 from bsx.metrics.blocks import Pairs, PairScores
-from bsx.metrics.core import BY_SCRIPT, MetricConfig
+from bsx.metrics.core import BY_SCRIPT, MetricConfig, Reading
 from bsx.metrics.embedding.base import EncoderMetric
 from bsx.metrics.embedding.mapping import check_mapping, fit_notes, open_mapping
 from bsx.support.arrays import Array
@@ -94,7 +93,7 @@ class XMoverScore(EncoderMetric[XMoverScoreConfig]):
 
             self._fluency = LanguageModel(config.lm, self.encoders)
 
-    def fit(self, corpus: Corpus) -> bool | None:
+    def fit(self, corpus: Reading) -> bool | None:
         """Return whether pieces inside words are left out, as spaces tell words apart; None if the settings say it."""
         if self._drops is not None:
             return None

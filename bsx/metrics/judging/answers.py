@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bsx.catalog.entries.judges import NumberAnswer, SpanAnswer
+from bsx.catalog.entries.metrics import NumberAnswer, SpanAnswer
 
 CUT = "length"
 """How an endpoint says that an answer was cut off at its greatest length."""

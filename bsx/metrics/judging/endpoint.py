@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from bsx.catalog.entries.judges import JudgeEntry, NumberAnswer
+from bsx.catalog.entries.metrics import JudgeEntry, NumberAnswer
 from bsx.data.corpus import about_tokens
 from bsx.errors import BsxError, InputError, ModelUnavailableError
 from bsx.metrics.judging.answers import as_score

@@ -10,11 +10,12 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from bsx.data.corpus import BREAK, Corpus
+from bsx.data.corpus import BREAK
 from bsx.data.run import check_place, reading
 from bsx.errors import InputError, ModelUnavailableError
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Block, BlockScores
+from bsx.metrics.core import Reading
 from bsx.metrics.judging.answers import Verdict, read_answer
 from bsx.metrics.judging.cache import AnswerCache, KeptAnswer
 from bsx.metrics.judging.config import JudgeConfig
@@ -133,11 +134,12 @@ class Judge(Metric[JudgeConfig]):
                 fields["weighted"] = all_or_some if weighted else "no"
         return fields
 
-    def fit(self, corpus: Corpus) -> Heard:
-        """Ask about all rows of a corpus; see `learn`."""
-        return self.learn(corpus)
+    @property
+    def counts(self) -> str:
+        """Answers."""
+        return "answers"
 
-    def learn(self, corpus: Corpus, progress: Progress | None = None, say: Say | None = None) -> Heard:
+    def fit(self, corpus: Reading) -> Heard:
         """Ask about all rows of a corpus that no kept answer is about.
 
         Raises:
@@ -150,7 +152,7 @@ class Judge(Metric[JudgeConfig]):
             for several in self._questions(segment.id, candidate, segment.references, segment.source)
             for question in several
         ]
-        self._answer(questions, progress, say)
+        self._answer(questions, corpus.progress, corpus.say)
         self._heard = [(question.where, *self._read(question)) for question in questions]
         return self._heard
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, ClassVar
 
@@ -12,16 +11,15 @@ import numpy as np
 from pydantic import Field
 
 from bsx.catalog.catalog import Catalog
+from bsx.catalog.entries.base import read_entry
 from bsx.catalog.entries.metrics import EnsembleEntry, MetricEntry
-from bsx.catalog.reading import read_entry
 from bsx.catalog.specs import read_spec
 from bsx.data.corpus import Corpus
 from bsx.encode.idf import IdfCounter
 from bsx.errors import InputError
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Block, BlockScores
-from bsx.metrics.core import BY_SCRIPT, Fitted, MetricConfig
-from bsx.metrics.paired import refuse_missing
+from bsx.metrics.core import BY_SCRIPT, Fitted, MetricConfig, Reading
 from bsx.metrics.run import fill_undefined
 from bsx.metrics.zoo import check_from_file, get_metric, needs_of
 from bsx.support.signature import SOFTWARE, Signature
@@ -147,17 +145,13 @@ class Ensemble(Metric[EnsembleConfig]):
         """What its first member counts that counts anything."""
         return next((member.counts for member in self._members if member.counts is not None), None)
 
-    def fit(self, corpus: Corpus) -> list[Fitted]:
-        """Let every member read the corpus, and say where its language or script asks for other words than then."""
-        return self.fit_counted(corpus, iter(self.count(corpus)))
-
     def count(self, corpus: Corpus) -> list[IdfCounter]:
-        """Let every member count; see `Metric.count`."""
-        return [counter for member in self._members for counter in member.count(corpus)]
+        """Let every member count that does; see `Metric.count`."""
+        return [counter for member in self._members if member.counts for counter in member.count(corpus)]
 
-    def fit_counted(self, corpus: Corpus, counted: Iterator[IdfCounter]) -> list[Fitted]:
-        """Let every member take what it counted; see `Metric.fit_counted`."""
-        learnt = [member.fit_counted(corpus, counted) for member in self._members]
+    def fit(self, corpus: Reading) -> list[Fitted]:
+        """Let every member read the corpus, and say where its language or script asks for other words than then."""
+        learnt = [member.fit(corpus) for member in self._members]
         other = []
         for member, one in zip(self._members, learnt, strict=True):
             now, then = dict(member.signature(one).fields), dict(self._then(member).fields)
@@ -172,8 +166,9 @@ class Ensemble(Metric[EnsembleConfig]):
         undefined = np.zeros(len(block), dtype=bool)
         for said, member, learnt in zip(self._combination.members, self._members, fitted, strict=True):
             scores = member.score_block(block, learnt)
-            undefined |= fill_undefined(member, scores)
-            refuse_missing(member, scores.values)
+            fill_undefined(member, scores)
+            member.refuse_missing(scores.values)
+            undefined |= scores.undefined
             columns[said.metric] = scores.values
             parts.append(scores)
         empty = np.any([scores.empty for scores in parts], axis=0)

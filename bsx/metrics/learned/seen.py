@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from bsx.catalog.catalog import Catalog
-from bsx.catalog.combination import LEARNED
+from bsx.catalog.entries.metrics import LEARNED
 from bsx.catalog.specs import UNNAMED, read_spec
 from bsx.data.seen import RowTexts, SeenRows, beside_entry
 from bsx.errors import BsxError

@@ -9,12 +9,11 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from bsx.data.corpus import Corpus
 from bsx.data.tokenizers import opening
 from bsx.errors import InputError
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Block, BlockScores, Values
-from bsx.metrics.core import BY_SCRIPT, MetricConfig
+from bsx.metrics.core import BY_SCRIPT, MetricConfig, Reading
 from bsx.metrics.lexical.all_pairs import distinct, ngrams_of
 from bsx.metrics.lexical.common import language_of, present, row_flags, say_cut
 from bsx.metrics.lexical.ngrams import Cutter13a, Words, by_words, numbered, placed
@@ -148,7 +147,7 @@ class Bleu(Metric[BleuConfig]):
                 self._scorers[tokenize] = made(**self._settings, tokenize=tokenize, effective_order=order)
         return self._scorers[tokenize]
 
-    def fit(self, corpus: Corpus) -> str | None:
+    def fit(self, corpus: Reading) -> str | None:
         """Return the tokenizer that the texts' script needs; None if settings or language chose it."""
         if self._chosen is not None:
             return None

@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from bsx.data.corpus import Corpus
 from bsx.data.detect import SCRIPTS, UNSPACED, parts_of
 from bsx.data.forms import scripts_of
 from bsx.metrics.base import PairMetric
 from bsx.metrics.blocks import Pairs, PairScores, Values
-from bsx.metrics.core import BY_SCRIPT, MetricConfig, MultiRef
+from bsx.metrics.core import BY_SCRIPT, MetricConfig, MultiRef, Reading
 from bsx.metrics.lexical.common import say_cut, units
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
@@ -112,7 +111,7 @@ class Rouge(PairMetric[RougeConfig]):
             return "characters"
         return "ascii" if language.code == "en" else "whitespace"
 
-    def fit(self, corpus: Corpus) -> str | None:
+    def fit(self, corpus: Reading) -> str | None:
         """Return the tokenizer that the texts' script needs; None if settings or language chose it."""
         if self._chosen is not None:
             free = self.config.variant != "coco" and not self.config.stemmer and self.config.tokenizer is None

@@ -10,10 +10,9 @@ import numpy as np
 from pydantic import Field
 
 from bsx.catalog.entries.models import LanguageEntry
-from bsx.data.corpus import Corpus
 from bsx.metrics.base import Metric
 from bsx.metrics.blocks import Block, BlockScores, Values
-from bsx.metrics.core import BY_SCRIPT, MetricConfig
+from bsx.metrics.core import BY_SCRIPT, MetricConfig, Reading
 from bsx.metrics.lexical.common import language_of, present, row_flags, say_cut, units
 from bsx.metrics.lexical.shifts import Reference
 from bsx.support.optional import need
@@ -74,7 +73,7 @@ class Ter(Metric[TerConfig]):
         normalized = self.config.normalized
         return (asian if normalized is None else normalized, asian)
 
-    def fit(self, corpus: Corpus) -> Split | None:
+    def fit(self, corpus: Reading) -> Split | None:
         """Return whether the texts' script is split into characters; None if settings or language decide."""
         language = self.encoders.language if self._fixed else language_of(self, corpus)
         given = self.config.asian_support is not None or self.config.normalized is False

@@ -30,7 +30,7 @@ from bsx.analysis.ensembles.weights import (
 )
 from bsx.analysis.stats.folds import Fold, refuse_leak, unit_folds, units
 from bsx.analysis.stats.significance import williams
-from bsx.catalog.combination import Combination, Member
+from bsx.catalog.entries.metrics import Combination, Member
 from bsx.errors import InputError, UnknownNameError
 
 NAMES = ["a", "b", "c", "d"]
