@@ -206,7 +206,7 @@ def _beside_best_control(result: MetaResult) -> str:
         worse = [name for name, way in ways.items() if way < 0]
         behind = f"; {some(worse)} {'is' if len(worse) == 1 else 'are'} significantly worse" if worse else ""
         return f" No metric is significantly better than {control}{behind}."
-    return f" {against(ways, control)}."
+    return f" Of the metrics, {against(ways, control)}."
 
 
 def _unseen(result: MetaResult) -> str:
