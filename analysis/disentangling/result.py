@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from bsx.analysis.stats.clusters import Correction
-from bsx.analysis.stats.regression import PooledTest, StandardErrors
+from bsx.analysis.stats.regression import PooledTest, StandardErrors, WaldTest
 from bsx.analysis.stats.results import Comparison
 from bsx.errors import UnknownNameError
 from bsx.support.near import did_you_mean
-from bsx.support.result import Endless, Interval, Notice, Number, Result, Shown
+from bsx.support.result import Interval, Notice, Number, Result, Shown
 
 VIF_LIMIT = 10.0  # Marquardt 1970
 CONDITION_LIMIT = 30.0  # Belsley, Kuh & Welsch 1980
@@ -117,9 +117,9 @@ class CoefficientComparison(Shown):
     margin: float | None = None
 
 
-@dataclass(frozen=True, repr=False)
-class NestedTest(Shown):
-    """A larger model against a smaller one.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class NestedTest(WaldTest):
+    """A larger model against a smaller one: a test that the added terms explain nothing.
 
     Attributes:
         name: of the question.
@@ -128,10 +128,6 @@ class NestedTest(Shown):
         r2_base: R² of the smaller model.
         r2_full: R² of the larger.
         gain: their difference.
-        statistic: F.
-        df1: number of added terms.
-        df2: degrees of freedom of the denominator; infinite where the reference is chi-squared / df1.
-        p: of "the added terms explain nothing".
         n: rows.
         coef: added term -> its coefficient in the larger model.
         term_p: added term -> p-value of that coefficient alone.
@@ -143,18 +139,14 @@ class NestedTest(Shown):
     r2_base: Number
     r2_full: Number
     gain: Number
-    statistic: Number
-    df1: int
-    df2: Endless
-    p: Number
     n: int
     coef: dict[str, Number]
     term_p: dict[str, Number]
 
 
-@dataclass(frozen=True)
-class Bend:
-    """What a metric gains if factors act in curves instead of straight lines.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Bend(WaldTest):
+    """What a metric gains if factors act in curves instead of straight lines; a test that there is no curve.
 
     Attributes:
         metric: the response.
@@ -164,10 +156,6 @@ class Bend:
         r2_curve: R² with the curves.
         out_line: the same on rows that were not fitted, by cross-validation; NaN if all rows belong together.
         out_curve: likewise.
-        statistic: F of "no curve".
-        df1: terms that the curves have beyond straight lines.
-        df2: degrees of freedom of the denominator; infinite where the reference is chi-squared / df1.
-        p: its p-value.
         p_adjusted: the same, corrected for the number of such tests.
         curve: value of the factor in its own units, what it adds to the metric (sd, 0 at its mean) with the ends of the
             interval, and what the straight line adds; empty for several factors.
@@ -182,10 +170,6 @@ class Bend:
     r2_curve: Number
     out_line: Number
     out_curve: Number
-    statistic: Number
-    df1: int
-    df2: Endless
-    p: Number
     p_adjusted: Number
     curve: tuple[CurvePoint, ...]
     coef: dict[str, Number]

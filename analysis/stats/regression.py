@@ -76,10 +76,10 @@ class WaldTest(Shown):
         p: of "all are 0".
     """
 
-    statistic: float
+    statistic: Number
     df1: int
-    df2: float
-    p: float
+    df2: Endless
+    p: Number
 
 
 def fit_ols(
@@ -246,27 +246,19 @@ def refuse_collinear(names: Sequence[str], x: Array) -> None:
             raise InputError(f"column {names[j]!r} is a linear combination of {others}: leave one of them out")
 
 
-@dataclass(frozen=True, repr=False)
-class PooledTest(Shown):
-    """One metric's coefficients over groups.
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PooledTest(WaldTest):
+    """A test that one metric's coefficients are the same in all groups.
 
     Attributes:
         metric: the response.
         groups: what was compared.
-        statistic: F of "all groups have the same coefficients".
-        df1: coefficients tested, factors x (groups - 1).
-        df2: degrees of freedom of the denominator; infinite where the reference is chi-squared / df1.
-        p: small means that one regression for all groups hides differences.
         by_factor: factor -> p-value of "this factor has the same coefficient in all groups".
         method: the test in words.
     """
 
     metric: str
     groups: tuple[str, ...]
-    statistic: Number
-    df1: int
-    df2: Endless
-    p: Number
     by_factor: dict[str, Number]
     method: str
 
@@ -323,7 +315,7 @@ def pooled_test(
     method = "Chow test" if se == "classic" else f"Wald test of group x factor products, {se} standard errors"
     if math.isnan(total.p):
         method += f"; not defined: too few clusters for {apart} products"
-    return PooledTest(metric, tuple(groups), total.statistic, total.df1, total.df2, total.p, by_factor, method)
+    return PooledTest(**vars(total), metric=metric, groups=tuple(groups), by_factor=by_factor, method=method)
 
 
 def _tested(fit: Ols, columns: Sequence[int]) -> WaldTest:

@@ -199,13 +199,14 @@ def _beside_best_control(result: MetaResult) -> str:
         return f" Higher than {control}: {some(above) if above else 'no metric'}; these differences were not tested."
     ways = {}
     for name in metrics:
-        test = tests[name, best]
-        ways[name] = int(np.sign(test.difference)) if _p(result, test) < _setting(result, "alpha") else 0
+        test = tests.get((name, best))
+        told = test is not None and _p(result, test) < _setting(result, "alpha")
+        ways[name] = int(np.sign(test.difference)) if test is not None and told else 0
     if 1 not in ways.values():
         worse = [name for name, way in ways.items() if way < 0]
         behind = f"; {some(worse)} {'is' if len(worse) == 1 else 'are'} significantly worse" if worse else ""
         return f" No metric is significantly better than {control}{behind}."
-    return f" {against(ways, control)}."
+    return f" Of the metrics, {against(ways, control)}."
 
 
 def _unseen(result: MetaResult) -> str:

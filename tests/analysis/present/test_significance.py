@@ -1,0 +1,55 @@
+"""What sentences and tables say of tests of two things."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+
+import pytest
+
+from bsx.analysis.present.significance import NAMED, against, some, standing, table_of_tests
+from bsx.analysis.stats.clusters import adjust, corrected_tests
+from bsx.analysis.stats.results import Comparison
+
+VALUES = {"a": 0.5, "b": 0.4, "c": 0.1}
+P = {("a", "b"): 0.2, ("a", "c"): 0.001, ("b", "c"): 0.02}
+
+
+def pairs_of(names: str) -> list[Comparison]:
+    known = {"ci": (-1.0, 1.0), "p": 0.5, "n": 9, "method": "some test"}
+    pairs = combinations(names, 2)
+    return [replace(Comparison.of(VALUES[a], VALUES[b], p_two_sided=P[a, b], **known), a=a, b=b) for a, b in pairs]
+
+
+def test_the_highest_is_the_best_only_if_it_beats_all_others() -> None:
+    best, told, said = standing(VALUES, pairs_of("abc"), alpha=0.05)
+    assert (best, told) == ("a", False)
+    assert said.index("b") < said.index("but") < said.index("c (")
+    best, told, _ = standing({"a": 0.5, "c": 0.1}, pairs_of("abc"), alpha=0.05)
+    assert (best, told) == ("a", True)
+    assert standing(VALUES, pairs_of("ab"), alpha=0.05)[1] is False  # c was not tested
+    assert "p" not in standing({"a": 1, "c": 0}, pairs_of("abc"), alpha=0.05, how=None)[2].replace("apart", "")
+
+
+def test_each_way_to_stand_to_a_reference_is_said_once() -> None:
+    said = against({"a": 1, "b": 0, "c": -1, "d": 1}, "chance").split("; ")
+    assert [part.partition(" ")[0] for part in said] == ["a", "b", "c"]
+    assert "a and d are" in said[0]
+    assert against(dict.fromkeys("abc", 0), "chance").startswith("all 3 are not told apart")
+
+
+def test_long_lists_are_cut_off() -> None:
+    names = [str(i) for i in range(NAMED + 2)]
+    assert some(names[:NAMED]).count(",") == NAMED - 2
+    assert some(names).endswith("and 2 more")
+
+
+@pytest.mark.parametrize("margin", [None, 0.1])
+def test_a_table_of_tests_marks_what_is_significant(margin: float | None) -> None:
+    tests = [replace(test, p_equivalence=0.5) for test in corrected_tests(pairs_of("abc"), "holm")]
+    assert [test.p_adjusted for test in tests] == pytest.approx(adjust(list(P.values()), "holm").tolist())
+    rows = [((), test) for test in tests]
+    shown = table_of_tests("Pairs", rows, ["A", "B"], alpha=0.05, level="Holm", margin=margin)
+    assert [bool(row[3].mark) for row in shown.rows] == [test.decisive < 0.05 for test in tests]
+    assert ("verdict" in shown.columns) == (margin is not None)
+    assert shown.names == 2
