@@ -241,7 +241,9 @@ def _texts(settings: EvaluateRun) -> Input:
         )
     one = {name: next(iter(found[name]), None) for name in ("system", "segment", "document", "source")}
     made = {**given, **one, "candidate": found["candidate"], "reference": found["reference"]}
-    return build_config({name: value for name, value in made.items() if value not in (None, [])}, Input)
+    return build_config(
+        {name: value for name, value in made.items() if name == "table" or value not in (None, [])}, Input
+    )
 
 
 def _text_columns(table: Table, columns: Sequence[str], *, repeated: bool = False) -> list[str]:
