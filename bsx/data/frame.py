@@ -253,6 +253,27 @@ class Frame:
         rows = (tuple(spelled(row[name]) for name in names) for row in self.table.rows(*names, only=True))
         return [hash(texts if any(texts) else ("", place)) for place, texts in enumerate(rows)]
 
+    def numbered(
+        self, segments: Sequence[object], documents: Sequence[object], systems: Sequence[object] | None
+    ) -> Labels:
+        """Return segments as they are told apart: within documents, where these number their own.
+
+        They do where a system has rows of one name in several documents, unless the user named the column, or systems
+        would not meet any more.
+
+        Args:
+            segments: each row's (n,).
+            documents: each row's (n,).
+            systems: each row's (n,); None where rows are of one.
+        """
+        own, of = list(map(str, segments)), list(systems or [""] * len(segments))
+        within = [f"{document} {name}" for document, name in zip(documents, own, strict=True)]
+        rows = len({*zip(of, own, strict=True)})
+        if "segment" in self.named or rows == len(own) or len({*zip(of, within, strict=True)}) == rows:
+            return own
+        meet = len({*of}) < 2 or len({*zip(of, within, strict=True)}) > len({*within})
+        return within if meet else own
+
     def unit(
         self,
         values: Mapping[str, Array | Labels],
@@ -293,10 +314,8 @@ class Frame:
             of = enumerate(labels) if several is None else zip(several, labels, strict=True)
             return any(seen.setdefault((places[i], label), name) != name for i, (name, label) in enumerate(of))
 
-        if segment is not None and document is not None and "segment" not in self.named:
-            cells = list(zip(made[document], made[segment], strict=True))
-            if len(set(cells)) > len(set(made[segment])):  # numbered within documents
-                made[segment] = [f"{whole} {name}" for whole, name in cells]
+        if segment is not None and document is not None:
+            made[segment] = self.numbered(list(made[segment]), list(made[document]), systems)
         several = systems
         several = systems if systems is not None and bind([""] * n) else None
         if several is not None and segment is not None and "segment" in self.named and not bind(list(made[segment])):

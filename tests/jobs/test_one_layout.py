@@ -16,7 +16,7 @@ import bsx
 from bsx.analysis import Judgments, MetaResult, load_test_set, meta_evaluate
 from bsx.analysis import test_sets as every_test_set
 from bsx.data.sidecar import factor_columns, scored_columns
-from bsx.errors import InputError
+from bsx.errors import InputError, UnknownNameError
 from bsx.jobs import compare, disentangle, ensemble, factors, meta, plan_compare, plan_meta, score_files
 from tests.conftest import Outcome
 from tests.helpers.tables import read_rows, write_rows
@@ -440,3 +440,35 @@ def test_rows_that_name_no_system_count_in_none(table: Path, tmp_path: Path) -> 
         compare(table=gaps, metrics=["chrf"])
     with pytest.raises(InputError, match="column 'system' is empty"):
         score_files(table=gaps, metrics=["chrf"], system="system")
+
+
+def test_segments_that_documents_number_are_told_apart_by_all_commands(table: Path, tmp_path: Path) -> None:
+    rows = read_rows(table)
+    for row in rows:
+        number = int(row.pop("segment")[1:])
+        row |= {"doc": f"d{number // 4}", "seg": str(number % 4), "words": str(len(row["candidate"].split()) + number)}
+        row["wrong"] = str(-float(row["human"]) // 1)
+    path = str(write_rows(tmp_path / "t.tsv", rows))
+    quick: Any = {"table": path, "columns": ["wrong"], "resamples": 20}
+    compared = compare(**quick)
+    assert (compared.segments, compared.documents) == (12, 3)
+    assert isinstance(judged := meta(**quick, level="sys", sentinels=[]), MetaResult)
+    assert judged.groups[0].systems == 3
+    assert ensemble(**{**quick, "columns": ["wrong", "words"]}).groups
+    with pytest.raises(InputError, match="3 documents is too small"):  # which it says once it could count them
+        plan_meta(**{**quick, "columns": ["wrong", "words"]}, effect=0.1)
+    looked = bsx.jobs.evaluate(table=path, metrics=["chrf"], lang="en", output=tmp_path / "out")
+    assert looked.compare is not None
+    assert (looked.compare.segments, looked.compare.documents) == (12, 3)
+    assert all(one.segment.startswith("d") for one in looked.segments)
+
+
+def test_a_column_that_is_not_there_is_said_before_systems_are_compared(table: Path) -> None:
+    with pytest.raises(UnknownNameError, match="mine"):
+        compare(table=str(table), columns=["mine"], segment="mark")
+
+
+def test_segments_may_be_told_by_their_texts(table: Path) -> None:
+    by_text = meta(table=str(table), metrics=["chrf"], segment="reference", resamples=20)
+    assert isinstance(by_text, MetaResult)
+    assert by_text.groups == meta(table=str(table), metrics=["chrf"], resamples=20).groups  # type: ignore[union-attr]

@@ -101,7 +101,11 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
         frame = _long(corpus, human, texts.files())
         frame, more = _ranked(frame, human, required=bool(settings.human))
         notes += more
-    systems, segments = (list(map(str, frame.read([], [name])[name])) for name in ("system", "id"))
+    document = frame.column("document")
+    labels = frame.read([], ["system", "id", document])
+    systems, segments = (list(map(str, labels[name])) for name in ("system", "id"))
+    if document is not None:
+        segments = frame.numbered(segments, labels[document], systems)
     names = list(dict.fromkeys(systems))
     rows_by_system(settings.table_name or "texts", systems, segments, (), frame.shared_texts())
     if len(names) > 1 and len(systems) < 2 * len(names):
@@ -128,7 +132,7 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
         one = judged(frame, build_config({**given, **({"nan": "omit"} if missing else {})}, MetaRun))
         assert isinstance(one, MetaResult)  # noqa: S101 - for the type checker; there is one column
         meta = one
-    looked = tuple(_look(frame, specs, compare, names))
+    looked = tuple(_look(frame, specs, compare, names, segments))
     summary = scored.to_dict()
     of = {entry["metric"]: entry for entry in summary["metrics"]}
     figures = tuple(
@@ -377,11 +381,13 @@ def _score(frame: Frame, own: Mapping[str, object], out: Path, settings: Evaluat
     return scored, collected.put(frame, scored.prepared, scored.totals, scored.by_system)
 
 
-def _look(frame: Frame, specs: Sequence[str], compare: CompareResult | None, names: Sequence[str]) -> list[LookAt]:
+def _look(
+    frame: Frame, specs: Sequence[str], compare: CompareResult | None, names: Sequence[str], segments: Sequence[str]
+) -> list[LookAt]:
     """Return a few segments to look at, with their texts."""
     against = next(iter([*frame.roles["reference"], *frame.roles["source"]]))
-    read = frame.read(specs, ["system", "id"], ["candidate", against])
-    systems, segments = (np.array(read[name], dtype=object) for name in ("system", "id"))
+    read = frame.read(specs, ["system"], ["candidate", against])
+    systems = np.array(read["system"], dtype=object)
     sign = {spec: -1 if spec in frame.lower else 1 for spec in specs}
     values = {spec: np.asarray(read[spec], dtype=np.float64) for spec in specs}
     first = values[specs[0]] * sign[specs[0]]
@@ -403,7 +409,7 @@ def _look(frame: Frame, specs: Sequence[str], compare: CompareResult | None, nam
         found += [("disagreement", int(row), specs[1], float(values[specs[1]][row])) for row in order]
     own, texts = values[specs[0]], list(zip(read["candidate"], read[against], strict=True))
     return [
-        LookAt(why, str(segments[row]), str(systems[row]), float(own[row]), *texts[row], other, score)
+        LookAt(why, segments[row], str(systems[row]), float(own[row]), *texts[row], other, score)
         for why, row, other, score in found
     ]
 
@@ -442,7 +448,8 @@ def _choices(
     wide = len(texts.candidate) > 1
     for name in ("system", "segment", "document"):
         value = getattr(texts, name)
-        if value is not None and value not in USUAL[name][:1] and not (wide and name == "segment"):
+        usual = getattr(settings, name) is None and value in USUAL[name]
+        if value is not None and not usual and not (wide and name == "segment"):
             shown += [f"--{name}", value]
     run = ["--metrics", ",".join(specs), "--lang", language.code, *([] if model is None else ["--model", model])]
     result = [
