@@ -258,8 +258,8 @@ class Frame:
     ) -> Labels:
         """Return segments as they are told apart: within documents, where these number their own.
 
-        They do where a system has rows of one name in several documents, unless the user named the column, or systems
-        would not meet any more.
+        They do where a system has rows of one name in several documents, unless the user named the column, a row has
+        no document, or systems would not meet any more.
 
         Args:
             segments: each row's (n,).
@@ -269,7 +269,12 @@ class Frame:
         own, of = list(map(str, segments)), list(systems or [""] * len(segments))
         within = [f"{document} {name}" for document, name in zip(documents, own, strict=True)]
         rows = len({*zip(of, own, strict=True)})
-        if "segment" in self.named or rows == len(own) or len({*zip(of, within, strict=True)}) == rows:
+        if (
+            "segment" in self.named
+            or not all(documents)
+            or rows == len(own)
+            or len({*zip(of, within, strict=True)}) == rows
+        ):
             return own
         meet = len({*of}) < 2 or len({*zip(of, within, strict=True)}) > len({*within})
         return within if meet else own

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ import pytest
 import bsx
 from bsx.analysis import Judgments, MetaResult, load_test_set, meta_evaluate
 from bsx.analysis import test_sets as every_test_set
+from bsx.data.frame import Frame
 from bsx.data.sidecar import factor_columns, scored_columns
+from bsx.data.tables import Table
 from bsx.errors import InputError, UnknownNameError
 from bsx.jobs import compare, disentangle, ensemble, factors, meta, plan_compare, plan_meta, score_files
 from tests.conftest import Outcome
@@ -472,3 +475,13 @@ def test_segments_may_be_told_by_their_texts(table: Path) -> None:
     by_text = meta(table=str(table), metrics=["chrf"], segment="reference", resamples=20)
     assert isinstance(by_text, MetaResult)
     assert by_text.groups == meta(table=str(table), metrics=["chrf"], resamples=20).groups  # type: ignore[union-attr]
+
+
+def test_what_numbers_segments_within_documents_and_what_does_not() -> None:
+    frame = Frame(Table({"a": [1]}), {})
+    assert frame.numbered("1212", "aabb", None) == ["a 1", "a 2", "b 1", "b 2"]
+    assert frame.numbered("1122", "aabb", "xyxy") == list("1122")  # of two documents, each system has a row a segment
+    assert frame.numbered("11", "ab", "xy") == list("11")  # one segment in two documents is a slip, not a number
+    assert frame.numbered("1111", "abcd", "xxyy") == list("1111")  # no two systems would meet
+    assert frame.numbered("1212", ["a", "a", "", ""], None) == list("1212")
+    assert replace(frame, named=frozenset({"segment"})).numbered("1212", "aabb", None) == list("1212")
