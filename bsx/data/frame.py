@@ -6,7 +6,7 @@ It knows no metric. `bsx.frames.open.open_frame` makes one, and puts scores of m
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -254,7 +254,7 @@ class Frame:
         return [hash(texts if any(texts) else ("", place)) for place, texts in enumerate(rows)]
 
     def numbered(
-        self, segments: Sequence[object], documents: Sequence[object], systems: Sequence[object] | None
+        self, segments: Iterable[object], documents: Iterable[object], systems: Iterable[object] | None
     ) -> Labels:
         """Return segments as they are told apart: within documents, where these number their own.
 
@@ -266,7 +266,8 @@ class Frame:
             documents: each row's (n,).
             systems: each row's (n,); None where rows are of one.
         """
-        own, of = list(map(str, segments)), list(systems or [""] * len(segments))
+        own, documents = list(map(str, segments)), list(documents)
+        of = [""] * len(own) if systems is None else list(systems)
         within = [f"{document} {name}" for document, name in zip(documents, own, strict=True)]
         rows = len({*zip(of, own, strict=True)})
         if (
@@ -320,7 +321,7 @@ class Frame:
             return any(seen.setdefault((places[i], label), name) != name for i, (name, label) in enumerate(of))
 
         if segment is not None and document is not None:
-            made[segment] = self.numbered(list(made[segment]), list(made[document]), systems)
+            made[segment] = self.numbered(made[segment], made[document], systems)
         several = systems
         several = systems if systems is not None and bind([""] * n) else None
         if several is not None and segment is not None and "segment" in self.named and not bind(list(made[segment])):

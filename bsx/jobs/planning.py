@@ -107,5 +107,5 @@ def _read(frame: Frame, numbers: list[str], labels: dict[str, str | None]) -> di
         raise InputError(f"column 'lp': {len(set(read[PAIR]))} language pairs: plan one at a time", file=frame.name)
     system, segment, document = labels.values()
     if segment is not None and document is not None:
-        read[segment] = frame.numbered(read[segment], read[document], None if system is None else read[system])  # type: ignore[arg-type]
+        read[segment] = frame.numbered(read[segment], read[document], None if system is None else read[system])
     return read

@@ -398,8 +398,8 @@ def _look(
     mine = np.flatnonzero(systems == best[0])
     found += [("lowest", int(row), None, None) for row in mine[np.argsort(first[mine], kind="stable")[:_LOOK]]]
     if len(best) > 1:
-        theirs = {segments[row]: int(row) for row in np.flatnonzero(systems == best[1])}
-        apart = sorted((-abs(first[row] - first[theirs[segments[row]]]), int(row)) for row in mine)
+        theirs = {segments[int(row)]: int(row) for row in np.flatnonzero(systems == best[1])}
+        apart = sorted((-abs(first[row] - first[theirs[segments[int(row)]]]), int(row)) for row in mine)
         rows = [row for _, row in apart[:_LOOK]]
         found += [("difference", row, best[1], float(values[specs[0]][theirs[segments[row]]])) for row in rows]
     if len(specs) > 1:
