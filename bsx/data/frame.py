@@ -6,7 +6,7 @@ It knows no metric. `bsx.frames.open.open_frame` makes one, and puts scores of m
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -253,6 +253,33 @@ class Frame:
         rows = (tuple(spelled(row[name]) for name in names) for row in self.table.rows(*names, only=True))
         return [hash(texts if any(texts) else ("", place)) for place, texts in enumerate(rows)]
 
+    def numbered(
+        self, segments: Iterable[object], documents: Iterable[object], systems: Iterable[object] | None
+    ) -> Labels:
+        """Return segments as they are told apart: within documents, where these number their own.
+
+        They do where a system has rows of one name in several documents, unless the user named the column, a row has
+        no document, or systems would not meet any more.
+
+        Args:
+            segments: each row's (n,).
+            documents: each row's (n,).
+            systems: each row's (n,); None where rows are of one.
+        """
+        own, documents = list(map(str, segments)), list(documents)
+        of = [""] * len(own) if systems is None else list(systems)
+        within = [f"{document} {name}" for document, name in zip(documents, own, strict=True)]
+        rows = len({*zip(of, own, strict=True)})
+        if (
+            "segment" in self.named
+            or not all(documents)
+            or rows == len(own)
+            or len({*zip(of, within, strict=True)}) == rows
+        ):
+            return own
+        meet = len({*of}) < 2 or len({*zip(of, within, strict=True)}) > len({*within})
+        return within if meet else own
+
     def unit(
         self,
         values: Mapping[str, Array | Labels],
@@ -296,10 +323,8 @@ class Frame:
             of = enumerate(labels) if several is None else zip(several, labels, strict=True)
             return any(seen.setdefault((places[i], label), name) != name for i, (name, label) in enumerate(of))
 
-        if segment is not None and document is not None and "segment" not in self.named:
-            rows = list(zip(systems or groups, made[segment], made[document], strict=True))
-            if len({row[:2] for row in rows}) < len(set(rows)):  # numbered within documents
-                made[segment] = [f"{whole} {name}" for _, name, whole in rows]
+        if segment is not None and document is not None:
+            made[segment] = self.numbered(made[segment], made[document], systems)
         several = systems
         several = systems if systems is not None and bind([""] * n) else None
         self.refuse_apart(made)

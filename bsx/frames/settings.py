@@ -216,10 +216,12 @@ def find_columns(
         else, else none.
     """
     named = {role: [value] if isinstance(value, str) else list(value or ()) for role, value in asked.items()}
-    taken = {name for names in named.values() for name in names}
     results = {role: named.get(role, []) for role in roles}
     for role in roles:
         if not results[role]:
+            # What segments are told by may be a text of theirs.
+            but = "segment" if role in ("candidate", "reference", "source") else None
+            taken = {name for other, names in named.items() if other != but for name in names}
             usual = (name for name in USUAL[role] if name in columns and name not in taken)
             results[role] = [name for name in [next(usual, None)] if name is not None]
     return results

@@ -175,6 +175,9 @@ def _read(frame: Frame, settings: EnsembleRun, human: str) -> tuple[dict[str, Ar
     pairs = [PAIR] if guessed and PAIR in frame.table.columns else []
     table = frame.read([*frame.metrics, human], [*labels, *pairs], texts)
     frame.refuse_apart(table)
+    if segment is not None and document is not None:
+        systems = table.get(frame.column("system") or "")
+        table[segment] = frame.numbered(table[segment], table[document], systems)
     if pairs and len(set(table[PAIR])) > 1:  # segments are numbered within language pairs
         for name in {segment, document} - {None}:
             numbered = zip(table[PAIR], table[str(name)], strict=True)

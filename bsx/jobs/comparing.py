@@ -133,6 +133,7 @@ def compared(frame: Frame, settings: CompareRun) -> CompareResult:
 
 def _paired(frame: Frame, settings: CompareRun) -> tuple[Frame, CompareRun]:
     """Check, before anything is scored, that there are systems, each with a row for the same segments."""
+    frame.table.require(*settings.columns)
     for role in ("system", "segment"):
         if frame.column(role) is None and settings.document in USUAL[role]:
             told = f"document: {settings.document!r} is the column of {role}s"
@@ -144,7 +145,7 @@ def _paired(frame: Frame, settings: CompareRun) -> tuple[Frame, CompareRun]:
             file=frame.name,
             setting="system",
         )
-    values = frame.read([], [frame.column("system"), frame.column("segment")])
+    values = frame.read([], [frame.column(role) for role in ("system", "segment", "document")])
     unit = frame.unit(values, paired=True)
     if unit.segment is None:
         why = "".join(f"{note.partition(': ')[0]}: " for note in unit.notes)

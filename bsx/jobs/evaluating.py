@@ -143,17 +143,21 @@ def judged(frame: Frame, settings: MetaRun) -> MetaResult | Judgments:
     controls = columns_of(settings.sentinels, [*frame.metrics, *frame.table.columns], metrics)
     human, group = list(frame.roles["human"]), settings.group
     labels = [group, frame.column("segment")]
-    labels += [frame.column("document")] if settings.sampled != "systems" else []
+    document = frame.column("document")
+    drawn = document if settings.sampled != "systems" else None
+    labels += [drawn]
+    within = [document] if document is not None and drawn is None and document not in labels else []
     system = frame.column("system")
     guessed = [system] if system is not None and not (settings.paired or "system" in frame.named) else []
     labels += [system] if not guessed else []
     numbers = [*metrics, *controls, *human, *settings.categories]
     pairs = [PAIR] if PAIR in frame.table.columns and PAIR not in (*numbers, *labels, *guessed) else []
-    values = frame.read(numbers, labels, keys=[*guessed, *pairs])
+    values = frame.read(numbers, labels, keys=[*guessed, *pairs, *within])
     unit = frame.unit(values, group=group, paired=settings.paired, judged=~np.isnan(np.asarray(values[human[0]])))
     lower = [name for name in frame.lower if name in (*metrics, *controls)]
     own = {**part(settings, MetaSettings), "group": group, "lower": lower, "corpus": frame.corpus}
-    own |= {"system": unit.system, "segment": unit.segment, "document": unit.document}
+    own |= {"system": unit.system, "segment": unit.segment}
+    own |= {"document": unit.document if drawn is not None else None}
     results = [meta_evaluate(unit.values, metrics, name, **own) for name in human]
     named = [*metrics, *controls]
     signatures = {name: text for name, text in frame.signatures.items() if name in named}

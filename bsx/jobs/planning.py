@@ -105,4 +105,7 @@ def _read(frame: Frame, numbers: list[str], labels: dict[str, str | None]) -> di
     read = frame.read(numbers, [*labels.values(), *pair])
     if pair and len(set(read[PAIR])) > 1:  # segments are numbered within language pairs
         raise InputError(f"column 'lp': {len(set(read[PAIR]))} language pairs: plan one at a time", file=frame.name)
+    system, segment, document = labels.values()
+    if segment is not None and document is not None:
+        read[segment] = frame.numbered(read[segment], read[document], None if system is None else read[system])
     return read

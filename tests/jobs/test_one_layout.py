@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ import bsx
 from bsx.analysis import Judgments, MetaResult, load_test_set
 from bsx.analysis import test_sets as every_test_set
 from bsx.analysis.agreement.evaluate import meta_evaluate
+from bsx.data.frame import Frame
 from bsx.data.sidecar import factor_columns, scored_columns
-from bsx.errors import InputError
+from bsx.data.tables import Table
+from bsx.errors import InputError, UnknownNameError
 from bsx.jobs import compare, disentangle, ensemble, factors, meta, plan_compare, plan_meta, score_files
 from tests.conftest import Outcome
 from tests.helpers.tables import read_rows, write_rows
@@ -441,3 +444,45 @@ def test_rows_that_name_no_system_count_in_none(table: Path, tmp_path: Path) -> 
         compare(table=gaps, metrics=["chrf"])
     with pytest.raises(InputError, match="column 'system' is empty"):
         score_files(table=gaps, metrics=["chrf"], system="system")
+
+
+def test_segments_that_documents_number_are_told_apart_by_all_commands(table: Path, tmp_path: Path) -> None:
+    rows = read_rows(table)
+    for row in rows:
+        number = int(row.pop("segment")[1:])
+        row |= {"doc": f"d{number // 4}", "seg": str(number % 4), "words": str(len(row["candidate"].split()) + number)}
+        row["wrong"] = str(-float(row["human"]) // 1)
+    path = str(write_rows(tmp_path / "t.tsv", rows))
+    quick: Any = {"table": path, "columns": ["wrong"], "resamples": 20}
+    compared = compare(**quick)
+    assert (compared.segments, compared.documents) == (12, 3)
+    assert isinstance(judged := meta(**quick, level="sys", sentinels=[]), MetaResult)
+    assert judged.groups[0].systems == 3
+    assert ensemble(**{**quick, "columns": ["wrong", "words"]}).groups
+    with pytest.raises(InputError, match="3 documents is too small"):  # which it says once it could count them
+        plan_meta(**{**quick, "columns": ["wrong", "words"]}, effect=0.1)
+    looked = bsx.jobs.evaluate(table=path, metrics=["chrf"], lang="en", output=tmp_path / "out")
+    assert looked.compare is not None
+    assert (looked.compare.segments, looked.compare.documents) == (12, 3)
+    assert all(one.segment.startswith("d") for one in looked.segments)
+
+
+def test_a_column_that_is_not_there_is_said_before_systems_are_compared(table: Path) -> None:
+    with pytest.raises(UnknownNameError, match="mine"):
+        compare(table=str(table), columns=["mine"], segment="mark")
+
+
+def test_segments_may_be_told_by_their_texts(table: Path) -> None:
+    by_text = meta(table=str(table), metrics=["chrf"], segment="reference", resamples=20)
+    assert isinstance(by_text, MetaResult)
+    assert by_text.groups == meta(table=str(table), metrics=["chrf"], resamples=20).groups  # type: ignore[union-attr]
+
+
+def test_what_numbers_segments_within_documents_and_what_does_not() -> None:
+    frame = Frame(Table({"a": [1]}), {})
+    assert frame.numbered("1212", "aabb", None) == ["a 1", "a 2", "b 1", "b 2"]
+    assert frame.numbered("1122", "aabb", "xyxy") == list("1122")  # of two documents, each system has a row a segment
+    assert frame.numbered("11", "ab", "xy") == list("11")  # one segment in two documents is a slip, not a number
+    assert frame.numbered("1111", "abcd", "xxyy") == list("1111")  # no two systems would meet
+    assert frame.numbered("1212", ["a", "a", "", ""], None) == list("1212")
+    assert replace(frame, named=frozenset({"segment"})).numbered("1212", "aabb", None) == list("1212")

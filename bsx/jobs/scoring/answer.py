@@ -101,7 +101,11 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
         frame = _long(corpus, human, texts.files())
         frame, more = _ranked(frame, human, required=bool(settings.human))
         notes += more
-    systems, segments = (list(map(str, frame.read([], [name])[name])) for name in ("system", "id"))
+    document = frame.column("document")
+    labels = frame.read([], ["system", "id", document])
+    systems, segments = (list(map(str, labels[name])) for name in ("system", "id"))
+    if document is not None:
+        segments = frame.numbered(segments, labels[document], systems)
     names = list(dict.fromkeys(systems))
     rows_by_system(settings.table_name or "texts", systems, segments, (), frame.shared_texts())
     if len(names) > 1 and len(systems) < 2 * len(names):
@@ -128,7 +132,7 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
         one = judged(frame, build_config({**given, **({"nan": "omit"} if missing else {})}, MetaRun))
         assert isinstance(one, MetaResult)  # noqa: S101 - for the type checker; there is one column
         meta = one
-    looked = tuple(_look(frame, specs, compare, names))
+    looked = tuple(_look(frame, specs, compare, names, segments))
     summary = scored.to_dict()
     of = {entry["metric"]: entry for entry in summary["metrics"]}
     figures = tuple(
@@ -241,7 +245,9 @@ def _texts(settings: EvaluateRun) -> Input:
         )
     one = {name: next(iter(found[name]), None) for name in ("system", "segment", "document", "source")}
     made = {**given, **one, "candidate": found["candidate"], "reference": found["reference"]}
-    return build_config({name: value for name, value in made.items() if value not in (None, [])}, Input)
+    return build_config(
+        {name: value for name, value in made.items() if name == "table" or value not in (None, [])}, Input
+    )
 
 
 def _text_columns(table: Table, columns: Sequence[str], *, repeated: bool = False) -> list[str]:
@@ -375,11 +381,13 @@ def _score(frame: Frame, own: Mapping[str, object], out: Path, settings: Evaluat
     return scored, collected.put(frame, scored.prepared, scored.tally)
 
 
-def _look(frame: Frame, specs: Sequence[str], compare: CompareResult | None, names: Sequence[str]) -> list[LookAt]:
+def _look(
+    frame: Frame, specs: Sequence[str], compare: CompareResult | None, names: Sequence[str], segments: Sequence[str]
+) -> list[LookAt]:
     """Return a few segments to look at, with their texts."""
     against = next(iter([*frame.roles["reference"], *frame.roles["source"]]))
-    read = frame.read(specs, ["system", "id"], ["candidate", against])
-    systems, segments = (np.array(read[name], dtype=object) for name in ("system", "id"))
+    read = frame.read(specs, ["system"], ["candidate", against])
+    systems = np.array(read["system"], dtype=object)
     sign = {spec: -1 if spec in frame.lower else 1 for spec in specs}
     values = {spec: np.asarray(read[spec], dtype=np.float64) for spec in specs}
     first = values[specs[0]] * sign[specs[0]]
@@ -390,8 +398,8 @@ def _look(frame: Frame, specs: Sequence[str], compare: CompareResult | None, nam
     mine = np.flatnonzero(systems == best[0])
     found += [("lowest", int(row), None, None) for row in mine[np.argsort(first[mine], kind="stable")[:_LOOK]]]
     if len(best) > 1:
-        theirs = {segments[row]: int(row) for row in np.flatnonzero(systems == best[1])}
-        apart = sorted((-abs(first[row] - first[theirs[segments[row]]]), int(row)) for row in mine)
+        theirs = {segments[int(row)]: int(row) for row in np.flatnonzero(systems == best[1])}
+        apart = sorted((-abs(first[row] - first[theirs[segments[int(row)]]]), int(row)) for row in mine)
         rows = [row for _, row in apart[:_LOOK]]
         found += [("difference", row, best[1], float(values[specs[0]][theirs[segments[row]]])) for row in rows]
     if len(specs) > 1:
@@ -401,7 +409,7 @@ def _look(frame: Frame, specs: Sequence[str], compare: CompareResult | None, nam
         found += [("disagreement", int(row), specs[1], float(values[specs[1]][row])) for row in order]
     own, texts = values[specs[0]], list(zip(read["candidate"], read[against], strict=True))
     return [
-        LookAt(why, str(segments[row]), str(systems[row]), float(own[row]), *texts[row], other, score)
+        LookAt(why, segments[row], str(systems[row]), float(own[row]), *texts[row], other, score)
         for why, row, other, score in found
     ]
 
@@ -440,7 +448,8 @@ def _choices(
     wide = len(texts.candidate) > 1
     for name in ("system", "segment", "document"):
         value = getattr(texts, name)
-        if value is not None and value not in USUAL[name][:1] and not (wide and name == "segment"):
+        usual = getattr(settings, name) is None and value in USUAL[name]
+        if value is not None and not usual and not (wide and name == "segment"):
             shown += [f"--{name}", value]
     run = ["--metrics", ",".join(specs), "--lang", language.code, *([] if model is None else ["--model", model])]
     result = [
