@@ -46,7 +46,7 @@ def pairs(settings: PairsRun, format: TableFormat = None, output: Output = None,
     """Measure how well metrics detect paraphrases: ROC AUC, average precision, best threshold, paired tests."""
     with progress_bar() as report:
         result = jobs.detect_paraphrases(**set_fields(settings), progress=report)
-    files = [settings.table] if settings.against is None else [settings.table, settings.against]
+    files = [str(table) for table in (settings.table, settings.against) if table is not None]
     write_shown(result, files, format, output, full=full)
 
 
@@ -56,7 +56,7 @@ def triples(settings: TriplesRun, format: TableFormat = None, output: Output = N
     """Count how often metrics prefer the paraphrase: rates, margins, McNemar tests, worst triples."""
     with progress_bar() as report:
         result = jobs.prefer_paraphrases(**set_fields(settings), progress=report)
-    write_shown(result, [settings.table], format, output, full=full)
+    write_shown(result, [str(settings.table)], format, output, full=full)
 
 
 @adversarial.command()
@@ -79,7 +79,7 @@ def challenge(
         result = jobs.challenge_metrics(**set_fields(settings), progress=report)
     if plot is not None:
         result.plot(plot)
-    file = Path(settings.table)
+    file = Path(str(settings.table))
     write_shown(result, sorted(file.glob("*.json")) if file.is_dir() else [file], format, output, full=full)
 
 
@@ -110,7 +110,7 @@ def perturb(
         return
     with progress_bar() as report:
         result = perturbing.perturb(**set_fields(settings), progress=report)
-    files = [name for name in (settings.table, settings.parses, settings.treebank) if name is not None]
+    files = [str(name) for name in (settings.table, settings.parses, settings.treebank) if name is not None]
     write_shown(result, files, format, output, full=full)
 
 

@@ -52,5 +52,5 @@ def intervene(
         result = run(**{**set_fields(settings), "progress": report})
     if plot is not None:
         result.plot(plot)
-    read = [path for path in (settings.table, settings.parses, settings.treebank) if path is not None]
+    read = [str(path) for path in (settings.table, settings.parses, settings.treebank) if path is not None]
     write_shown(result, read, format, output, full=full)

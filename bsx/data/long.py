@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Annotated
 
 import numpy as np
@@ -96,6 +96,30 @@ _JUDGED = frozenset(
 def are_judgments(column: str) -> bool:
     """Return whether a column's name says that humans gave its scores; another may hold grades of any kind."""
     return not _JUDGED.isdisjoint(re.split(r"[\W_\d]+", column.casefold()))
+
+
+def find_columns(
+    columns: Sequence[str], asked: Mapping[str, str | Sequence[str] | None], *roles: str
+) -> dict[str, list[str]]:
+    """Find which columns of a table hold what.
+
+    Args:
+        columns: the table's.
+        asked: what the user named: the name of a setting -> a column, or several.
+        roles: of `USUAL`, to be found by their usual names where the user named none.
+
+    Returns:
+        Role -> columns: those that the user named, else the first usual name that is there and stands for nothing
+        else, else none.
+    """
+    named = {role: [value] if isinstance(value, str) else list(value or ()) for role, value in asked.items()}
+    taken = {name for names in named.values() for name in names}
+    results = {role: named.get(role, []) for role in roles}
+    for role in roles:
+        if not results[role]:
+            usual = (name for name in USUAL[role] if name in columns and name not in taken)
+            results[role] = [name for name in [next(usual, None)] if name is not None]
+    return results
 
 
 def together(systems: Sequence[str], column: str = SYSTEM, instead: str = "") -> list[str]:

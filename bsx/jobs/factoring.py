@@ -17,15 +17,17 @@ from bsx.analysis.present.cells import listed
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import language_pair
 from bsx.data.files import TableFile
+from bsx.data.formats.memory import AnyTable
 from bsx.data.long import ColumnName
+from bsx.data.open import open_table
 from bsx.data.output import ScoreTable, check_table
 from bsx.data.run import as_one_run
 from bsx.data.sidecar import carried, carried_factors
 from bsx.data.tables import Table
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError
-from bsx.frames.settings import FORMATS
+from bsx.frames.settings import FORMATS, on_table
 from bsx.support.aligned import text_table
-from bsx.support.settings import Option, refuse_idle, settled
+from bsx.support.settings import Option, refuse_idle
 
 USUAL = ("syn", "lex", "mor")
 
@@ -90,7 +92,7 @@ class Factored:
 class FactorRun(FactorSettings):
     """Which factors of which columns are computed, and how the new columns are written."""
 
-    table: Annotated[Path | str, Field(description=f"Sentence pairs: {FORMATS}."), Option(argument=True)]
+    table: Annotated[AnyTable, Field(description=f"Sentence pairs: {FORMATS}."), Option(argument=True)]
     output: Annotated[
         Path | str, Field(description="Table to write: all columns and one a factor."), Option(("-o",), writable=True)
     ]
@@ -114,8 +116,8 @@ class FactorRun(FactorSettings):
     registry: Annotated[Path | None, Field(description="Folder laid over the registry.")] = None
 
 
+@on_table(FactorRun)
 @as_one_run
-@settled(FactorRun)
 def factors(settings: FactorRun) -> Factored:
     """Score sentence pairs by linguistic factors and write their table with one more column a factor.
 
@@ -125,7 +127,7 @@ def factors(settings: FactorRun) -> Factored:
     Raises:
         InputError: for a table or factor that cannot be used.
     """
-    lang, file, output = settings.lang, Path(settings.table), Path(settings.output)
+    lang, output = settings.lang, Path(settings.output)
     lang1, lang2 = language_pair(lang)
     catalog = load_registry(settings.registry)
     made = get_factors(settings.factors or USUAL, preset=settings.preset, registry=catalog)
@@ -134,12 +136,12 @@ def factors(settings: FactorRun) -> Factored:
     of = f"with the factors {', '.join(factor.entry.name for factor in made)}"
     unread = Resources.model_fields.keys() - {"progress"}.union(*(factor.reads for factor in made))
     refuse_idle({name: getattr(settings, name) for name in unread}, Resources, of)
-    sentence1, sentence2 = _sides(settings, Table(file), lang1 == lang2)
-    table = TableFile(file, [sentence1, sentence2], [], keep_rows=True)
+    table = open_table(settings.table, first_line=True)
+    sentence1, sentence2 = _sides(settings, table, lang1 == lang2)
     taken = [factor.spec for factor in made if factor.spec in table.columns]
     if taken:
-        raise InputError(f"has a column {taken[0]!r} already: give that another name", file=file)
-    segments = list(table)
+        raise InputError(f"has a column {taken[0]!r} already: give that another name", file=table.name)
+    segments = list(TableFile(table, [sentence1, sentence2], [], keep_rows=True))
     rows: list[dict[str, Any]] = [dict(segment.row or {}) for segment in segments]
     columns = {name: [row[name] for row in rows] for name in table.columns if name not in (sentence1, sentence2)}
     first, second = ([segment.candidates[side] for segment in segments] for side in (0, 1))
@@ -166,11 +168,11 @@ def factors(settings: FactorRun) -> Factored:
     with ScoreTable(output, _types(table, kept) if output.suffix == ".parquet" else None) as written:
         for index, row in enumerate(rows):
             written.write(row | {name: float(scores.values[index]) for name, scores in kept.items()})
-        metrics = carried(file)
+        metrics = carried(table.name)
         written.sidecar = {
             **summary,
             **({"metrics": metrics} if metrics else {}),
-            "factors": [*carried_factors(file), *summary["factors"]],
+            "factors": [*carried_factors(table.name), *summary["factors"]],
         }
     return Factored(summary, [*replaced, *(note for scores in results.values() for note in scores.notes)])
 
@@ -199,7 +201,7 @@ def _describe(name: str, scores: FactorScores) -> FactorRow:
     return FactorRow(factor=name, n=len(present), mean=mean, sd=sd, excluded=scores.excluded, settings=scores.details)
 
 
-def _types(table: TableFile, kept: dict[str, FactorScores]) -> dict[str, object]:
+def _types(table: Table, kept: dict[str, FactorScores]) -> dict[str, object]:
     import pyarrow
 
     return {**table.types(), **{name: pyarrow.float64() for name in kept}}

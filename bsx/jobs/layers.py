@@ -21,11 +21,11 @@ from bsx.catalog.entries.evidence import Evidence
 from bsx.catalog.entries.models import ModelEntry, Source
 from bsx.catalog.languages import find_language
 from bsx.catalog.overlay import write_model
-from bsx.data.long import ColumnName, HumanColumn
+from bsx.data.long import ColumnName, HumanColumn, find_columns
 from bsx.data.pairing import refuse_alike
 from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.frames.settings import Watched, find_columns
+from bsx.frames.settings import Watched
 from bsx.support.aligned import text_table
 from bsx.support.checks import FEW_ITEMS, FEWEST_ITEMS
 from bsx.support.progress import Progress, told
