@@ -47,5 +47,5 @@ def probe(
     if output is not None and output.suffix in FORMATS:
         probing.save_rows(probed, output)
         output = None
-    read = [*settings.tasks, *settings.test_data, *([settings.judged] if settings.judged is not None else [])]
+    read = [*settings.tasks, *settings.test_data, *([str(settings.judged)] if settings.judged is not None else [])]
     write_shown(probed, read, format, output, full=full)

@@ -27,6 +27,7 @@ from bsx.analysis.stats.layers import Statistic
 from bsx.bertscore.scorer import Scorer
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.languages import find_language
+from bsx.data.formats.memory import AnyTable
 from bsx.data.lines import NamedFile
 from bsx.data.output import ScoreTable
 from bsx.encode.features import Features, sentence_features, word_features
@@ -35,8 +36,9 @@ from bsx.encode.session import Encoders
 from bsx.encode.shared import LayerView
 from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError
+from bsx.frames.judged import LANG, Judged, read_judged
 from bsx.frames.settings import Watched
-from bsx.jobs.layers import LANG, Judged, JudgedColumns, layers_and_judgments, read_judged
+from bsx.jobs.layers import JudgedColumns, layers_and_judgments
 from bsx.support.optional import need
 from bsx.support.progress import Progress, told
 from bsx.support.settings import Option, Resamples95, part, refuse_idle, settled
@@ -97,7 +99,7 @@ class ProbeSettings(RunConfig, JudgedColumns, Watched):
     repeats: Annotated[int, Field(ge=1, le=10_000, description="Repeat with so many seeds: 1, 2, …")] = 3
     resamples: Resamples95 = 1000
     judged: Annotated[
-        str | None, Field(description="Table of human judgments: adds how each layer agrees with them.")
+        AnyTable | None, Field(description="Table of human judgments: adds how each layer agrees with them.")
     ] = None
     lang: Annotated[str, Field(description=LANG), Option(("-l",))] = "en"
     statistic: Annotated[Statistic, Field(description="Correlation with human judgments.")] = "pearson"
@@ -335,7 +337,7 @@ def probe(settings: ProbeSettings) -> ProbedModel:
     need("sklearn", "probing")
     registry = load_registry(settings.registry)
     code = find_language(settings.lang, registry).code
-    judged = None if settings.judged is None else read_judged([settings.judged], settings, code)
+    judged = None if settings.judged is None else read_judged([settings.judged], settings, code, settings.group)
     return _run(settings, tasks, others, judged, registry, told(settings.progress))
 
 
