@@ -9,7 +9,7 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Literal, ParamSpec, Protocol, Self, TypeVar, cast, overload
+from typing import Annotated, Any, Literal, ParamSpec, Protocol, Self, TypeVar, cast, overload
 
 from pydantic import Field, model_validator
 
@@ -20,6 +20,9 @@ from bsx.support.progress import Say, Watch, nothing
 from bsx.support.settings import BaseSettings, Option, settled
 
 FORMATS = ".tsv (unquoted), .csv, .jsonl, .parquet, .xlsx, .xlf or .tmx; - is standard input"
+
+NEEDED: Any = ...
+"""The default of a table that must be given: type checkers let it stand first, without its name."""
 
 
 class TableSettings(RowColumns):

@@ -36,7 +36,7 @@ from bsx.data.sidecar import known_scores, turned
 from bsx.data.tables import Table
 from bsx.errors import InputError, MissingExtraError
 from bsx.frames.scores import open_distinct, score_texts
-from bsx.frames.settings import FORMATS, MetricSettings, Skipping, Watched, on_table
+from bsx.frames.settings import FORMATS, NEEDED, MetricSettings, Skipping, Watched, on_table
 from bsx.metrics.summary import about
 from bsx.support.checks import Array
 from bsx.support.progress import told
@@ -52,7 +52,9 @@ _NO_SCORES = "name columns of scores (columns), or metrics to compute them (metr
 class PairColumns(BaseSettings):
     """Tables of labelled pairs."""
 
-    table: Annotated[AnyTable, Field(description=f"Table of labelled pairs: {FORMATS}."), Option(argument=True)]
+    table: Annotated[AnyTable, Field(description=f"Table of labelled pairs: {FORMATS}."), Option(argument=True)] = (
+        NEEDED
+    )
     label: Annotated[
         ColumnName, Field(description="Column of labels, 1 for a paraphrase. [label, noisy_label or is_duplicate]")
     ] = None
@@ -206,7 +208,7 @@ class TripleColumns(BaseSettings):
         AnyTable,
         Field(description="Table with label sentence1 sentence2 and scores, or with anchor paraphrase nonparaphrase."),
         Option(argument=True),
-    ]
+    ] = NEEDED
     columns: Annotated[
         ColumnNames, Field(description="Columns of metrics' scores. [all columns of numbers, unless metrics are]")
     ] = ()
@@ -300,7 +302,7 @@ class ChallengeColumns(BaseSettings):
             "chrf-bad."
         ),
         Option(argument=True),
-    ]
+    ] = NEEDED
     good: Annotated[ColumnName, Field(description="Column of good translations. [good or good-translation]")] = None
     bad: Annotated[ColumnName, Field(description="Column of bad translations. [bad or incorrect-translation]")] = None
     reference: Annotated[ColumnName, Field(description="Column of references. [reference, if there]")] = None
@@ -420,7 +422,7 @@ class BuildTriplesRun(BaseSettings):
         AnyTable,
         Field(description="paws: labelled pairs; nouns: texts and their paraphrases."),
         Option(argument=True),
-    ]
+    ] = NEEDED
     output: Annotated[
         Path | str,
         Field(description="Table to write: .tsv, .csv, .jsonl, .parquet or .xlsx."),

@@ -25,8 +25,9 @@ from bsx.data.run import as_one_run
 from bsx.data.sidecar import carried, carried_factors
 from bsx.data.tables import Table
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError
-from bsx.frames.settings import FORMATS, on_table
+from bsx.frames.settings import FORMATS, NEEDED, on_table
 from bsx.support.aligned import text_table
+from bsx.support.optional import need
 from bsx.support.settings import Option, refuse_idle
 
 USUAL = ("syn", "lex", "mor")
@@ -92,7 +93,7 @@ class Factored:
 class FactorRun(FactorSettings):
     """Which factors of which columns are computed, and how the new columns are written."""
 
-    table: Annotated[AnyTable, Field(description=f"Sentence pairs: {FORMATS}."), Option(argument=True)]
+    table: Annotated[AnyTable, Field(description=f"Sentence pairs: {FORMATS}."), Option(argument=True)] = NEEDED
     output: Annotated[
         Path | str, Field(description="Table to write: all columns and one a factor."), Option(("-o",), writable=True)
     ]
@@ -165,7 +166,10 @@ def factors(settings: FactorRun) -> Factored:
         "preset": settings.preset,
         "factors": [_describe(name, scores) for name, scores in results.items()],
     }
-    with ScoreTable(output, _types(table, kept) if output.suffix == ".parquet" else None) as written:
+    types = None
+    if output.suffix == ".parquet":
+        types = {**table.types(), **dict.fromkeys(kept, need("pyarrow", "writing Parquet files").float64())}
+    with ScoreTable(output, types) as written:
         for index, row in enumerate(rows):
             written.write(row | {name: float(scores.values[index]) for name, scores in kept.items()})
         metrics = carried(table.name)
@@ -199,9 +203,3 @@ def _describe(name: str, scores: FactorScores) -> FactorRow:
     present = [value for value in scores.values.tolist() if value == value]
     mean, sd = (fmean(present), pstdev(present)) if present else (None, None)
     return FactorRow(factor=name, n=len(present), mean=mean, sd=sd, excluded=scores.excluded, settings=scores.details)
-
-
-def _types(table: Table, kept: dict[str, FactorScores]) -> dict[str, object]:
-    import pyarrow
-
-    return {**table.types(), **{name: pyarrow.float64() for name in kept}}

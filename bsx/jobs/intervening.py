@@ -23,7 +23,7 @@ from bsx.data.open import open_table
 from bsx.data.output import check_table, refuse_taken
 from bsx.errors import InputError
 from bsx.frames.scores import open_distinct
-from bsx.frames.settings import FORMATS, MetricSettings, ParseSettings, Skipping, Watched, on_table
+from bsx.frames.settings import FORMATS, NEEDED, MetricSettings, ParseSettings, Skipping, Watched, on_table
 from bsx.jobs.perturbing import MetricFunctions, WordForms, find_parses, read_texts
 from bsx.support.progress import told
 from bsx.support.settings import Option, part, refuse_idle
@@ -32,7 +32,7 @@ from bsx.support.settings import Option, part, refuse_idle
 class InterveneRun(InterveneSettings, Watched, Skipping, WordForms, ParseSettings, MetricSettings):
     """Which texts of a table are edited, what else they are compared with, and how big edits are."""
 
-    table: Annotated[AnyTable, Field(description=f"Table of texts: {FORMATS}."), Option(argument=True)]
+    table: Annotated[AnyTable, Field(description=f"Table of texts: {FORMATS}."), Option(argument=True)] = NEEDED
     metrics: Annotated[Sequence[str], Field(description="Metrics to compute: NAME[:field=value,…]; see bsx metrics.")]
     factors: Annotated[
         Sequence[str],
@@ -59,7 +59,7 @@ class InterveneRun(InterveneSettings, Watched, Skipping, WordForms, ParseSetting
 def intervene(settings: InterveneRun) -> Interventions:
     """Edit the texts of a table factor by factor, and explain how far each metric's scores fall.
 
-    It reads files; `bsx.analysis.intervene` works on columns.
+    `bsx.analysis.intervene` takes functions of texts.
 
     Args:
         settings: see `InterveneRun`.
@@ -98,7 +98,7 @@ def intervene(settings: InterveneRun) -> Interventions:
             "progress": progress,
         }
     )
-    functions = MetricFunctions.of(open_distinct(settings), texts.sources, skip=settings.skip_errors)
+    functions = MetricFunctions(open_distinct(settings), texts.sources, skip=settings.skip_errors)
     pairs: list[EditedText] = []
     result = run(
         texts.references,

@@ -98,12 +98,12 @@ def layers_and_judgments(
         seed: of them.
         progress: called with phase, done and total.
     """
-    scores = scorer.score(judged.texts.candidates, judged.texts.references, progress=progress)
+    scores = scorer.score(judged.texts.candidates, judged.texts.references or (), progress=progress)
     agreement = layer_agreement(
         scores.precision,
         scores.recall,
         scores.f1,
-        judged.human[:, 0],
+        judged.human[:, 0].tolist(),
         judged.groups,
         statistic=statistic,
         resamples=resamples,

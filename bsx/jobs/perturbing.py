@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,7 +24,7 @@ from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.frames.scores import open_distinct
 from bsx.frames.settings import FORMATS, MetricSettings, ParseSettings, Skipping, Watched, on_table
-from bsx.metrics.failures import score_without_failures
+from bsx.metrics.failures import score_rows
 from bsx.metrics.summary import about
 from bsx.support.progress import Progress, told
 from bsx.support.settings import BaseSettings, Option, part, refuse_idle
@@ -108,9 +108,13 @@ def find_parses(
     return store.parse(texts, made, told), identity
 
 
-@dataclass
 class MetricFunctions:
     """Metrics of the zoo as functions of candidates and references, higher is better.
+
+    Args:
+        metrics: the metrics.
+        sources: of the rows, for metrics that need them; every call has all rows in their order.
+        skip: whether to go on without rows on which a metric fails.
 
     Attributes:
         functions: spec -> function.
@@ -118,34 +122,23 @@ class MetricFunctions:
         skipped: rows that failed, with metric and reason.
         notes: what a reader should know.
         about: what the metrics say of themselves.
+
+    Raises:
+        InputError: if a metric needs sources and there are none.
     """
 
-    functions: dict[str, Function] = field(default_factory=dict)
-    signatures: dict[str, str] = field(default_factory=dict)
-    skipped: list[dict[str, object]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    about: list[str] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, metrics: Sequence[Metric], sources: list[str] | None, *, skip: bool) -> MetricFunctions:
-        """Make functions of metrics.
-
-        Args:
-            metrics: the metrics.
-            sources: of the rows, for metrics that need them; every call has all rows in their order.
-            skip: whether to go on without rows on which a metric fails.
-
-        Raises:
-            InputError: if a metric needs sources and there are none.
-        """
-        made = cls(about=about(metrics))
+    def __init__(self, metrics: Sequence[Metric], sources: list[str] | None, *, skip: bool) -> None:
+        self.functions: dict[str, Function] = {}
+        self.signatures: dict[str, str] = {}
+        self.skipped: list[dict[str, object]] = []
+        self.notes: list[str] = []
+        self.about = about(metrics)
         for metric in metrics:
             if "source" in metric.needs and sources is None:
                 raise InputError(f"{metric.spec} compares candidates with sources: say which column (source)")
             if not metric.higher_is_better:
-                made.notes.append(f"{metric.spec}: lower is better, so its scores are multiplied by -1")
-            made.functions[metric.spec] = made._function(metric, sources, skip)
-        return made
+                self.notes.append(f"{metric.spec}: lower is better, so its scores are multiplied by -1")
+            self.functions[metric.spec] = self._function(metric, sources if "source" in metric.needs else None, skip)
 
     def left_out(self) -> list[str]:
         """Return how many texts metrics failed on, if they were skipped, and the first of them."""
@@ -158,28 +151,21 @@ class MetricFunctions:
         ]
 
     def _function(self, metric: Metric, sources: list[str] | None, skip: bool) -> Function:
-        sign = 1.0 if metric.higher_is_better else -1.0
-
         def function(candidates: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]:
-            def score(rows: Sequence[int]) -> NDArray[np.float64]:
-                scores = metric.score(
-                    [candidates[row] for row in rows],
-                    [references[row] for row in rows] if "reference" in metric.needs else None,
-                    [sources[row] for row in rows] if "source" in metric.needs and sources else None,
-                )
-                self.signatures.setdefault(metric.spec, str(scores.signature))
-                return sign * np.asarray(scores, dtype=np.float64)
-
-            scored, good, failed = score_without_failures(
-                metric.spec, score, len(candidates), skip_errors=skip, where=lambda place: f"row {place + 1}"
+            found = score_rows(
+                metric,
+                candidates,
+                references if "reference" in metric.needs else None,
+                sources,
+                skip_errors=skip,
+                where=lambda place: f"row {place + 1}",
             )
-            values = np.full(len(candidates), np.nan)
-            values[good] = scored
-            for row, why in failed.items():
+            self.signatures.setdefault(metric.spec, found.signature)
+            for row, why in found.failed.items():
                 entry = {"metric": metric.spec, "row": row + 1, "text": candidates[row], "error": why}
                 if entry not in self.skipped:  # an unchanged text fails again under every perturbation
                     self.skipped.append(entry)
-            return values
+            return found.values
 
         return function
 
@@ -210,8 +196,17 @@ class WordForms(BaseSettings):
         return None if self.treebank is None else Inflections.from_treebanks([Path(self.treebank)])
 
 
-class ChangedRows(BaseSettings):
-    """Where changed texts are kept."""
+class PerturbRun(
+    Watched,
+    MetricSettings,
+    WordForms,
+    ParseSettings,
+    Skipping,
+    FallSettings,
+    ChangeSettings,
+    PerturbColumns,
+):
+    """Everything that `perturb` takes."""
 
     edits_out: Annotated[
         Path | str | None,
@@ -223,25 +218,11 @@ class ChangedRows(BaseSettings):
     ] = None
 
 
-class PerturbRun(
-    Watched,
-    MetricSettings,
-    WordForms,
-    ParseSettings,
-    ChangedRows,
-    Skipping,
-    FallSettings,
-    ChangeSettings,
-    PerturbColumns,
-):
-    """Everything that `perturb` takes."""
-
-
 @on_table(PerturbRun)
 def perturb(settings: PerturbRun) -> Robustness:
     """Change the texts of a table on purpose and measure how far each metric's scores fall.
 
-    It reads files; `bsx.analysis.perturb` works on columns.
+    `bsx.analysis.robustness` takes functions of texts.
 
     Args:
         settings: see `PerturbRun`. What it saves is every text that a perturbation changed, with the scores before and
@@ -269,7 +250,7 @@ def perturb(settings: PerturbRun) -> Robustness:
     cache = None if settings.cache is None else Path(settings.cache) / "parses"
     clean = texts.references if texts.candidates is None else texts.candidates
     parses, origin = find_parses(clean, column, settings.lang, settings, cache, progress)
-    functions = MetricFunctions.of(open_distinct(settings), texts.sources, skip=settings.skip_errors)
+    functions = MetricFunctions(open_distinct(settings), texts.sources, skip=settings.skip_errors)
     changed = perturbed_scores(
         texts.references,
         functions.functions,

@@ -21,7 +21,7 @@ from bsx.data.output import ScoreTable, atomic_path, atomic_text, check_table, r
 from bsx.data.run import as_one_run
 from bsx.data.sidecar import beside
 from bsx.errors import InputError
-from bsx.frames.settings import on_table
+from bsx.frames.settings import NEEDED, on_table
 from bsx.support.provenance import provenance
 from bsx.support.settings import BaseSettings, Option, part, set_fields, settled
 
@@ -46,7 +46,9 @@ class ReportRun(TableColumns, ReportSettings):
 class ConvertRun(BaseSettings):
     """A table or a document of results, and the file that it is written into in another form."""
 
-    table: Annotated[AnyTable, Field(description="Table, or .json document of --format json."), Option(argument=True)]
+    table: Annotated[
+        AnyTable, Field(description="Table, or .json document of --format json."), Option(argument=True)
+    ] = NEEDED
     output: Annotated[
         Path | str,
         Field(
