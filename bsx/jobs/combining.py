@@ -92,7 +92,7 @@ class EnsembleRun(
 def ensemble(settings: EnsembleRun) -> EnsembleResult:
     """Combine metrics of a table, compare the result with the best of them, and perhaps keep it as a metric.
 
-    It reads files; `bsx.analysis.ensemble` works on columns.
+    `bsx.analysis.ensemble` works on columns alone.
 
     Args:
         settings: see `EnsembleRun`.

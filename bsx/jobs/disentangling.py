@@ -70,7 +70,7 @@ class DisentangleRun(DisentangleSettings, Watched, MetricSettings, TextColumns, 
 def disentangle(settings: DisentangleRun) -> DisentangleResult:
     """Regress metric scores on linguistic factors: coefficients, intervals, explained variance and its shares.
 
-    It reads a file; `bsx.analysis.disentangle` works on columns.
+    `bsx.analysis.disentangle` works on columns alone.
 
     Args:
         settings: see `DisentangleRun`.

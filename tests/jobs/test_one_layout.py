@@ -465,7 +465,7 @@ def test_a_table_in_memory_gives_the_figures_of_its_file(
     assert found.replace(f"{IN_MEMORY}: ", "f.tsv: ") == same
 
 
-def in_both(of: str, chain: Path, tmp_path: Path) -> tuple[Path, dict[str, list[Any]]]:
+def in_both(of: str, chain: Path, tmp_path: Path) -> tuple[Any, dict[str, list[Any]]]:
     """Return a table as a file, without what lies beside it as a table in memory has no sidecar, and its columns."""
     file = tmp_path / "f.tsv"
     if of:
@@ -495,7 +495,7 @@ def test_a_table_in_memory_is_written_as_its_file_is(kind: str, chain: Path, tmp
     assert written(in_memory(kind, typed), "memory") == written(file, "file")
     built = [
         build_triples(table, output=tmp_path / f"{place}-triples.tsv").summary
-        for place, table in enumerate[Any](in_both("paws", chain, tmp_path))
+        for place, table in enumerate(in_both("paws", chain, tmp_path))
     ]
     assert built[0] == built[1]
 
