@@ -39,6 +39,10 @@ if TYPE_CHECKING:
     from bsx.jobs.comparing import compare as compare
     from bsx.jobs.disentangling import disentangle as disentangle
     from bsx.jobs.evaluating import meta as meta
+    from bsx.jobs.factoring import factors as factors
+    from bsx.jobs.intervening import intervene as intervene
+    from bsx.jobs.perturbing import perturb as perturb
+    from bsx.jobs.reporting import convert as convert
     from bsx.jobs.planning import plan_compare as plan_compare, plan_meta as plan_meta
     from bsx.jobs.scoring.answer import evaluate as evaluate
     from bsx.metrics.base import Metric as Metric, PairMetric as PairMetric

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,8 +12,10 @@ import numpy as np
 
 from bsx.analysis.datasets.judged import Builder, Given, JudgedTable
 from bsx.data import cells
+from bsx.data.formats.memory import AnyTable
 from bsx.data.lines import NamedFile, Problems
 from bsx.data.long import SEGMENTS
+from bsx.data.open import open_table
 from bsx.data.tables import Table
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.checks import Array
@@ -91,7 +94,7 @@ class ChallengeSet:
 
 
 def load_challenge(
-    path: Path | str, metrics: Sequence[str] = (), columns: Mapping[str, str] | None = None
+    path: AnyTable, metrics: Sequence[str] = (), columns: Mapping[str, str] | None = None
 ) -> ChallengeSet:
     """Load a challenge set, in the layout of its publishers or as a plain table.
 
@@ -105,7 +108,7 @@ def load_challenge(
       its authors marked as failed are left out and counted.
 
     Args:
-        path: file or folder.
+        path: file or folder, or a table in memory.
         metrics: scores in the table: of ``chrf`` the columns ``chrf-good`` and ``chrf-bad``.
         columns: columns of the table that are called otherwise: ``good``, ``bad``, ``reference``, ``source``,
             ``phenomenon``, ``severity``, ``lang`` or ``segment`` -> column.
@@ -114,10 +117,13 @@ def load_challenge(
         InputError: naming file, row and reason.
         UnknownNameError: for a column that is not there.
     """
-    place, named = Path(path), columns or {}
+    named = columns or {}
     for kind in named:
         if kind not in _NAMES:
             raise UnknownNameError(f"a challenge set has no {kind!r}; it has {', '.join(_NAMES)}")
+    if not isinstance(path, str | Path):
+        return _read_table(open_table(path), metrics, named)
+    place = Path(path)
     files = sorted(place.glob("*.json")) if place.is_dir() else [place]
     if not files:
         raise InputError(f"{place}: the folder holds no .json file of DEMETR; name a table by its file")
@@ -127,7 +133,12 @@ def load_challenge(
         if named:
             raise InputError(f"{place}: files of DEMETR have fields of their own: name columns of tables only")
         return _read_demetr(files, found=place.is_dir())
-    return _read_table(place, metrics, named)
+    file = NamedFile(place)
+    first = "" if file.suffix in (".parquet", ".jsonl") else next(file.lines(), "").rstrip("\r\n")
+    repeated = first.split("\t") == [*_HWTSC, "source"]
+    return _read_table(
+        Table(file, header=[*_HWTSC, "origin"] if repeated else None), metrics, named, skip=int(repeated)
+    )
 
 
 def load_challenge_table(path: Path | str, *, name: str | None = None) -> JudgedTable:
@@ -195,12 +206,7 @@ def _demetr_fields(item: Untyped, where: str) -> dict[str, str]:
     return results
 
 
-def _read_table(path: Path, metrics: Sequence[str], named: Mapping[str, str]) -> ChallengeSet:
-    file = NamedFile(path)
-    problems = Problems()
-    first = "" if file.suffix in (".parquet", ".jsonl") else next(file.lines(), "").rstrip("\r\n")
-    repeated = first.split("\t") == [*_HWTSC, "source"]
-    table = Table(file, problems, header=[*_HWTSC, "origin"] if repeated else None)
+def _read_table(table: Table, metrics: Sequence[str], named: Mapping[str, str], skip: int = 0) -> ChallengeSet:
     table.require(*named.values())
     columns = {name: named.get(name, table.first(*spellings)) for name, spellings in _NAMES.items()}
     for name in ("good", "bad"):
@@ -216,10 +222,7 @@ def _read_table(path: Path, metrics: Sequence[str], named: Mapping[str, str]) ->
     table.require(*(column for both in sides.values() for column in both))
     pairs: list[MinimalPair] = []
     scores: dict[str, tuple[list[float], list[float]]] = {metric: ([], []) for metric in metrics}
-    rows = table.rows()
-    if repeated:
-        next(rows)
-    for row in rows:
+    for row in islice(table.rows(), skip, None):
         text = {
             name: None if column is None else row.text(column)
             for name, column in columns.items()

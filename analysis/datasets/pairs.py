@@ -11,7 +11,9 @@ from pathlib import Path
 
 from bsx.analysis.datasets.judged import Builder, Given, JudgedTable
 from bsx.data import cells
+from bsx.data.formats.memory import AnyTable
 from bsx.data.lines import NamedFile, Problems
+from bsx.data.open import open_table
 from bsx.data.tables import Table, delimited
 from bsx.errors import InputError
 
@@ -86,7 +88,7 @@ def load_qqp(
 
 
 def load_pairs(
-    path: Path | str,
+    path: AnyTable,
     *,
     label: str | None = None,
     reference: str | None = None,
@@ -98,7 +100,7 @@ def load_pairs(
     """Load any table of labelled pairs, with scores that others gave them; it may have scores and no texts.
 
     Args:
-        path: the table.
+        path: the table, or one in memory.
         label: column of labels, 1 for a paraphrase; label, noisy_label or is_duplicate unless given.
         reference: column of first sentences; sentence1, question1 or reference unless given.
         candidate: column of second sentences; sentence2, question2 or candidate unless given.
@@ -111,11 +113,11 @@ def load_pairs(
         UnknownNameError: for a column that does not exist; lists those present.
     """
     problems = Problems(skip=skip_malformed)
-    table = Table(path, problems)
+    table = open_table(path, problems)
     mark = label or table.first("label", "noisy_label", "is_duplicate") or "label"
     first = reference or table.first("sentence1", "question1", "reference")
     second = candidate or table.first("sentence2", "question2", "candidate")
-    builder = Builder(name or Path(path).stem, problems, metrics)
+    builder = Builder(name or Path(table.name).stem, problems, metrics)
     placeholders = _read_pairs(table, (second, first, mark), builder, problems, drop=False, metrics=metrics)
     if placeholders:
         builder.notes.append(f"{placeholders} rows with the placeholder {PLACEHOLDER!r} instead of a sentence are kept")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from bsx.data import cells
 from bsx.data.documents import DOCUMENTS
-from bsx.data.lines import Problems
+from bsx.data.formats.memory import AnyTable
+from bsx.data.open import open_table
 from bsx.data.tables import Row, Table
 from bsx.errors import InputError
 from bsx.support.checks import Array
@@ -51,7 +51,7 @@ class TripleTable:
     notes: tuple[str, ...] = ()
 
 
-def load_triples(path: Path | str, metrics: Sequence[str] | None = None) -> TripleTable:
+def load_triples(path: AnyTable, metrics: Sequence[str] | None = None) -> TripleTable:
     """Load triples in either of two layouts.
 
     With the columns ``label sentence1 sentence2``, each row is a pair; rows that share sentence1, wherever they stand,
@@ -60,7 +60,7 @@ def load_triples(path: Path | str, metrics: Sequence[str] | None = None) -> Trip
     row is a triple and can have no scores.
 
     Args:
-        path: .tsv (unquoted), .csv, .jsonl or .parquet.
+        path: the table, or one in memory.
         metrics: columns of scores; None for every other column that holds nothing but numbers and is not called id, or
             as documents are.
 
@@ -68,7 +68,7 @@ def load_triples(path: Path | str, metrics: Sequence[str] | None = None) -> Trip
         UnknownNameError: for a missing column; lists those present.
         InputError: naming file, row and reason where a triple lacks a member or a cell is not what it should be.
     """
-    table = Table(path, Problems())
+    table = open_table(path)
     if set(_LONG) - set(table.columns) and not set(_WIDE) - set(table.columns):
         if metrics:
             raise InputError(

@@ -10,8 +10,10 @@ from pathlib import Path
 
 from bsx.analysis.present.forms import load_presenters
 from bsx.data.cells import as_numbers, spelled
+from bsx.data.formats.memory import AnyTable
 from bsx.data.lines import NamedFile
 from bsx.data.long import HUMAN, SEGMENTS, SYSTEM, HumanColumn, RowColumns, ScoreColumns
+from bsx.data.open import open_table
 from bsx.data.pairing import refuse_alike
 from bsx.data.sidecar import FIGURES, ScoredMetricRow, Sidecar, beside, read_sidecar
 from bsx.data.tables import TABLE_FORMATS, Table
@@ -65,7 +67,7 @@ def _scored(sidecar: Sidecar | None, signature: str | None) -> list[str]:
 class TableColumns(RowColumns, HumanColumn, ScoreColumns):
     """Which columns of tables of scores are what."""
 
-    def check(self, files: Sequence[str | Path]) -> None:
+    def check(self, files: Sequence[AnyTable]) -> None:
         """Check that some table has each column that is named.
 
         Raises:
@@ -80,7 +82,11 @@ class TableColumns(RowColumns, HumanColumn, ScoreColumns):
         named = [name for name in (*self.columns, self.system, self.segment, self.human) if name is not None]
         if not named:
             return
-        tables = [Table(file) for file in files if NamedFile(file).suffix in TABLE_FORMATS]
+        tables = [
+            open_table(file)
+            for file in files
+            if not isinstance(file, str | Path) or NamedFile(file).suffix in TABLE_FORMATS
+        ]
         there = list(dict.fromkeys(name for table in tables for name in table.columns))
         for name in named:
             if name not in there:
@@ -129,21 +135,23 @@ class Document:
     content: ScoreRows | Result
 
 
-def read_document(path: str | Path, columns: TableColumns | None = None) -> Document:
+def read_document(path: AnyTable, columns: TableColumns | None = None) -> Document:
     """Read one input.
 
     Args:
-        path: a table of scores (.tsv, .csv, .jsonl, .parquet) or a .json document of a bsx command.
+        path: a table of scores, in a file or in memory, or a .json document of a bsx command.
         columns: which columns of a table are what.
 
     Raises:
         InputError: naming the file, and in a document the key, that is missing or malformed.
     """
+    columns = columns if columns is not None else TableColumns()
+    if not isinstance(path, str | Path):
+        table = open_table(path)
+        return Document(table.name, None, _table(table, table.name, columns))
     file = NamedFile(path)
     if file.suffix in TABLE_FORMATS:
-        return Document(
-            Path(file.name).name, file.digest(), _table(file, columns if columns is not None else TableColumns())
-        )
+        return Document(Path(file.name).name, file.digest(), _table(Table(file), file.path, columns))
     if file.suffix != ".json":
         raise InputError(
             f"is neither a table of scores ({', '.join(TABLE_FORMATS)}) nor a .json document of a command",
@@ -195,15 +203,14 @@ def _clean_text(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _table(file: NamedFile, named: TableColumns) -> ScoreRows:
-    table = Table(file)
+def _table(table: Table, path: str | Path, named: TableColumns) -> ScoreRows:
     renamed = named.renamed(table.columns)
-    line = beside(file.path, ".signature.txt")
+    line = beside(path, ".signature.txt")
     signature = "\n".join(NamedFile(line).lines()).strip() if line.is_file() else None
-    sidecar = named.known(read_sidecar(file.path), table.columns)
+    sidecar = named.known(read_sidecar(path), table.columns)
     given = list(table.rows())
     if not given:
-        raise InputError("has no rows", file=file.name)
+        raise InputError("has no rows", file=table.name)
     rows = [[_clean(row[name]) for name in table.columns] for row in given]
     scores = {named.human, *_scored(sidecar, signature)}
     numeric = set()
@@ -219,7 +226,7 @@ def _table(file: NamedFile, named: TableColumns) -> ScoreRows:
             row[place] = _text(row[place]) if numbers is None else None if math.isnan(number) else number
     columns = tuple(_clean_text(renamed.get(name, name)) for name in table.columns)
     if SYSTEM in columns:
-        refuse_alike((str(row[columns.index(SYSTEM)]) for row in rows), f"{file.name}: systems")
+        refuse_alike((str(row[columns.index(SYSTEM)]) for row in rows), f"{table.name}: systems")
     human = next((_clean_text(name) for name, to in renamed.items() if to == HUMAN[0]), HUMAN[0])
     return ScoreRows(columns, tuple(map(tuple, rows)), frozenset(numeric), sidecar, signature, human)
 

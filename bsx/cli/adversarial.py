@@ -59,7 +59,7 @@ def challenge(
     full: Full = False,
 ) -> None:
     """Count how often metrics score a good translation above a bad one, by phenomenon and severity."""
-    file = Path(settings.table)
+    file = Path(str(settings.table))
     files = sorted(file.glob("*.json")) if file.is_dir() else [file]
     answer(jobs.challenge_metrics, settings, files, format, output, full=full, plot=plot)
 
@@ -68,7 +68,7 @@ def challenge(
 @command(BuildTriplesRun)
 def build_triples(settings: BuildTriplesRun, format: Printed = "text") -> None:
     """Build triples of an anchor, a paraphrase and a misleading sentence, for bsx adversarial triples."""
-    write_shown(jobs.build_triples(**set_fields(settings)), [settings.table], format)
+    write_shown(jobs.build_triples(**set_fields(settings)), [str(settings.table)], format)
 
 
 @adversarial.command()

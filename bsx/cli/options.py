@@ -143,13 +143,13 @@ def _completion(name: str, field: FieldInfo) -> Callable[[typer.Context, str], l
 
 
 def _plain(annotation: Any) -> Any:
-    """Return the type of a field as texts spell it: of several, the first simple one."""
+    """Return the type of a field as texts spell it: of several, the first simple one; a table is named."""
     if get_origin(annotation) not in (Union, UnionType):
-        return annotation
+        return str if annotation is Any else annotation
     kinds = [get_args(kind)[0] if get_origin(kind) is Annotated else kind for kind in get_args(annotation)]
-    several = [kind for kind in kinds if kind is not type(None)]
-    simple = next((kind for kind in several if kind in (bool, int, float, str, Path)), None)
-    if len(several) < 2 or simple is None:
+    kinds = [str if kind is Any else kind for kind in kinds]
+    simple = next((kind for kind in kinds if kind in (bool, int, float, str, Path)), None)
+    if simple is None:
         return annotation
     return simple | None if type(None) in kinds else simple
 

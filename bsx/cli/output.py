@@ -344,7 +344,7 @@ def write_shown(
 def answer(
     job: Callable[..., Result],
     settings: BaseSettings,
-    files: Iterable[str | Path | None] | None,
+    files: Iterable[object] | None,
     format: str | None,
     output: Path | None = None,
     *,
@@ -372,7 +372,7 @@ def answer(
         result = job(**{**set_fields(settings), "progress": report, **more})
     if plot is not None:
         result.plot(plot)
-    read = None if files is None else [file for file in files if file is not None]
+    read = None if files is None else [str(file) for file in files if file is not None]
     return write_shown(result, read, format, output, full=full)
 
 

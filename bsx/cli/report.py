@@ -22,5 +22,5 @@ def report(settings: ReportRun) -> None:
 def convert(settings: ConvertRun) -> None:
     """Write a table in another format, or what a command printed as JSON in another form."""
     written = jobs.convert(**set_fields(settings))
-    what = "" if settings.file.endswith(".json") else f", {written:,} row{'s' * (written != 1)}"
+    what = "" if str(settings.table).endswith(".json") else f", {written:,} row{'s' * (written != 1)}"
     print(f"bsx: wrote {settings.output}{what}", file=sys.stderr)

@@ -11,7 +11,7 @@ from pathlib import Path
 from bsx.data.cells import is_missing
 from bsx.data.corpus import Segment
 from bsx.data.formats.memory import AnyTable, MemoryTable
-from bsx.data.lines import NamedFile, check_line_counts
+from bsx.data.lines import NamedFile, Problems, check_line_counts
 from bsx.data.pairing import refuse_alike
 from bsx.data.tables import Row, Table
 from bsx.errors import InputError
@@ -85,13 +85,14 @@ class Tables(Table):
 
     Args:
         parts: the files. What the names of their folders say is a column, too, of texts.
+        problems: where malformed rows go; the first is an error unless given.
 
     Raises:
         InputError: if one has other columns than the first.
     """
 
-    def __init__(self, parts: Sequence[PartFile]) -> None:
-        self._parts = [(Table(part.path, first_line=True), dict(part.keys)) for part in parts]
+    def __init__(self, parts: Sequence[PartFile], problems: Problems | None = None) -> None:
+        self._parts = [(Table(part.path, problems, first_line=True), dict(part.keys)) for part in parts]
         first, keys = self._parts[0]
         self.name, self.file = first.name, first.file
         self.columns = [*first.columns, *keys]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bsx.data.cells import is_missing, spelled
 from bsx.data.columns import Labels, read_columns
-from bsx.data.long import SEGMENTS, SYSTEM, USUAL, together
+from bsx.data.long import SEGMENTS, SYSTEM, USUAL
 from bsx.data.output import ScoreTable
 from bsx.data.pairing import Pairing, is_text_of_segment
 from bsx.data.seen import RowTexts
@@ -415,13 +415,6 @@ class Frame:
             note = f"the column {system!r} names systems, but none names segments: rows are taken as independent"
             return system, [f"{note}; segment names it"]
         return system, []
-
-    def systems_together(self, instead: str = "") -> list[str]:
-        """Return what `bsx.data.long.together` says of its systems."""
-        column = self.column("system")
-        if column is None or column not in self.table.columns:
-            return []
-        return together(list(map(str, self.read([], keys=[column])[column])), column, instead)
 
     def save(self, path: Path, more: Mapping[str, Sequence[float] | Array], entries: Sequence[JsonObject]) -> None:
         """Write the table with more columns of scores, and what is known of them beside it.

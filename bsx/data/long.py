@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Annotated
 
 import numpy as np
@@ -98,6 +98,32 @@ def are_judgments(column: str) -> bool:
     return not _JUDGED.isdisjoint(re.split(r"[\W_\d]+", column.casefold()))
 
 
+def find_columns(
+    columns: Sequence[str], asked: Mapping[str, str | Sequence[str] | None], *roles: str
+) -> dict[str, list[str]]:
+    """Find which columns of a table hold what.
+
+    Args:
+        columns: the table's.
+        asked: what the user named: the name of a setting -> a column, or several.
+        roles: of `USUAL`, to be found by their usual names where the user named none.
+
+    Returns:
+        Role -> columns: those that the user named, else the first usual name that is there and stands for nothing
+        else, else none.
+    """
+    named = {role: [value] if isinstance(value, str) else list(value or ()) for role, value in asked.items()}
+    results = {role: named.get(role, []) for role in roles}
+    for role in roles:
+        if not results[role]:
+            # What segments are told by may be a text of theirs.
+            but = "segment" if role in ("candidate", "reference", "source") else None
+            taken = {name for other, names in named.items() if other != but for name in names}
+            usual = (name for name in USUAL[role] if name in columns and name not in taken)
+            results[role] = [name for name in [next(usual, None)] if name is not None]
+    return results
+
+
 def together(systems: Sequence[str], column: str = SYSTEM, instead: str = "") -> list[str]:
     """Return the sentence that says that the rows of several systems are taken together; none for fewer than two.
 
@@ -111,11 +137,9 @@ def together(systems: Sequence[str], column: str = SYSTEM, instead: str = "") ->
     return [f"the column {column!r} names {n} systems: the rows of all are taken together{more}"] if n > 1 else []
 
 
-def systems_together(table: Table) -> list[str]:
-    """Return what `together` says of a table's column ``system``, if there is one."""
-    if SYSTEM not in table.columns:
-        return []
-    return together([spelled(row[SYSTEM]) for row in table.rows(SYSTEM, only=True)])
+def systems_together(table: Table, column: str = SYSTEM) -> list[str]:
+    """Return what `together` says of a table's column of systems, if it is there."""
+    return together([spelled(name) for name in table[column]], column) if column in table.columns else []
 
 
 def rows_by_system(

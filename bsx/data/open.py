@@ -12,7 +12,7 @@ from bsx.data.corpus import Corpus
 from bsx.data.files import LineFiles, PartFile, TableFile, Tables
 from bsx.data.formats.memory import AnyTable
 from bsx.data.formats.source import MEMORIES, OFFICE, XLIFF
-from bsx.data.lines import NamedFile
+from bsx.data.lines import NamedFile, Problems
 from bsx.data.long import SEGMENTS, SYSTEM
 from bsx.data.pairing import refuse_alike
 from bsx.data.spool import STDIN
@@ -51,22 +51,23 @@ def table_parts(table: str) -> list[PartFile]:
     ]
 
 
-def open_table(data: AnyTable, *, first_line: bool = False) -> Table:
+def open_table(data: AnyTable, problems: Problems | None = None, *, first_line: bool = False) -> Table:
     """Open a table of one file or several, or in memory.
 
     Args:
-        data: see `table_parts`; or a table in memory.
+        data: see `table_parts`; or a table in memory, or one that is open already.
+        problems: where malformed rows go; the first is an error unless given.
         first_line: the first line of a JSON-lines file must name every column, which spares reading the file twice.
 
     Raises:
         InputError: if there is none, or it cannot be read.
     """
     if not isinstance(data, str | Path):
-        return data if isinstance(data, Table) else Table(data)
+        return data if isinstance(data, Table) else Table(data, problems)
     parts = table_parts(str(data)) if str(data) else [PartFile(Path())]
     if len(parts) == 1 and not parts[0].keys:
-        return Table(data if data in (STDIN, "") else parts[0].path, first_line=first_line)
-    return Tables(parts)
+        return Table(data if data in (STDIN, "") else parts[0].path, problems, first_line=first_line)
+    return Tables(parts, problems)
 
 
 def is_table(name: PurePath) -> bool:

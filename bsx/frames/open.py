@@ -12,13 +12,13 @@ import numpy as np
 from bsx.catalog.specs import split_specs
 from bsx.data.files import TableFile
 from bsx.data.frame import CorpusScores, Frame, LongTable
-from bsx.data.long import SEGMENTS, SYSTEM
+from bsx.data.long import SEGMENTS, SYSTEM, find_columns
 from bsx.data.open import open_table
-from bsx.data.sidecar import known_signatures, lower_by_sidecar, scored_columns
+from bsx.data.sidecar import known_scores, known_signatures, turned
 from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.frames.metrics import load_metrics, wanted_sides
-from bsx.frames.settings import MetricSettings, TableSettings, TextColumns, TextFiles, find_columns
+from bsx.frames.settings import MetricSettings, TableSettings, TextColumns, TextFiles
 from bsx.frames.texts import Input
 from bsx.metrics.run import prepare, stream
 from bsx.metrics.summary import Tally, about, flags, summarise
@@ -74,7 +74,7 @@ def open_frame(
     with texts.opened(notes.append) as texts:
         frame = _found(texts, settings, metrics)
         frame, settings = chosen(frame, settings)
-        columns = list(getattr(settings, "columns", ())) or ([] if metrics else _known(frame.table))
+        columns = list(getattr(settings, "columns", ())) or ([] if metrics else known_scores(frame.table))
         frame = replace(frame, columns=columns)
         if not columns and not metrics:
             there = ", ".join(frame.table.columns)
@@ -89,25 +89,16 @@ def open_frame(
         frame.table.require(*columns)
         if specs:
             frame = _scored(frame, texts, cast("MetricSettings", settings), specs, notes)
-    lower = list(getattr(settings, "lower", ()))
-    unknown = next((name for name in lower if name not in frame.metrics), None)
-    if unknown is not None:
-        raise InputError(f"lower: {unknown!r} is none of the scores ({', '.join(frame.metrics)})", setting="lower")
-    known = [name for name in lower_by_sidecar(frame.name) if name in columns]
+    lower, _ = turned(frame.table, frame.metrics, getattr(settings, "lower", ()))
     return (
         replace(
             frame,
-            lower=[*dict.fromkeys([*frame.lower, *lower, *known])],
+            lower=[*dict.fromkeys([*frame.lower, *lower])],
             signatures={**known_signatures(frame.name, columns), **frame.signatures},
             notes=[*notes, *frame.notes],
         ),
         settings,
     )
-
-
-def _known(table: Table) -> list[str]:
-    """Return the columns of scores that ``bsx score`` wrote into a table, or that a test set has."""
-    return list(table.metrics or scored_columns(table.name, table.columns))
 
 
 def _found(texts: Input, settings: TableSettings, metrics: Sequence[str]) -> Frame:

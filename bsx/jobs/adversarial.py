@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -26,30 +26,34 @@ from bsx.analysis.stats.folds import Rows, units
 from bsx.data.columns import Labels, label_column
 from bsx.data.documents import DOCUMENTS, refuse_single
 from bsx.data.files import TableFile
+from bsx.data.formats.memory import AnyTable
 from bsx.data.long import ColumnName, ColumnNames, DocumentColumn, ScoreColumns, Segment, systems_together
+from bsx.data.open import open_table
 from bsx.data.output import ScoreTable, check_table
 from bsx.data.run import as_one_run
-from bsx.data.sidecar import scored_columns
+from bsx.data.sidecar import known_scores, turned
 from bsx.data.tables import Table
 from bsx.errors import InputError, MissingExtraError
-from bsx.frames.settings import MetricSettings, Skipping, Watched, open_distinct, score_texts, turned
+from bsx.frames.scores import open_distinct, score_texts
+from bsx.frames.settings import FORMATS, NEEDED, MetricSettings, Skipping, Watched, on_table
 from bsx.metrics.summary import about
 from bsx.support.checks import Array
-from bsx.support.progress import Progress, told
-from bsx.support.settings import MOST_DRAWS, BaseSettings, Option, Seed, part, refuse_idle, settled
+from bsx.support.progress import told
+from bsx.support.settings import MOST_DRAWS, BaseSettings, Option, Seed, part, refuse_idle
 
 if TYPE_CHECKING:
     from bsx.analysis.adversarial.build_triples import Tagger
     from bsx.metrics.base import Metric
 
-_LAYOUT = ".tsv (unquoted), .csv, .jsonl, .parquet, .xlsx"
 _NO_SCORES = "name columns of scores (columns), or metrics to compute them (metrics)"
 
 
 class PairColumns(BaseSettings):
     """Tables of labelled pairs."""
 
-    table: Annotated[Path | str, Field(description=f"Table of labelled pairs: {_LAYOUT}."), Option(argument=True)]
+    table: Annotated[AnyTable, Field(description=f"Table of labelled pairs: {FORMATS}."), Option(argument=True)] = (
+        NEEDED
+    )
     label: Annotated[
         ColumnName, Field(description="Column of labels, 1 for a paraphrase. [label, noisy_label or is_duplicate]")
     ] = None
@@ -60,7 +64,7 @@ class PairColumns(BaseSettings):
         None
     )
     against: Annotated[
-        Path | str | None,
+        AnyTable | None,
         Field(description="Second, harder table: report what each metric loses from the first to it."),
     ] = None
 
@@ -69,7 +73,7 @@ class PairsRun(Watched, MetricSettings, Skipping, DocumentColumn, Sampled, Score
     """Everything that `detect_paraphrases` takes."""
 
 
-@settled(PairsRun)
+@on_table(PairsRun)
 def detect_paraphrases(settings: PairsRun) -> PairsResult:
     """Measure how well metrics detect paraphrases: ROC AUC, average precision, best threshold, paired tests.
 
@@ -79,46 +83,61 @@ def detect_paraphrases(settings: PairsRun) -> PairsResult:
     Raises:
         InputError: for a table or metric that cannot be used.
     """
-    progress = told(settings.progress)
-    first = Path(settings.table)
-    columns = settings.columns
-    if not columns and not settings.metrics:
-        columns = scored_columns(first, Table(first).columns)
+    tables = [open_table(table) for table in (settings.table, settings.against) if table is not None]
+    columns = list(settings.columns) or ([] if settings.metrics else known_scores(tables[0]))
     if not columns and not settings.metrics:
         raise InputError(_NO_SCORES)
     metrics = _comparing_references(open_distinct(settings, columns, "candidate", "reference"))
-    files = [first] if settings.against is None else [first, Path(settings.against)]
     read: list[tuple[Array, dict[str, Array]]] = []
     clusters: list[Rows | None] = []
     results: list[PairsResult] = []
     signatures: dict[str, str] = {}
     notes = about(metrics)
     asked = {name: getattr(settings, name) for name in Sampled.model_fields}
-    for file in files:
-        pairs = _read_pairs(file, settings, columns, metrics, progress, strict=file is first)
-        signatures |= pairs.signatures
-        if pairs.failed:
+    for table in tables:
+        named = {role: getattr(settings, role) for role in ("label", "reference", "candidate", "document")}
+        if (
+            read
+        ):  # a second table may have other names for the same columns: one that is missing falls back to the usual
+            named = {role: name if name in table.columns else None for role, name in named.items()}
+        document = named.pop("document")
+        pairs = load_pairs(table, **named, metrics=columns)
+        lower, own = turned(table, columns, settings.lower)
+        scores = {name: pairs.numbers(name) * (-1 if name in lower else 1) for name in columns}
+        own += [note for note in pairs.notes if not note.startswith(tuple("0123456789")) or "placeholder" in note]
+        sides = {side: pairs.texts(side) for side in ("reference", "candidate") if side in pairs}
+        for side in ("reference", "candidate") if metrics else ():
+            if side not in sides:
+                raise InputError(f"has no column of {side}s: say which it is ({side})", file=table.name, setting=side)
+        computed = score_texts(
+            metrics,
+            sides.get("candidate", ()),
+            sides.get("reference", ()),
+            skip_errors=settings.skip_errors,
+            progress=told(settings.progress),
+        )
+        scores, signatures, own = scores | computed.values, signatures | computed.signatures, own + computed.notes
+        if computed.failed:
             asked["nan"] = "omit"
-        if settings.document is not None and settings.document in pairs.scores:
-            raise InputError(
-                f"document: the column {settings.document!r} is named twice", file=file, setting="document"
-            )
-        documents = _documents(file, settings, strict=file is first)
-        clusters.append(_tied_rows(pairs.sides, pairs.notes, documents))
-        result = detect_pairs(pairs.labels, pairs.scores, **asked, cluster=clusters[-1])
-        pairs.notes += systems_together(Table(file))
-        left_out = len(pairs.labels) - result.results[0].n
-        if left_out:
-            pairs.notes.append(f"{left_out} of {len(pairs.labels)} pairs miss a score and are left out for all metrics")
-        notes += [f"{file.name}: {note}" for note in pairs.notes]
-        read.append((pairs.labels, pairs.scores))
+        if settings.document is not None and settings.document in scores:
+            told_twice = f"document: the column {settings.document!r} is named twice"
+            raise InputError(told_twice, file=table.name, setting="document")
+        clusters.append(_tied_rows([*sides.values()], own, _documents(table, document)))
+        labels = pairs.numbers("label")
+        result = detect_pairs(labels, scores, **asked, cluster=clusters[-1])
+        own += systems_together(table)
+        if left_out := len(labels) - result.results[0].n:
+            own.append(f"{left_out} of {len(labels)} pairs miss a score and are left out for all metrics")
+        notes += [f"{Path(table.name).name}: {note}" for note in own]
+        read.append((labels, scores))
         results.append(result)
     answer = results[0]
     if settings.against is not None:
         of = (clusters[0], clusters[1])
         drops = easy_to_hard(read[0], read[1], clusters=of, confidence=settings.confidence, nan=asked["nan"])
-        lost = {metric: replace(drop, a=files[0].name, b=files[1].name) for metric, drop in drops.items()}
-        answer = replace(answer, against=HarderSet(files[1].name, results[1].results, results[1].tests), drops=lost)
+        names = [Path(table.name).name for table in tables]
+        lost = {metric: replace(drop, a=names[0], b=names[1]) for metric, drop in drops.items()}
+        answer = replace(answer, against=HarderSet(names[1], results[1].results, results[1].tests), drops=lost)
     asked |= {name: getattr(settings, name) for name in ("document", "label", "reference", "candidate")}
     return replace(answer, settings=asked | _ran(settings), signatures=signatures, notes=tuple(notes))
 
@@ -137,76 +156,22 @@ def _comparing_references(metrics: list[Metric]) -> list[Metric]:
     return metrics
 
 
-@dataclass(eq=False)
-class _Pairs:
-    """A table of pairs: labels (n,), scores (n,) by metric, both texts of the rows if there are any."""
-
-    labels: Array
-    scores: dict[str, Array]
-    sides: list[list[str]]
-    notes: list[str]
-    signatures: dict[str, str]
-    failed: bool
-
-
-def _read_pairs(
-    file: Path,
-    settings: PairsRun,
-    columns: Sequence[str],
-    metrics: Sequence[Metric],
-    progress: Progress | None,
-    *,
-    strict: bool,
-) -> _Pairs:
-    # A second file may have other names for the same columns: there a name that is missing falls back to the usual one.
-    named = {role: getattr(settings, role) for role in ("label", "reference", "candidate")}
-    if not strict:
-        present = Table(file).columns
-        named = {role: name if name in present else None for role, name in named.items()}
-    table = load_pairs(file, **named, metrics=columns)
-    lower, notes = turned(Table(file), columns, settings.lower)
-    scores = {name: table.numbers(name) * (-1 if name in lower else 1) for name in columns}
-    notes += [note for note in table.notes if not note.startswith(tuple("0123456789")) or "placeholder" in note]
-    for side in ("reference", "candidate"):
-        if metrics and side not in table:
-            raise InputError(f"has no column of {side}s: say which it is ({side})", file=file, setting=side)
-    computed = score_texts(
-        metrics,
-        table.texts("candidate") if metrics else (),
-        table.texts("reference") if metrics else (),
-        skip_errors=settings.skip_errors,
-        progress=progress,
-    )
-    sides = [list(table.texts(side)) for side in ("reference", "candidate") if side in table]
-    return _Pairs(
-        table.numbers("label"),
-        scores | computed.values,
-        sides,
-        notes + computed.notes,
-        computed.signatures,
-        computed.failed,
-    )
-
-
-def _documents(file: Path, settings: DocumentColumn, *, strict: bool = True) -> Labels | None:
+def _documents(table: Table, column: str | None) -> Labels | None:
     """Return the document of each row of a table (rows,), None if no column names any.
 
     Args:
-        file: the table.
-        settings: which column.
-        strict: whether the column that was named must be there.
+        table: the table.
+        column: that of documents; the usual one, if it is there, unless given.
 
     Raises:
         InputError: if the column is not there, or names one document.
     """
-    table = Table(file)
-    named = settings.document if strict or settings.document in table.columns else None
-    column = named if named is not None else table.first(*DOCUMENTS)
+    column = column if column is not None else table.first(*DOCUMENTS)
     if column is None:
         return None
     table.require(column)
-    names = label_column(column, [row[column] for row in table.rows(column, only=True)])
-    refuse_single(names, column, str(file))
+    names = label_column(column, table[column])
+    refuse_single(names, column, table.name)
     return names
 
 
@@ -239,10 +204,10 @@ class TripleColumns(BaseSettings):
     """A table of triples."""
 
     table: Annotated[
-        Path | str,
+        AnyTable,
         Field(description="Table with label sentence1 sentence2 and scores, or with anchor paraphrase nonparaphrase."),
         Option(argument=True),
-    ]
+    ] = NEEDED
     columns: Annotated[
         ColumnNames, Field(description="Columns of metrics' scores. [all columns of numbers, unless metrics are]")
     ] = ()
@@ -252,7 +217,7 @@ class TriplesRun(Watched, MetricSettings, Skipping, DocumentColumn, TripleTests,
     """Everything that `prefer_paraphrases` takes."""
 
 
-@settled(TriplesRun)
+@on_table(TriplesRun)
 def prefer_paraphrases(settings: TriplesRun) -> TriplesResult:
     """Count how often metrics prefer a paraphrase to a sentence that only shares words: rates, margins, tests.
 
@@ -262,12 +227,12 @@ def prefer_paraphrases(settings: TriplesRun) -> TriplesResult:
     Raises:
         InputError: for a table or metric that cannot be used.
     """
-    file, wanted = Table(settings.table), settings.metrics
-    table = load_triples(Path(settings.table), settings.columns or ([] if wanted else None))
+    file, wanted = open_table(settings.table), settings.metrics
+    table = load_triples(file, settings.columns or ([] if wanted else None))
     if not settings.columns and settings.document in table.scores:  # names of documents may be numbers
         table = replace(table, scores={name: both for name, both in table.scores.items() if name != settings.document})
     if not table.scores and not wanted:
-        raise InputError("has no column of scores: compute some (metrics)", file=settings.table)
+        raise InputError("has no column of scores: compute some (metrics)", file=file.name)
     triples, n = table.triples, len(table.triples)
     metrics = _comparing_references(open_distinct(settings, table.scores, "lang"))
     lower, signs = turned(file, list(table.scores), settings.lower)
@@ -294,7 +259,7 @@ def prefer_paraphrases(settings: TriplesRun) -> TriplesResult:
         asked["nan"] = "omit"
     gap = _gap(triples, settings.lang or "en", notes) if settings.bins else None
     sides = [[t.anchor for t in triples], [t.paraphrase for t in triples], [t.nonparaphrase for t in triples]]
-    documents = _documents(Path(settings.table), settings)
+    documents = _documents(file, settings.document)
     of_triples = None if documents is None else [documents[t.row - 1] for t in triples]
     of = _tied_rows(sides, notes, of_triples)
     result = prefer_paraphrase(scores, triples=triples, gap=gap, cluster=of, **asked)
@@ -329,14 +294,14 @@ class ChallengeColumns(BaseSettings):
     """A challenge set, and which columns it has, where they have none of the usual names."""
 
     table: Annotated[
-        Path | str,
+        AnyTable,
         Field(
             description="Table with good, bad, reference or source, phenomenon, severity (.tsv, .csv, .jsonl, "
             ".parquet; .gz too), ACES, HW-TSC, or DEMETR's .json file or folder. Scores of chrf stand in chrf-good and "
             "chrf-bad."
         ),
         Option(argument=True),
-    ]
+    ] = NEEDED
     good: Annotated[ColumnName, Field(description="Column of good translations. [good or good-translation]")] = None
     bad: Annotated[ColumnName, Field(description="Column of bad translations. [bad or incorrect-translation]")] = None
     reference: Annotated[ColumnName, Field(description="Column of references. [reference, if there]")] = None
@@ -355,7 +320,7 @@ class ChallengeRun(Watched, MetricSettings, Skipping, ChallengeSettings, ScoreCo
     """Everything that `challenge_metrics` takes."""
 
 
-@settled(ChallengeRun)
+@on_table(ChallengeRun)
 def challenge_metrics(settings: ChallengeRun) -> ChallengeResult:
     """Count how often metrics score a good translation above a bad one, by phenomenon and severity.
 
@@ -453,10 +418,10 @@ class BuildTriplesRun(BaseSettings):
     """How triples are built."""
 
     table: Annotated[
-        Path | str,
+        AnyTable,
         Field(description="paws: labelled pairs; nouns: texts and their paraphrases."),
         Option(argument=True),
-    ]
+    ] = NEEDED
     output: Annotated[
         Path | str,
         Field(description="Table to write: .tsv, .csv, .jsonl, .parquet or .xlsx."),
@@ -482,7 +447,7 @@ class BuildTriplesRun(BaseSettings):
     seed: Annotated[Seed, Field(description="nouns: seed of the permutations.")] = 42
 
 
-@settled(BuildTriplesRun)
+@on_table(BuildTriplesRun)
 @as_one_run
 def build_triples(settings: BuildTriplesRun) -> BuiltTriples:
     """Build triples of an anchor, a paraphrase and a misleading sentence, and write them as a table.
@@ -514,7 +479,9 @@ def build_triples(settings: BuildTriplesRun) -> BuiltTriples:
         asked |= {"keep": settings.keep, "rank_by": settings.rank_by}
         read = len(rows)
     else:
-        segments = list(TableFile(settings.table, [settings.anchor, settings.paraphrase], []))
+        segments = list(
+            TableFile(open_table(settings.table, first_line=True), [settings.anchor, settings.paraphrase], [])
+        )
         anchors, paraphrases = ([segment.candidates[side] for segment in segments] for side in (0, 1))
         made = permute_nouns(anchors, paraphrases, _tagger(settings), seed=settings.seed)
         triples, few, same, read = made.triples, made.dropped, made.same, len(anchors)

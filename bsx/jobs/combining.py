@@ -22,7 +22,7 @@ from bsx.data.columns import Labels
 from bsx.data.documents import seem_together
 from bsx.data.formats.memory import AnyTable
 from bsx.data.frame import PAIR, Frame
-from bsx.data.long import Document, HumanColumn, ScoreColumns, Segment
+from bsx.data.long import Document, HumanColumn, ScoreColumns, Segment, systems_together
 from bsx.data.output import check_table, make_folder, refuse_taken
 from bsx.data.pairing import Pairing
 from bsx.data.run import as_one_run, check_output
@@ -131,7 +131,7 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
     group, segment, notes = settings.group, columns["segment"], list[str]()
     system = frame.column("system")
     if system is not None and system != group:
-        notes += frame.systems_together()
+        notes += systems_together(frame.table, system)
     if system is not None and segment is not None and (texts := frame.shared_texts()) is not None:
         pairing = Pairing()
         for name, unit, content in zip(table[system], table[segment], texts, strict=True):

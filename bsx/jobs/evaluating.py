@@ -20,7 +20,7 @@ from bsx.data.frame import PAIR, Frame, LongTable
 from bsx.data.long import ColumnNames, ScoreColumns
 from bsx.data.output import check_table
 from bsx.data.run import as_one_run
-from bsx.data.sidecar import control_columns, scored_columns
+from bsx.data.sidecar import control_columns, known_scores
 from bsx.errors import InputError
 from bsx.frames.open import open_frame
 from bsx.frames.settings import (
@@ -94,8 +94,7 @@ def _controls(frame: Frame, settings: MetaRun) -> tuple[Frame, MetaRun]:
     if not (metrics or columns):
         if not sentinels:
             sentinels = control_columns(frame.name, there)  # what was a control when it was scored stays one
-        known = frame.table.metrics or scored_columns(frame.name, there)
-        columns = [name for name in known if is_learned(name) or name not in sentinels]
+        columns = [name for name in known_scores(frame.table) if is_learned(name) or name not in sentinels]
     sentinels += [name for name in columns if is_learned(name) and name not in sentinels]
     columns = [name for name in columns if not is_learned(name)]
     specs = [spec for text in metrics for spec in split_specs(text)]

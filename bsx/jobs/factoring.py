@@ -23,15 +23,18 @@ from bsx.analysis.factors.zoo import get_factors, scored
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import language_pair
 from bsx.data.files import TableFile
+from bsx.data.formats.memory import AnyTable
 from bsx.data.long import ColumnName
+from bsx.data.open import open_table
 from bsx.data.output import ScoreTable, check_table
 from bsx.data.run import as_one_run
 from bsx.data.sidecar import carried, carried_factors
 from bsx.data.tables import Table
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError
-from bsx.frames.settings import FORMATS
+from bsx.frames.settings import FORMATS, NEEDED, on_table
+from bsx.support.optional import need
 from bsx.support.result import as_json
-from bsx.support.settings import Option, refuse_idle, settled
+from bsx.support.settings import Option, refuse_idle
 
 USUAL = ("syn", "lex", "mor")
 
@@ -39,7 +42,7 @@ USUAL = ("syn", "lex", "mor")
 class FactorRun(FactorSettings):
     """Which factors of which columns are computed, and how the new columns are written."""
 
-    table: Annotated[Path | str, Field(description=f"Sentence pairs: {FORMATS}."), Option(argument=True)]
+    table: Annotated[AnyTable, Field(description=f"Sentence pairs: {FORMATS}."), Option(argument=True)] = NEEDED
     output: Annotated[
         Path | str, Field(description="Table to write: all columns and one a factor."), Option(("-o",), writable=True)
     ]
@@ -63,8 +66,8 @@ class FactorRun(FactorSettings):
     registry: Annotated[Path | None, Field(description="Folder laid over the registry.")] = None
 
 
+@on_table(FactorRun)
 @as_one_run
-@settled(FactorRun)
 def factors(settings: FactorRun) -> ScoredFactors:
     """Score sentence pairs by linguistic factors and write their table with one more column a factor.
 
@@ -74,7 +77,7 @@ def factors(settings: FactorRun) -> ScoredFactors:
     Raises:
         InputError: for a table or factor that cannot be used.
     """
-    lang, file, output = settings.lang, Path(settings.table), Path(settings.output)
+    lang, output = settings.lang, Path(settings.output)
     lang1, lang2 = language_pair(lang)
     catalog = load_registry(settings.registry)
     made = get_factors(settings.factors or USUAL, preset=settings.preset, registry=catalog)
@@ -83,12 +86,12 @@ def factors(settings: FactorRun) -> ScoredFactors:
     of = f"with the factors {', '.join(factor.entry.name for factor in made)}"
     unread = Resources.model_fields.keys() - {"progress"}.union(*(factor.reads for factor in made))
     refuse_idle({name: getattr(settings, name) for name in unread}, Resources, of)
-    sentence1, sentence2 = _sides(settings, Table(file), lang1 == lang2)
-    table = TableFile(file, [sentence1, sentence2], [], keep_rows=True)
+    table = open_table(settings.table, first_line=True)
+    sentence1, sentence2 = _sides(settings, table, lang1 == lang2)
     taken = [factor.spec for factor in made if factor.spec in table.columns]
     if taken:
-        raise InputError(f"has a column {taken[0]!r} already: give that another name", file=file)
-    segments = list(table)
+        raise InputError(f"has a column {taken[0]!r} already: give that another name", file=table.name)
+    segments = list(TableFile(table, [sentence1, sentence2], [], keep_rows=True))
     rows: list[dict[str, Any]] = [dict(segment.row or {}) for segment in segments]
     columns = {name: [row[name] for row in rows] for name in table.columns if name not in (sentence1, sentence2)}
     first, second = ([segment.candidates[side] for segment in segments] for side in (0, 1))
@@ -110,17 +113,15 @@ def factors(settings: FactorRun) -> ScoredFactors:
     result = ScoredFactors(len(rows), lang, settings.preset, described)
     types = None
     if output.suffix == ".parquet":
-        import pyarrow
-
-        types = {**table.types(), **{name: pyarrow.float64() for name in kept}}
+        types = {**table.types(), **dict.fromkeys(kept, need("pyarrow", "writing Parquet files").float64())}
     with ScoreTable(output, types) as written:
         for index, row in enumerate(rows):
             written.write(row | {name: float(scores.values[index]) for name, scores in kept.items()})
-        metrics = carried(file)
+        metrics = carried(table.name)
         written.sidecar = {
             **result.to_dict(),
             **({"metrics": metrics} if metrics else {}),
-            "factors": [*carried_factors(file), *as_json(described)],
+            "factors": [*carried_factors(table.name), *as_json(described)],
         }
     return replace(result, notes=(*replaced, *(note for scores in results.values() for note in scores.notes)))
 

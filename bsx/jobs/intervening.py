@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
@@ -17,20 +17,22 @@ from bsx.analysis.intervening.result import Interventions
 from bsx.analysis.intervening.run import intervene as run
 from bsx.analysis.intervening.settings import InterveneSettings
 from bsx.data.columns import read_columns
-from bsx.data.long import COLUMN, ColumnName, systems_together
+from bsx.data.formats.memory import AnyTable
+from bsx.data.long import COLUMN, ColumnName
+from bsx.data.open import open_table
 from bsx.data.output import check_table, refuse_taken
-from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.frames.settings import FORMATS, MetricSettings, ParseSettings, Skipping, Watched, open_distinct
-from bsx.jobs.perturbing import MetricFunctions, Texts, WordForms, find_parses
+from bsx.frames.scores import open_distinct
+from bsx.frames.settings import FORMATS, NEEDED, MetricSettings, ParseSettings, Skipping, Watched, on_table
+from bsx.jobs.perturbing import MetricFunctions, WordForms, find_parses, read_texts
 from bsx.support.progress import told
-from bsx.support.settings import Option, part, refuse_idle, settled
+from bsx.support.settings import Option, part, refuse_idle
 
 
 class InterveneRun(InterveneSettings, Watched, Skipping, WordForms, ParseSettings, MetricSettings):
     """Which texts of a table are edited, what else they are compared with, and how big edits are."""
 
-    table: Annotated[Path | str, Field(description=f"Table of texts: {FORMATS}."), Option(argument=True)]
+    table: Annotated[AnyTable, Field(description=f"Table of texts: {FORMATS}."), Option(argument=True)] = NEEDED
     metrics: Annotated[Sequence[str], Field(description="Metrics to compute: NAME[:field=value,…]; see bsx metrics.")]
     factors: Annotated[
         Sequence[str],
@@ -53,11 +55,11 @@ class InterveneRun(InterveneSettings, Watched, Skipping, WordForms, ParseSetting
     ] = None
 
 
-@settled(InterveneRun)
+@on_table(InterveneRun)
 def intervene(settings: InterveneRun) -> Interventions:
     """Edit the texts of a table factor by factor, and explain how far each metric's scores fall.
 
-    It reads files; `bsx.analysis.intervene` works on columns.
+    `bsx.analysis.intervene` takes functions of texts.
 
     Args:
         settings: see `InterveneRun`.
@@ -80,22 +82,15 @@ def intervene(settings: InterveneRun) -> Interventions:
         raise InputError(f"{'base' if human is None else 'human'} needs candidates: name their column with candidate")
     if settings.meaning is not None and human is None:
         raise InputError("meaning is in units of human scores: name their column with human", setting="meaning")
-    opened = Table(settings.table)
-    rows = list(opened.rows()) if save is not None else []
+    table = open_table(settings.table)
     if save is not None:
-        refuse_taken(set(opened.columns) - {reference}, PAIR_COLUMNS)
-    columns = [name for name in dict.fromkeys((reference, candidate, source)) if name is not None]
-    table = read_columns(opened, [human] if human is not None else [], texts=columns)
-    references = cast(list[str], table[reference])
-    written = cast(list[str], table[candidate]) if candidate is not None else None
-    texts = Texts(
-        references,
-        written if by_candidate else None,
-        cast(list[str], table[source]) if source is not None else None,
-    )
+        refuse_taken(set(table.columns) - {reference}, PAIR_COLUMNS)
+    texts = read_texts(table, candidate, reference, source, keep=save is not None)
+    judged = None if human is None else np.asarray(read_columns(table, [human])[human], dtype=np.float64).tolist()
     cache = None if settings.cache is None else Path(settings.cache) / "parses"
     column = candidate if by_candidate and candidate is not None else reference
-    parses, origin = find_parses(texts, column, settings.lang, settings, cache, progress)
+    clean = texts.candidates if by_candidate and texts.candidates is not None else texts.references
+    parses, origin = find_parses(clean, column, settings.lang, settings, cache, progress)
     resources = Resources.model_validate(
         {
             **{name: getattr(settings, name) for name in ("parser_dir", "download", "vectors")},
@@ -103,15 +98,15 @@ def intervene(settings: InterveneRun) -> Interventions:
             "progress": progress,
         }
     )
-    functions = MetricFunctions.of(open_distinct(settings), texts.sources, skip=settings.skip_errors)
+    functions = MetricFunctions(open_distinct(settings), texts.sources, skip=settings.skip_errors)
     pairs: list[EditedText] = []
     result = run(
-        references,
+        texts.references,
         functions.functions,
         **part(settings, InterveneSettings),
         factors=wanted,
-        candidates=written,
-        human=None if human is None else np.asarray(table[human], dtype=np.float64).tolist(),
+        candidates=texts.candidates,
+        human=judged,
         parses=parses,
         lang=settings.lang,
         inflections=settings.inflections(),
@@ -121,13 +116,13 @@ def intervene(settings: InterveneRun) -> Interventions:
         progress=progress,
     )
     if save is not None:
-        save_pairs(pairs, save, rows)
+        save_pairs(pairs, save, texts.rows)
     return replace(
         result,
         skipped=tuple(functions.skipped),
         settings={**result.settings, "parses": origin},
         signatures=functions.signatures,
-        notes=(*functions.notes, *systems_together(opened), *result.notes, *functions.left_out(), *functions.about),
+        notes=(*functions.notes, *texts.notes, *result.notes, *functions.left_out(), *functions.about),
     )
 
 

@@ -6,7 +6,7 @@ import math
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Self
 
@@ -21,29 +21,23 @@ from bsx.catalog.entries.base import Evidence
 from bsx.catalog.entries.models import ModelEntry, Source
 from bsx.catalog.languages import find_language
 from bsx.catalog.overlay import overlay_folder, write_model
+from bsx.data.formats.memory import AnyTable
 from bsx.data.long import ColumnName, HumanColumn
-from bsx.data.pairing import refuse_alike
-from bsx.data.tables import Table
-from bsx.errors import InputError
-from bsx.frames.settings import Reported, find_columns
+from bsx.frames.judged import LANG, Judged, JudgedTexts, read_judged
+from bsx.frames.settings import Reported
 from bsx.support.checks import FEW_ITEMS, FEWEST_ITEMS
 from bsx.support.progress import Progress, told
 from bsx.support.settings import Option, Resamples95, Seeded, part, settled
 
-LANG = "Language of the texts; rows of a column lp into another are left out."
 NO_LAYER = ("layer", "all_layers", "rescale", "baseline", "final_norm")
 """Settings of a scorer that make no sense where every layer is looked at."""
 
 _OWN = ("model", "lang", "registry")
 
 
-class JudgedColumns(HumanColumn):
+class JudgedColumns(HumanColumn, JudgedTexts):
     """Columns of a table of human-judged segments."""
 
-    panel = "Texts"
-
-    candidate: Annotated[ColumnName, Field(description="Column of candidates. [candidate]")] = None
-    reference: Annotated[ColumnName, Field(description="Column of references. [reference]")] = None
     group: Annotated[ColumnName, Field(description="Column of groups to correlate within. [lp, if there]")] = None
 
 
@@ -74,70 +68,13 @@ class TuneSettings(Seeded, OnEveryLayer, JudgedColumns, Reported):
     """Settings of `tune`."""
 
     tables: Annotated[
-        Sequence[str],
+        Sequence[AnyTable],
         Field(min_length=1, description="Tables with candidates, references and human scores."),
         Option(argument=True, metavar="TABLE"),
     ]
     statistic: Annotated[Statistic, Field(description="Correlation with human judgments.")] = "pearson"
     resamples: Resamples95 = 1000
     write: Annotated[bool, Field(description="Write layer and evidence to the overlay registry.")] = False
-
-
-@dataclass
-class Judged:
-    """Human-judged segments of several tables.
-
-    Attributes:
-        candidates: one text a segment.
-        references: one or more texts a segment.
-        human: the human score.
-        groups: group name, made unique by the table's name if there are several tables.
-        names: the tables' names.
-        notes: what was left out.
-    """
-
-    candidates: list[str] = field(default_factory=list)
-    references: list[tuple[str, ...]] = field(default_factory=list)
-    human: list[float] = field(default_factory=list)
-    groups: list[str] = field(default_factory=list)
-    names: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-
-def read_judged(files: Sequence[str], settings: JudgedColumns, code: str) -> Judged:
-    """Read tables; rows of a column ``lp`` whose target is another language than ``code`` are left out, with a note.
-
-    Raises:
-        InputError: naming file and line of a human score that is not a number, or if nothing is left.
-    """
-    judged = Judged()
-    asked = {role: getattr(settings, role) for role in ("candidate", "reference", "human")}
-    for name in files:
-        table = Table(name)
-        columns = find_columns(table.columns, asked, *asked)
-        candidate, reference, human = (next(iter(columns[role]), role) for role in asked)
-        by = settings.group if settings.group is not None else table.first("lp")
-        wanted = [candidate, reference, human, *([] if by is None else [by])]
-        table.require(*wanted)
-        stem = Path(name).stem
-        skipped: dict[str, int] = {}
-        for row in table.rows(*wanted, only=True):
-            label = "all" if by is None else row.name(by)
-            if by == "lp" and label.rpartition("-")[2] != code:
-                skipped[label] = skipped.get(label, 0) + 1
-                continue
-            judged.human.append(row.finite(human))
-            judged.candidates.append(row.text(candidate))
-            judged.references.append(tuple(row.texts(reference) if row[reference] else [row.text(reference)]))
-            judged.groups.append(f"{stem}:{label}" if len(files) > 1 else label)
-        judged.names.append(stem)
-        refuse_alike([*skipped, *judged.groups], f"{name}, column {by!r}")
-        if skipped:
-            pairs = ", ".join(f"{count} of {label}" for label, count in skipped.items())
-            judged.notes.append(f"{name}: left out rows that are not into {code}: {pairs}")
-    if not judged.human:
-        raise InputError(f"no row is left to tune on: none of the language pairs goes into {code}")
-    return judged
 
 
 def layers_and_judgments(
@@ -159,12 +96,12 @@ def layers_and_judgments(
         seed: of them.
         progress: called with phase, done and total.
     """
-    scores = scorer.score(judged.candidates, judged.references, progress=progress)
+    scores = scorer.score(judged.texts.candidates, judged.texts.references or (), progress=progress)
     agreement = layer_agreement(
         scores.precision,
         scores.recall,
         scores.f1,
-        judged.human,
+        judged.human[:, 0].tolist(),
         judged.groups,
         statistic=statistic,
         resamples=resamples,
@@ -190,7 +127,7 @@ def tune(settings: TuneSettings) -> LayerAgreement:
         overlay_folder(settings.registry)  # a folder that cannot be written to is refused before anything is computed
     catalog = settings.catalog()
     language = find_language(settings.lang, catalog)
-    judged = read_judged(settings.tables, settings, language.code)
+    judged = read_judged(settings.tables, settings, language.code, settings.group)
     scorer = settings.scorer(settings.model, language.code, catalog)
     result = layers_and_judgments(
         scorer,

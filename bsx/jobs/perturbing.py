@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,15 +14,20 @@ from pydantic import Field
 from bsx.analysis.adversarial.result import PerturbedScores, Robustness
 from bsx.analysis.adversarial.robustness import falls, perturbed_scores
 from bsx.analysis.adversarial.settings import ChangeSettings, FallSettings
+from bsx.data.files import TableFile
+from bsx.data.formats.memory import AnyTable
 from bsx.data.lines import NamedFile
-from bsx.data.long import COLUMN, ColumnName, together
+from bsx.data.long import COLUMN, ColumnName, systems_together
+from bsx.data.open import open_table
 from bsx.data.output import ScoreTable, check_table, refuse_taken
+from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.frames.settings import FORMATS, MetricSettings, ParseSettings, Skipping, Watched, open_distinct
-from bsx.metrics.failures import score_without_failures
+from bsx.frames.scores import open_distinct
+from bsx.frames.settings import FORMATS, MetricSettings, ParseSettings, Skipping, Watched, on_table
+from bsx.metrics.failures import score_rows
 from bsx.metrics.summary import about
 from bsx.support.progress import Progress, told
-from bsx.support.settings import BaseSettings, Option, part, refuse_idle, settled
+from bsx.support.settings import BaseSettings, Option, part, refuse_idle
 
 if TYPE_CHECKING:
     from bsx.analysis.factors.parses import Parse
@@ -41,7 +46,7 @@ class Texts:
 
     Attributes:
         references: n texts.
-        candidates: n texts, or None if the references are to be perturbed.
+        candidates: n texts, or None without.
         sources: n texts, or None.
         rows: the whole rows (n,), if they are to be kept.
         notes: what is to be said of the rows.
@@ -53,55 +58,43 @@ class Texts:
     rows: Sequence[Mapping[str, object]] = ()
     notes: Sequence[str] = ()
 
-    @property
-    def clean(self) -> list[str]:
-        """The texts to perturb."""
-        return self.references if self.candidates is None else self.candidates
 
-
-def read_texts(file: str, candidate: str | None, reference: str, source: str | None, *, keep: bool = False) -> Texts:
-    """Read a table's texts, with ``keep`` whole rows; ``-`` is standard input.
+def read_texts(table: Table, candidate: str | None, reference: str, source: str | None, *, keep: bool = False) -> Texts:
+    """Read a table's texts, with ``keep`` whole rows.
 
     Raises:
         InputError: for a missing column, a cell that is not one text, or a table without rows.
     """
-    from bsx.data.open import open_corpus
-
-    wants = frozenset({"reference", "source"} if source is not None else {"reference"})
-    with open_corpus(
-        [], [], file, [candidate or reference], [reference], None, source_column=source, wants=wants, keep_rows=keep
-    ) as corpus:
-        segments = list(corpus)
-    if not segments:
-        raise InputError("has no rows", file=file)
+    segments = list(TableFile(table, [candidate or reference], [reference], source=source, keep_rows=keep))
     for segment in segments:
         if len(segment.references) != 1:
-            raise InputError(f"segment {segment.id} has {len(segment.references)} references, one is needed", file=file)
+            told = f"segment {segment.id} has {len(segment.references)} references, one is needed"
+            raise InputError(told, file=table.name)
     return Texts(
         [segment.references[0] for segment in segments],
         [segment.candidates[0] for segment in segments] if candidate is not None else None,
         [segment.source or "" for segment in segments] if source is not None else None,
         [segment.row or {} for segment in segments] if keep else (),
-        together([segment.system for segment in segments if segment.system is not None]),
+        systems_together(table),
     )
 
 
 def find_parses(
-    texts: Texts,
+    texts: Sequence[str],
     column: str,
     lang: str | None,
     how: ParseSettings,
     cache: Path | None,
     report: Progress | None,
 ) -> tuple[list[Parse | None] | None, dict[str, object] | None]:
-    """Return parses of the clean texts, from a file or a parser, and where they are from; None without either."""
+    """Return parses of texts, from a file or a parser, and where they are from; None without either."""
     from bsx.analysis.factors.parsers import StanzaParser
     from bsx.analysis.factors.parses import ParseCache, match_parses
 
     if how.parses is not None:
         parses = Path(how.parses)
         origin: dict[str, object] = {"file": parses.name, "sha256": NamedFile(parses).digest()}
-        return list(match_parses(parses, texts.clean, column)), origin
+        return list(match_parses(parses, texts, column)), origin
     if how.parser is None:
         return None, None
     if lang is None:
@@ -112,12 +105,16 @@ def find_parses(
     # Caches of parses without relations are kept under the plain identity.
     store = ParseCache(cache, {**identity, "relations": True})
     told = (lambda done, total: report("parsing", done, total)) if report is not None else lambda done, total: None
-    return store.parse(texts.clean, made, told), identity
+    return store.parse(texts, made, told), identity
 
 
-@dataclass
 class MetricFunctions:
     """Metrics of the zoo as functions of candidates and references, higher is better.
+
+    Args:
+        metrics: the metrics.
+        sources: of the rows, for metrics that need them; every call has all rows in their order.
+        skip: whether to go on without rows on which a metric fails.
 
     Attributes:
         functions: spec -> function.
@@ -125,34 +122,23 @@ class MetricFunctions:
         skipped: rows that failed, with metric and reason.
         notes: what a reader should know.
         about: what the metrics say of themselves.
+
+    Raises:
+        InputError: if a metric needs sources and there are none.
     """
 
-    functions: dict[str, Function] = field(default_factory=dict)
-    signatures: dict[str, str] = field(default_factory=dict)
-    skipped: list[dict[str, object]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    about: list[str] = field(default_factory=list)
-
-    @classmethod
-    def of(cls, metrics: Sequence[Metric], sources: list[str] | None, *, skip: bool) -> MetricFunctions:
-        """Make functions of metrics.
-
-        Args:
-            metrics: the metrics.
-            sources: of the rows, for metrics that need them; every call has all rows in their order.
-            skip: whether to go on without rows on which a metric fails.
-
-        Raises:
-            InputError: if a metric needs sources and there are none.
-        """
-        made = cls(about=about(metrics))
+    def __init__(self, metrics: Sequence[Metric], sources: list[str] | None, *, skip: bool) -> None:
+        self.functions: dict[str, Function] = {}
+        self.signatures: dict[str, str] = {}
+        self.skipped: list[dict[str, object]] = []
+        self.notes: list[str] = []
+        self.about = about(metrics)
         for metric in metrics:
             if "source" in metric.needs and sources is None:
                 raise InputError(f"{metric.spec} compares candidates with sources: say which column (source)")
             if not metric.higher_is_better:
-                made.notes.append(f"{metric.spec}: lower is better, so its scores are multiplied by -1")
-            made.functions[metric.spec] = made._function(metric, sources, skip)
-        return made
+                self.notes.append(f"{metric.spec}: lower is better, so its scores are multiplied by -1")
+            self.functions[metric.spec] = self._function(metric, sources if "source" in metric.needs else None, skip)
 
     def left_out(self) -> list[str]:
         """Return how many texts metrics failed on, if they were skipped, and the first of them."""
@@ -165,28 +151,21 @@ class MetricFunctions:
         ]
 
     def _function(self, metric: Metric, sources: list[str] | None, skip: bool) -> Function:
-        sign = 1.0 if metric.higher_is_better else -1.0
-
         def function(candidates: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]:
-            def score(rows: Sequence[int]) -> NDArray[np.float64]:
-                scores = metric.score(
-                    [candidates[row] for row in rows],
-                    [references[row] for row in rows] if "reference" in metric.needs else None,
-                    [sources[row] for row in rows] if "source" in metric.needs and sources else None,
-                )
-                self.signatures.setdefault(metric.spec, str(scores.signature))
-                return sign * np.asarray(scores, dtype=np.float64)
-
-            scored, good, failed = score_without_failures(
-                metric.spec, score, len(candidates), skip_errors=skip, where=lambda place: f"row {place + 1}"
+            found = score_rows(
+                metric,
+                candidates,
+                references if "reference" in metric.needs else None,
+                sources,
+                skip_errors=skip,
+                where=lambda place: f"row {place + 1}",
             )
-            values = np.full(len(candidates), np.nan)
-            values[good] = scored
-            for row, why in failed.items():
+            self.signatures.setdefault(metric.spec, found.signature)
+            for row, why in found.failed.items():
                 entry = {"metric": metric.spec, "row": row + 1, "text": candidates[row], "error": why}
                 if entry not in self.skipped:  # an unchanged text fails again under every perturbation
                     self.skipped.append(entry)
-            return values
+            return found.values
 
         return function
 
@@ -194,7 +173,7 @@ class MetricFunctions:
 class PerturbColumns(BaseSettings):
     """A table of texts to change."""
 
-    table: Annotated[str | None, Field(description=f"Table of texts: {FORMATS}."), Option(argument=True)] = None
+    table: Annotated[AnyTable | None, Field(description=f"Table of texts: {FORMATS}."), Option(argument=True)] = None
     candidate: Annotated[
         ColumnName, Field(description="Column of texts to change; the references themselves unless given.")
     ] = None
@@ -217,8 +196,17 @@ class WordForms(BaseSettings):
         return None if self.treebank is None else Inflections.from_treebanks([Path(self.treebank)])
 
 
-class ChangedRows(BaseSettings):
-    """Where changed texts are kept."""
+class PerturbRun(
+    Watched,
+    MetricSettings,
+    WordForms,
+    ParseSettings,
+    Skipping,
+    FallSettings,
+    ChangeSettings,
+    PerturbColumns,
+):
+    """Everything that `perturb` takes."""
 
     edits_out: Annotated[
         Path | str | None,
@@ -230,25 +218,11 @@ class ChangedRows(BaseSettings):
     ] = None
 
 
-class PerturbRun(
-    Watched,
-    MetricSettings,
-    WordForms,
-    ParseSettings,
-    ChangedRows,
-    Skipping,
-    FallSettings,
-    ChangeSettings,
-    PerturbColumns,
-):
-    """Everything that `perturb` takes."""
-
-
-@settled(PerturbRun)
+@on_table(PerturbRun)
 def perturb(settings: PerturbRun) -> Robustness:
     """Change the texts of a table on purpose and measure how far each metric's scores fall.
 
-    It reads files; `bsx.analysis.perturb` works on columns.
+    `bsx.analysis.robustness` takes functions of texts.
 
     Args:
         settings: see `PerturbRun`. What it saves is every text that a perturbation changed, with the scores before and
@@ -267,14 +241,16 @@ def perturb(settings: PerturbRun) -> Robustness:
         raise InputError("lang auto: perturbations have rules by language; say which it is", setting="lang")
     if settings.parser is None:
         refuse_idle(dict(settings), ParseSettings, "without parser", "parser_dir", "download")
-    texts = read_texts(table, settings.candidate, settings.reference, settings.source, keep=save is not None)
+    opened = open_table(table, first_line=True)
+    texts = read_texts(opened, settings.candidate, settings.reference, settings.source, keep=save is not None)
     if save is not None:
         made = [f"{spec}{end}" for spec in settings.metrics for end in ("", " original")]
-        refuse_taken(set(texts.rows[0]) - {settings.reference}, [*_SAVED, *made])
+        refuse_taken(set(opened.columns) - {settings.reference}, [*_SAVED, *made])
     column = settings.candidate or settings.reference
     cache = None if settings.cache is None else Path(settings.cache) / "parses"
-    parses, origin = find_parses(texts, column, settings.lang, settings, cache, progress)
-    functions = MetricFunctions.of(open_distinct(settings), texts.sources, skip=settings.skip_errors)
+    clean = texts.references if texts.candidates is None else texts.candidates
+    parses, origin = find_parses(clean, column, settings.lang, settings, cache, progress)
+    functions = MetricFunctions(open_distinct(settings), texts.sources, skip=settings.skip_errors)
     changed = perturbed_scores(
         texts.references,
         functions.functions,

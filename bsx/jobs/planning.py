@@ -14,10 +14,10 @@ from bsx.analysis.planning.settings import ComparePlan, MetaPlan
 from bsx.data.columns import Labels
 from bsx.data.formats.memory import AnyTable
 from bsx.data.frame import PAIR, Frame
-from bsx.data.sidecar import scored_columns
+from bsx.data.sidecar import known_scores, turned
 from bsx.errors import InputError
 from bsx.frames.open import open_frame
-from bsx.frames.settings import FORMATS, TableSettings, on_table, turned
+from bsx.frames.settings import FORMATS, TableSettings, on_table
 from bsx.support.checks import Array
 from bsx.support.settings import Option, refuse_idle, set_fields
 
@@ -86,9 +86,8 @@ def _pilot(settings: PlanCompareRun | PlanMetaRun) -> tuple[Frame, list[str], di
     """Return a pilot, its columns of scores, and of what rows are: named, or by usual names."""
 
     def by_people(frame: Frame, settings: Any) -> tuple[Frame, Any]:
-        there = frame.table.metrics or scored_columns(frame.name, frame.table.columns)
-        human = frame.column("human")
-        lacking = not (settings.columns or there) and human is not None and isinstance(settings, PlanCompareRun)
+        human, there = frame.column("human"), settings.columns or known_scores(frame.table)
+        lacking = not there and human is not None and isinstance(settings, PlanCompareRun)
         return frame, settings.model_copy(update={"columns": [human]}) if lacking else settings
 
     frame, _ = open_frame(settings, chosen=by_people)

@@ -25,8 +25,9 @@ from bsx.analysis.probing.tasks import (
 )
 from bsx.analysis.stats.layers import Statistic
 from bsx.bertscore.scorer import Scorer
-from bsx.catalog.catalog import Catalog, load_registry
+from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import find_language
+from bsx.data.formats.memory import AnyTable
 from bsx.data.lines import NamedFile
 from bsx.data.output import ScoreTable
 from bsx.encode.features import Features, sentence_features, word_features
@@ -35,8 +36,9 @@ from bsx.encode.session import Encoders
 from bsx.encode.shared import LayerView
 from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError
+from bsx.frames.judged import LANG, read_judged
 from bsx.frames.settings import Watched
-from bsx.jobs.layers import LANG, Judged, JudgedColumns, layers_and_judgments, read_judged
+from bsx.jobs.layers import JudgedColumns, layers_and_judgments
 from bsx.support.optional import need
 from bsx.support.progress import Progress, told
 from bsx.support.result import Result
@@ -98,7 +100,7 @@ class ProbeSettings(RunConfig, JudgedColumns, Watched):
     repeats: Annotated[int, Field(ge=1, le=10_000, description="Repeat with so many seeds: 1, 2, …")] = 3
     resamples: Resamples95 = 1000
     judged: Annotated[
-        str | None, Field(description="Table of human judgments: adds how each layer agrees with them.")
+        AnyTable | None, Field(description="Table of human judgments: adds how each layer agrees with them.")
     ] = None
     lang: Annotated[str, Field(description=LANG), Option(("-l",))] = "en"
     statistic: Annotated[Statistic, Field(description="Correlation with human judgments.")] = "pearson"
@@ -174,53 +176,6 @@ def read_tasks(
     return [task.sample(limit, _SAMPLE) for task in tasks], [other.sample(limit, _SAMPLE) for other in others]
 
 
-def _run(
-    settings: ProbeSettings,
-    tasks: Sequence[ProbingTask],
-    others: Sequence[ProbingTask],
-    judged: Judged | None,
-    registry: Catalog,
-    progress: Progress | None,
-) -> ProbedModel:
-    run = part(settings, RunConfig) | {"registry": registry}
-    encoders = Encoders(model=settings.model, **run)
-    located = encoders.locate(None)
-    depth = located.architecture.depth
-    chosen = tuple(range(depth + 1)) if settings.layers is None else settings.layers
-    view = encoders.encoder(located, final_norm=True).view(chosen)
-    tokenizer = located.tokenizer()
-    results: list[ProbeResult] = []
-    notes: list[str] = []
-    budget = encoders.budget // (2 + len(others))
-    further: list[TestData] = []
-    for other in others:
-        other, vectors, left_out = _usable(other, _encode(settings, other, tokenizer, view, budget, progress))
-        further.append(TestData(other.name, vectors, other.labels, other.groups, other.types))
-        notes += [f"{other.name}: {note}" for note in left_out]
-    read: tuple[tuple[str, ...], ...] | None = None
-    for task in tasks:
-        if task.sentences != read:  # several labels of one treebank need its vectors once
-            features, read = _encode(settings, task, tokenizer, view, budget, progress), task.sentences
-        task, vectors, left_out = _usable(task, features)
-        result = _probe(settings, task, vectors, chosen, further, progress)
-        if (most := task.ceiling) < 1:
-            left_out.append(
-                f"copies of one sentence have different labels: no probe can be right on more than {most:.1%}"
-            )
-        notes += [f"{task.name}: {note}" for note in (*left_out, *result.notes)]
-        results.append(replace(result, notes=()))
-    beside = None
-    if judged is not None and settings.model is not None:
-        scorer = Scorer(model=settings.model, all_layers=True, **run)
-        beside = layers_and_judgments(scorer, judged, settings.statistic, progress=progress)
-        notes += [*judged.notes, *beside.notes]
-        beside = replace(beside, notes=())
-    fields = _fields(settings, encoders.signed_dtype, located.identity, tokenizer, chosen, depth, tasks[0])
-    model, notes = located.choice.name, [*notes, *encoders.notes]
-    signatures = {model: str(Signature.of(fields))}
-    return ProbedModel(model, settings.probe, tuple(results), beside, signatures=signatures, notes=tuple(notes))
-
-
 def _encode(
     settings: ProbeSettings,
     task: ProbingTask,
@@ -234,63 +189,6 @@ def _encode(
         return word_features(task.sentences, tokenizer, view, budget=budget, progress=bar)
     texts = [text for (text,) in task.sentences]
     return sentence_features(texts, tokenizer, view, pooling=settings.pooling, budget=budget, progress=bar)
-
-
-def _probe(
-    settings: ProbeSettings,
-    task: ProbingTask,
-    vectors: NDArray[np.float32],
-    layers: tuple[int, ...],
-    further: Sequence[TestData],
-    report: Progress | None,
-) -> ProbeResult:
-    try:
-        return probe_layers(
-            vectors,
-            task.labels,
-            groups=task.groups,
-            parts=task.parts,
-            types=task.types if settings.control_task else None,
-            probe=settings.probe,
-            train_sizes=settings.train_sizes,
-            seeds=range(1, settings.repeats + 1),
-            resamples=settings.resamples,
-            layers=layers,
-            task=task.name,
-            test_data=further,
-            progress=None if report is None else lambda name, done, of: report(f"probing {name}", done, of),
-        )
-    except InputError as error:
-        raise InputError(f"{task.name}: {error}") from error
-
-
-def _fields(
-    settings: ProbeSettings,
-    dtype: str,
-    model: str,
-    tokenizer: Tokenizer,
-    layers: tuple[int, ...],
-    depth: int,
-    task: ProbingTask,
-) -> dict[str, object]:
-    import sklearn
-
-    from bsx.support.provenance import VERSION
-
-    return {
-        "probe": settings.probe,
-        "control_task": settings.control_task,
-        "model": model,
-        "layer": f"{'all' if settings.layers is None else ','.join(map(str, layers))}/{depth}",
-        "vector": "word" if task.tokens else settings.pooling,
-        "limit": "no" if settings.limit is None else settings.limit,
-        "seeds": settings.repeats,
-        "long": f"truncate@{tokenizer.max_tokens}",
-        "dtype": dtype,
-        "tokenizer": tokenizer.backend,
-        "sklearn": sklearn.__version__,
-        "bsx": VERSION,
-    }
 
 
 def _usable(task: ProbingTask, features: Features) -> tuple[ProbingTask, NDArray[np.float32], list[str]]:
@@ -334,10 +232,80 @@ def probe(settings: ProbeSettings) -> ProbedModel:
         parallel=settings.parallel,
     )
     need("sklearn", "probing")
-    registry = load_registry(settings.registry)
+    import sklearn
+
+    from bsx.support.provenance import VERSION
+
+    registry, progress = load_registry(settings.registry), told(settings.progress)
     code = find_language(settings.lang, registry).code
-    judged = None if settings.judged is None else read_judged([settings.judged], settings, code)
-    return _run(settings, tasks, others, judged, registry, told(settings.progress))
+    judged = None if settings.judged is None else read_judged([settings.judged], settings, code, settings.group)
+    run = part(settings, RunConfig) | {"registry": registry}
+    encoders = Encoders(model=settings.model, **run)
+    located = encoders.locate(None)
+    depth = located.architecture.depth
+    chosen = tuple(range(depth + 1)) if settings.layers is None else settings.layers
+    view = encoders.encoder(located, final_norm=True).view(chosen)
+    tokenizer = located.tokenizer()
+    results: list[ProbeResult] = []
+    notes: list[str] = []
+    budget = encoders.budget // (2 + len(others))
+    further: list[TestData] = []
+    for other in others:
+        other, vectors, left_out = _usable(other, _encode(settings, other, tokenizer, view, budget, progress))
+        further.append(TestData(other.name, vectors, other.labels, other.groups, other.types))
+        notes += [f"{other.name}: {note}" for note in left_out]
+    read: tuple[tuple[str, ...], ...] | None = None
+    for task in tasks:
+        if task.sentences != read:  # several labels of one treebank need its vectors once
+            features, read = _encode(settings, task, tokenizer, view, budget, progress), task.sentences
+        task, vectors, left_out = _usable(task, features)
+        try:
+            result = probe_layers(
+                vectors,
+                task.labels,
+                groups=task.groups,
+                parts=task.parts,
+                types=task.types if settings.control_task else None,
+                probe=settings.probe,
+                train_sizes=settings.train_sizes,
+                seeds=range(1, settings.repeats + 1),
+                resamples=settings.resamples,
+                layers=chosen,
+                task=task.name,
+                test_data=further,
+                progress=progress and (lambda name, done, of: progress(f"probing {name}", done, of)),
+            )
+        except InputError as error:
+            raise InputError(f"{task.name}: {error}") from error
+        if (most := task.ceiling) < 1:
+            left_out.append(
+                f"copies of one sentence have different labels: no probe can be right on more than {most:.1%}"
+            )
+        notes += [f"{task.name}: {note}" for note in (*left_out, *result.notes)]
+        results.append(replace(result, notes=()))
+    beside = None
+    if judged is not None and settings.model is not None:
+        scorer = Scorer(model=settings.model, all_layers=True, **run)
+        beside = layers_and_judgments(scorer, judged, settings.statistic, progress=progress)
+        notes += [*judged.notes, *beside.notes]
+        beside = replace(beside, notes=())
+    fields = {
+        "probe": settings.probe,
+        "control_task": settings.control_task,
+        "model": located.identity,
+        "layer": f"{'all' if settings.layers is None else ','.join(map(str, chosen))}/{depth}",
+        "vector": "word" if tasks[0].tokens else settings.pooling,
+        "limit": "no" if settings.limit is None else settings.limit,
+        "seeds": settings.repeats,
+        "long": f"truncate@{tokenizer.max_tokens}",
+        "dtype": encoders.signed_dtype,
+        "tokenizer": tokenizer.backend,
+        "sklearn": sklearn.__version__,
+        "bsx": VERSION,
+    }
+    model, notes = located.choice.name, [*notes, *encoders.notes]
+    signatures = {model: str(Signature.of(fields))}
+    return ProbedModel(model, settings.probe, tuple(results), beside, signatures=signatures, notes=tuple(notes))
 
 
 def save_rows(probed: Result, path: Path) -> None:

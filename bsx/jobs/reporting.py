@@ -13,14 +13,15 @@ from bsx.analysis.present.forms import ENDINGS, in_form
 from bsx.analysis.report.build import ReportSettings, build_report, has_examples
 from bsx.analysis.report.documents import TableColumns, parse_document, read_document
 from bsx.analysis.report.result import which_format
+from bsx.data.formats.memory import AnyTable
 from bsx.data.lines import NamedFile
-from bsx.data.long import Segment
+from bsx.data.long import Segment, find_columns
+from bsx.data.open import open_table
 from bsx.data.output import ScoreTable, atomic_path, atomic_text, check_table, refuse_taken
 from bsx.data.run import as_one_run
 from bsx.data.sidecar import beside
-from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.frames.settings import find_columns
+from bsx.frames.settings import NEEDED, on_table
 from bsx.support.provenance import provenance
 from bsx.support.settings import BaseSettings, Option, part, set_fields, settled
 
@@ -29,7 +30,7 @@ class ReportRun(TableColumns, ReportSettings):
     """What a report is made of, and where it is written."""
 
     files: Annotated[
-        Sequence[Path | str],
+        Sequence[AnyTable],
         Field(description="Tables of scores (.tsv, .csv, .jsonl, .parquet), and .json documents of --format json."),
         Option(argument=True, whole=True),
     ]
@@ -45,11 +46,9 @@ class ReportRun(TableColumns, ReportSettings):
 class ConvertRun(BaseSettings):
     """A table or a document of results, and the file that it is written into in another form."""
 
-    file: Annotated[
-        str,
-        Field(description="Table, or .json document of --format json."),
-        Option(argument=True),
-    ]
+    table: Annotated[
+        AnyTable, Field(description="Table, or .json document of --format json."), Option(argument=True)
+    ] = NEEDED
     output: Annotated[
         Path | str,
         Field(
@@ -64,7 +63,7 @@ class ConvertRun(BaseSettings):
     segment: Segment = None
 
 
-@settled(ConvertRun)
+@on_table(ConvertRun)
 @as_one_run
 def convert(settings: ConvertRun) -> int:
     """Write a table in another format, what lies beside it too, or a document of results in another form.
@@ -79,19 +78,19 @@ def convert(settings: ConvertRun) -> int:
         InputError: for a file that cannot be read, a name whose format is not known, or segments that are not there.
     """
     output = Path(settings.output)
-    if settings.file.endswith(".json"):
-        for name in set_fields(settings, "file", "output"):
+    if str(document := settings.table).endswith(".json") and isinstance(document, str):
+        for name in set_fields(settings, "table", "output"):
             raise InputError(f"{name} has no effect on a document: leave it out", setting=name)
         forms = {f".{ending}": form for form, ending in ENDINGS.items() if form != "json"}
         if output.suffix not in forms:
             raise InputError(f"cannot tell the format; the name must end in {', '.join(forms)}", file=output)
         with atomic_text(output) as stream:
-            result = parse_document(NamedFile(settings.file).json(), settings.file)
+            result = parse_document(NamedFile(document).json(), document)
             stream.write(in_form(result, forms[output.suffix], title=f"bsx {result.kind}").rstrip("\n") + "\n")
         return 1
     check_table(output)
     notes = None if settings.segments is None else kept_segments(settings.segments)
-    table = Table(settings.file)
+    table = open_table(settings.table)
     if notes is not None:
         refuse_taken(table.columns, ["note"])
     column = find_columns(table.columns, {"segment": settings.segment}, "segment")["segment"][:1]
@@ -100,7 +99,7 @@ def convert(settings: ConvertRun) -> int:
         why = "has no effect without segments" if notes is None else f"names the column of segments; it has {there}"
         raise InputError(f"segment {why}", file=table.name, setting="segment")
     table.require(*column)
-    beside_it, line = beside(settings.file, ".signatures.json"), beside(settings.file, ".signature.txt")
+    beside_it, line = beside(table.name, ".signatures.json"), beside(table.name, ".signature.txt")
     types = table.types() if output.suffix == ".parquet" else None
     written, found = 0, set()
     with ScoreTable(output, types) as made:
@@ -149,7 +148,7 @@ def report(settings: ReportRun) -> list[str]:
         InputError: for a file that cannot be read, or a name whose format is not known.
         UnknownNameError: for a column that no table has.
     """
-    output, files = Path(settings.output), [Path(file) for file in settings.files]
+    output, files = Path(settings.output), [Path(file) for file in settings.files if isinstance(file, str)]
     form = which_format(output, settings.format)
     real = [os.path.realpath(file) for file in files]
     twice = next((file for file, path in zip(files, real, strict=True) if real.count(path) > 1), None)
@@ -157,8 +156,8 @@ def report(settings: ReportRun) -> list[str]:
         raise InputError(f"{twice}: is named twice")
     notes, draw = [], None
     with atomic_path(output) as temporary:  # an unwritable place is found before any work
-        settings.check(files)
-        documents = [read_document(file, settings) for file in files]
+        settings.check(settings.files)
+        documents = [read_document(file, settings) for file in settings.files]
         if settings.align is not None and any(has_examples(document) for document in documents):
             from bsx.bertscore.scorer import Scorer
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import functools
 import json
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,15 +16,15 @@ from pydantic import Field
 from bsx.analysis.agreement.learning_curve import LearningCurve, Sample, learning_curve
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import language_code
-from bsx.data.long import COLUMN, ColumnNames
-from bsx.data.tables import Table
+from bsx.data.formats.memory import AnyTable
+from bsx.data.frame import PAIR
+from bsx.data.long import ColumnNames
 from bsx.encode.run_config import RunConfig
 from bsx.encode.session import Encoders
-from bsx.errors import InputError
+from bsx.frames.judged import LANG, Judged, JudgedTexts, read_judged
 from bsx.frames.settings import Reported
-from bsx.jobs.layers import LANG
 from bsx.support.progress import Progress, Say, told
-from bsx.support.settings import BaseSettings, Interval, Option, Seed, part, settled
+from bsx.support.settings import Interval, Option, Seed, part, settled
 from bsx.train.config import Architecture, TrainConfig
 from bsx.train.data import Instances
 from bsx.train.encoder import FrozenEncoder
@@ -36,15 +35,16 @@ if TYPE_CHECKING:  # PyTorch comes with it
     from bsx.train.record import ModelRecord
 
 
-class TrainingColumns(BaseSettings):
+class TrainingColumns(JudgedTexts):
     """What tables of training data call things."""
 
-    candidate: Annotated[str, Field(description="Column of candidates."), COLUMN] = "candidate"
-    reference: Annotated[str, Field(description="Column of references."), COLUMN] = "reference"
     human: Annotated[
         ColumnNames,
-        Field(description="Columns of human scores; several are several judgments, whose mean is learned. [human]"),
-    ] = ("human",)
+        Field(
+            description="Columns of human scores; several are several judgments, whose mean is learned. "
+            "[human, human_z or z]"
+        ),
+    ] = ()
     lang: Annotated[str | None, Field(description=LANG), Option(("-l",))] = None
 
 
@@ -53,11 +53,11 @@ class _Training(TrainingColumns):
 
     architecture: Annotated[Architecture, Field(description="Which network."), Option(argument=True)]
     tables: Annotated[
-        Sequence[str],
+        Sequence[AnyTable],
         Field(min_length=1, description="Tables of training data."),
         Option(argument=True, metavar="TABLE"),
     ]
-    valid: Annotated[Sequence[str], Field(min_length=1, description="Tables of validation data.")]
+    valid: Annotated[Sequence[AnyTable], Field(min_length=1, description="Tables of validation data.")]
     output: Annotated[
         Path,
         Field(description="Folder to save the metric in, or all metrics of a curve."),
@@ -79,7 +79,7 @@ class TrainSettings(RunConfig, TrainConfig, _Training, Reported):
 class CurveSettings(Interval, RunConfig, TrainConfig, _Training, Reported):
     """Settings of `train_curve`."""
 
-    test_data: Annotated[Sequence[str], Field(min_length=1, description="Tables that agreement is measured on.")]
+    test_data: Annotated[Sequence[AnyTable], Field(min_length=1, description="Tables that agreement is measured on.")]
     sizes: Annotated[
         Sequence[Annotated[int, Field(ge=1, le=10**9)]],
         Field(description="Numbers of training instances, like 100,1000."),
@@ -91,74 +91,29 @@ class CurveSettings(Interval, RunConfig, TrainConfig, _Training, Reported):
     seeds: Annotated[Sequence[Seed], Field(description="Repetitions with other draws.")] = (1, 2, 3)
 
 
-@dataclass(frozen=True, eq=False)
-class TrainingData:
-    """Instances with what else their tables say.
-
-    Attributes:
-        instances: the instances; their score is the mean of their judgments.
-        judgments: (n, columns of human scores), NaN where a cell is blank.
-        groups: language pair of each, or ``all``.
-        notes: what the user should know.
-    """
-
-    instances: Instances
-    judgments: NDArray[np.float64]
-    groups: list[str]
-    notes: list[str]
-
-
-def read_data(files: Sequence[str], columns: TrainingColumns) -> TrainingData:
-    """Read tables of human scores as one set of instances.
-
-    Raises:
-        InputError: naming file and line of what is wrong, or if nothing is left.
-    """
-    target = None if columns.lang is None else language_code(columns.lang)
-    kept: list[tuple[str, str, list[float], str]] = []
-    notes = []
-    for table in map(Table, files):
-        wanted = [columns.candidate, columns.reference, *columns.human]
-        if target is not None or "lp" in table.columns:
-            wanted.append("lp")
-        table.require(*wanted)
-        rows, left_out = 0, 0
-        for row in table.rows(*wanted, only=True):
-            rows += 1
-            candidate = row.text(columns.candidate)
-            reference = row.texts(columns.reference)[0] if row[columns.reference] else row.text(columns.reference)
-            judged = [row.number(column) for column in columns.human]
-            if all(map(math.isnan, judged)):
-                raise InputError(f"{row.where} has no human score in {', '.join(columns.human)}; every row needs one")
-            group = row.name("lp") if "lp" in row else "all"
-            if target is not None and group.rpartition("-")[2] != target:
-                left_out += 1
-            else:
-                kept.append((candidate, reference, judged, group))
-        if not rows:
-            raise InputError("has a header but no rows", file=table.name)
-        if left_out:
-            notes.append(f"{table.name}: left out {left_out} rows that do not go into {target}")
-    if not kept:
-        raise InputError(f"{', '.join(files)}: there is no row that goes into {target}")
-    candidates, references, judged_rows, groups = map(list, zip(*kept, strict=True))
-    judgments = np.array(judged_rows, dtype=np.float64)
-    instances = Instances.scored(candidates, np.nanmean(judgments, axis=1), references)
-    return TrainingData(instances, judgments, groups, notes)
-
-
 def _begin(
-    settings: TrainSettings | CurveSettings, **files: Sequence[str]
-) -> tuple[dict[str, TrainingData], FrozenEncoder, Callable[..., ModelRecord]]:
-    """Read all data, then find the encoder; return both, and what trains; say what of the data was left out."""
-    data = {name: read_data(paths, settings) for name, paths in files.items()}
+    settings: TrainSettings | CurveSettings, **tables: Sequence[AnyTable]
+) -> tuple[dict[str, Judged], dict[str, Instances], FrozenEncoder, Callable[..., ModelRecord]]:
+    """Read all data, then find the encoder; return both, and what trains; say what of the data was left out.
+
+    The score of an instance is the mean of its judgments.
+    """
+    code = None if settings.lang is None else language_code(settings.lang)
+    group = None if code is None else PAIR
+    data = {name: read_judged(given, settings, code, group, apart=False) for name, given in tables.items()}
+    instances = {
+        name: Instances.scored(
+            read.texts.candidates, np.nanmean(read.human, axis=1), [first for first, *_ in read.texts.references or ()]
+        )
+        for name, read in data.items()
+    }
     run = part(settings, RunConfig) | {"registry": load_registry(settings.registry)}
     encoder = FrozenEncoder(Encoders(model=settings.model, **run))
     for note in (note for read in data.values() for note in read.notes):
         settings.say(f"note: {note}")
 
     def fit(
-        instances: Instances,
+        chosen: Instances,
         output: Path,
         seeds: Sequence[int],
         *,
@@ -170,8 +125,8 @@ def _begin(
 
         return train_metric(
             settings.architecture,
-            instances,
-            data["valid"].instances,
+            chosen,
+            instances["valid"],
             encoder=encoder,
             output=output,
             seeds=seeds,
@@ -182,13 +137,13 @@ def _begin(
             notify=notify,
         )
 
-    return data, encoder, fit
+    return data, instances, encoder, fit
 
 
 def files_of(settings: TrainSettings | CurveSettings) -> list[Path]:
     """Return everything that a training reads."""
     test = settings.test_data if isinstance(settings, CurveSettings) else ()
-    return [Path(name) for name in dict.fromkeys([*settings.tables, *settings.valid, *test])]
+    return [Path(name) for name in dict.fromkeys(map(str, [*settings.tables, *settings.valid, *test]))]
 
 
 @settled(TrainSettings)
@@ -201,9 +156,9 @@ def train(settings: TrainSettings) -> TrainedMetric:
     Raises:
         InputError: for data that cannot be used, or a folder that holds a training already.
     """
-    data, _, fit = _begin(settings, train=settings.tables, valid=settings.valid)
+    _, instances, _, fit = _begin(settings, train=settings.tables, valid=settings.valid)
     record = fit(
-        data["train"].instances,
+        instances["train"],
         settings.output,
         settings.seeds,
         resume=settings.resume,
@@ -226,14 +181,13 @@ def train_curve(settings: CurveSettings) -> LearningCurve:
     """
     from bsx.train.scoring import score_instances
 
-    data, encoder, fit = _begin(settings, train=settings.tables, valid=settings.valid, test=settings.test_data)
-    tested, trained_on = data["test"], data["train"]
+    data, read, encoder, fit = _begin(settings, train=settings.tables, valid=settings.valid, test=settings.test_data)
     progress = told(settings.progress)
 
     @functools.cache
     def stored() -> VectorStore:  # only when the first training comes, for which everything was found right
         store = VectorStore(settings.vector_cache or settings.output / "vectors", encoder)
-        store.add(tested.instances.used_texts(), progress)
+        store.add(read["test"].used_texts(), progress)
         return store
 
     def trained(sample: Sample) -> NDArray[np.float64]:
@@ -241,15 +195,15 @@ def train_curve(settings: CurveSettings) -> LearningCurve:
         size, judgments = len(sample.rows), sample.judgments or "all"
         folder = settings.output / f"{settings.architecture}-{size}-{judgments}-seed{sample.seed}"
         settings.say(f"{size} instances, {judgments} judgments each, seed {sample.seed}")
-        instances = trained_on.instances.take(sample.rows).with_scores(sample.scores)
+        instances = read["train"].take(sample.rows).with_scores(sample.scores)
         fit(instances, folder, [sample.seed], resume=True, report=progress)
-        return score_instances(folder, tested.instances, store)
+        return score_instances(folder, read["test"], store)
 
     curve = learning_curve(
         trained,
-        trained_on.judgments,
-        tested.instances.scores,
-        tested.groups,
+        data["train"].human,
+        read["test"].scores,
+        data["test"].groups,
         sizes=settings.sizes,
         per_instance=settings.judgments,
         seeds=settings.seeds,

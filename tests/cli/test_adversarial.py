@@ -149,7 +149,7 @@ def test_minilm_on_paws_qqp(cli: Run, shared: Path) -> None:
         (["pairs", "one.tsv", "--columns", "m", "--label", "x"], "has no column 'x'"),
         (["pairs", "one.tsv", "--columns", "m", "--model", "minilm"], "model has no effect without metrics"),
         (["pairs", "one.tsv", "--metrics", "chrf"], "has no column of references"),
-        (["pairs", "one.tsv", "--columns", "m", "--lower", "n"], "none of the columns of scores"),
+        (["pairs", "one.tsv", "--columns", "m", "--lower", "n"], "none of the scores"),
         (["pairs", "no.tsv", "--columns", "m"], "there is no such file"),
         (["triples", "half.tsv", "--columns", "m"], "row 3: the anchor 'c' has 1 paraphrases (label 1) and 0"),
         (["triples", "one.tsv"], "has no column 'sentence1'"),

@@ -405,7 +405,7 @@ def test_help_shows_what_most_users_need_and_help_all_the_rest(cli: Cli) -> None
     assert "more options: --help-all" in short
     assert "--hybrids" in whole
     assert "More options:" in whole
-    for spelled in ("<str>", "<path>", "<list[", "<int", "<float"):
+    for spelled in ("<str>", "<path>", "<list[", "<int", "<float", "<any>", "typing."):
         assert spelled not in whole
     headings = [line for line in whole.splitlines() if line.endswith(":") and not line.startswith(" ")]
     assert headings == ["Arguments:", "Texts:", "Metrics:", "Options:", "Output:", "More options:"]

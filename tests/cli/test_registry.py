@@ -128,8 +128,8 @@ def test_tuning_reads_several_references(cli: Cli, tmp_path: Path, tiny_model: C
             "lp\tcandidate\treference\thuman\ncs-en\ta\tb\tgood\n",
             "line 2, column 'human' is 'good', not a finite number",
         ),
-        ("lp\tcandidate\treference\thuman\ncs-en\ta\tb\tnan\n", "it must be a finite number"),
-        ("lp\tcandidate\treference\thuman\nen-de\ta\tb\t1\n", "none of the language pairs goes into en"),
+        ("lp\tcandidate\treference\thuman\ncs-en\ta\tb\tnan\n", "has no human score in human"),
+        ("lp\tcandidate\treference\thuman\nen-de\ta\tb\t1\n", "no row that goes into en"),
         ("candidate\treference\na\tb\n", "has no column 'human'; it has candidate, reference"),
     ],
 )

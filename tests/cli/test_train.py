@@ -49,7 +49,7 @@ def test_train_score_and_add_a_seed(cli: Cli, tables: dict[str, Path], model: st
     done = cli(*given, "--lang", "en")
     assert done.status == 0, done.err
     assert f"--metrics trained:{folder}" in done.out
-    assert "left out 8 rows that do not go into en" in done.err
+    assert "left out rows that are not into en: 8 of " in done.err
     assert "bsx: seed 1, epoch 2: loss" in done.err
     record = SavedModel.open(folder).record
     assert (record.train.instances, record.valid.instances) == (16, 8)

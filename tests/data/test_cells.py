@@ -30,10 +30,11 @@ from bsx.data.files import LineFiles, TableFile
 from bsx.data.lines import NamedFile
 from bsx.data.tables import Table
 from bsx.errors import InputError
+from bsx.frames.judged import read_judged
 from bsx.frames.open import open_frame
 from bsx.jobs.evaluating import MetaRun
-from bsx.jobs.layers import JudgedColumns, read_judged
-from bsx.jobs.training import TrainingColumns, read_data
+from bsx.jobs.layers import JudgedColumns
+from bsx.jobs.training import TrainingColumns
 
 NAN, REFUSED = math.nan, None
 NUMBERS: dict[object, float | None] = {
@@ -90,12 +91,12 @@ def metric(file: Path) -> list[float]:
 
 
 def tune(file: Path) -> list[float]:
-    return read_judged([str(file)], JudgedColumns(), "en").human
+    return [float(x) for x in read_judged([str(file)], JudgedColumns(), "en").human[:, 0]]
 
 
 def train(file: Path) -> list[float]:
     named = TrainingColumns(human=["other", "human"])
-    return [float(x) for x in read_data([str(file)], named).judgments[:, 1]]
+    return [float(x) for x in read_judged([str(file)], named, None).human[:, 1]]
 
 
 def disentangle(file: Path) -> list[float]:
@@ -149,7 +150,9 @@ def write(file: Path, cell: str) -> Path:
 
 def holds(read: Callable[[Path], list[float]], file: Path, expected: float | None) -> None:
     if expected is REFUSED or (math.isnan(expected) and read is tune):
-        with pytest.raises(InputError, match=rf"{file.name}: line \d, column 'human' is .*finite number"):
+        with pytest.raises(
+            InputError, match=rf"{file.name}: line \d(,.*'human' is .*finite number| has no human score)"
+        ):
             read(file)
         return
     found = read(file)

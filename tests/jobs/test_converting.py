@@ -33,7 +33,7 @@ def scored(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("ending", ["tsv", "csv", "jsonl", "parquet"])
 def test_a_table_holds_the_same_in_any_format(scored: Path, tmp_path: Path, ending: str) -> None:
     out = tmp_path / f"made.{ending}"
-    assert convert(file=str(scored), output=out) == len(ROWS)
+    assert convert(table=str(scored), output=out) == len(ROWS)
     given, made = list(Table(scored).rows()), list(Table(out).rows())
     assert [row.number("chrf") for row in made] == pytest.approx([row.number("chrf") for row in given], rel=1e-12)
     for row, other in zip(given, made, strict=True):
@@ -48,7 +48,7 @@ def test_chosen_segments_come_with_their_notes(scored: Path, tmp_path: Path) -> 
     chosen = tmp_path / "selection.json"
     notes = {"s2": {"note": 'a "note",\nof two lines'}, "s0": {"note": ""}}
     chosen.write_text(json.dumps({"version": 3, "segments": notes}))
-    assert convert(file=str(scored), output=tmp_path / "kept.csv", segments=chosen) == 4
+    assert convert(table=str(scored), output=tmp_path / "kept.csv", segments=chosen) == 4
     with (tmp_path / "kept.csv").open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
     assert [(row["id"], row["system"], row["note"]) for row in rows] == [
@@ -74,7 +74,7 @@ def test_a_selection_that_does_not_fit_is_refused_and_nothing_is_written(
 ) -> None:
     (tmp_path / "selection.json").write_text(json.dumps(content))
     with pytest.raises(Exception, match=r"segment|selection") as caught:
-        convert(file=str(scored), output=tmp_path / "kept.tsv", segments=tmp_path / "selection.json", **setting)
+        convert(table=str(scored), output=tmp_path / "kept.tsv", segments=tmp_path / "selection.json", **setting)
     assert caught.type.__module__ == "bsx.errors"
     assert not (tmp_path / "kept.tsv").exists()
 
@@ -84,7 +84,7 @@ def test_a_result_is_written_as_its_command_would(scored: Path, tmp_path: Path, 
     result = compare(table=str(scored), resamples=20)
     document = tmp_path / "compare.json"
     document.write_text(json.dumps({**result.to_dict(), "provenance": _origin(scored)}))
-    assert convert(file=str(document), output=tmp_path / f"made.{ending}") == 1
+    assert convert(table=str(document), output=tmp_path / f"made.{ending}") == 1
     read = read_document(document).content
     expected = in_form(read, form)  # type: ignore[arg-type] # a result
     assert (tmp_path / f"made.{ending}").read_text(encoding="utf-8") == expected.rstrip("\n") + "\n"
@@ -99,7 +99,7 @@ def test_what_a_document_has_no_form_for_is_refused(scored: Path, tmp_path: Path
     document = tmp_path / "compare.json"
     document.write_text(json.dumps({**compare(table=str(scored), resamples=20).to_dict(), "provenance": {}}))
     with pytest.raises(InputError):
-        convert(file=str(document), output=tmp_path / "made.xlsx")
+        convert(table=str(document), output=tmp_path / "made.xlsx")
     with pytest.raises(InputError) as caught:
-        convert(file=str(document), output=tmp_path / "made.tex", segments=document)
+        convert(table=str(document), output=tmp_path / "made.tex", segments=document)
     assert caught.value.setting == "segments"

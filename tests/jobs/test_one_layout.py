@@ -17,11 +17,32 @@ import bsx
 from bsx.analysis import Judgments, MetaResult, load_test_set
 from bsx.analysis import test_sets as every_test_set
 from bsx.analysis.agreement.evaluate import meta_evaluate
+from bsx.data.formats.memory import IN_MEMORY
 from bsx.data.frame import Frame
 from bsx.data.sidecar import factor_columns, scored_columns
 from bsx.data.tables import Table
 from bsx.errors import InputError, UnknownNameError
-from bsx.jobs import compare, disentangle, ensemble, factors, meta, plan_compare, plan_meta, score_files
+from bsx.frames.judged import read_judged
+from bsx.jobs import (
+    build_triples,
+    challenge_metrics,
+    compare,
+    convert,
+    detect_paraphrases,
+    disentangle,
+    ensemble,
+    factors,
+    intervene,
+    meta,
+    perturb,
+    plan_compare,
+    plan_meta,
+    prefer_paraphrases,
+    report,
+    score_files,
+)
+from bsx.jobs.layers import TuneSettings
+from bsx.jobs.training import TrainingColumns
 from tests.conftest import Outcome
 from tests.helpers.tables import read_rows, write_rows
 
@@ -385,30 +406,117 @@ def test_lower_is_better_beside_metrics_that_are_computed(table: Path, tmp_path:
     assert alone.groups[0]["ter"].value > 0
 
 
+WORDY: dict[str, list[Any]] = {
+    "reference": ["the old cat sat", "a dog ran to town"] * 3,
+    "chrf": [50.5, 20.25, 31.5, 80.75, 61.5, 12.5],
+}
+TABLES: dict[str, dict[str, list[Any]]] = {
+    "pairs": {
+        "reference": ["the old cat sat", "a dog ran to town", "it rains", "no one came", "we saw it", "they ate"],
+        "candidate": ["a cat sat", "a dog ran to town now", "rain falls", "no one went", "it was seen", "they eat"],
+        "label": [1, 0] * 3,
+        "chrf": WORDY["chrf"],
+    },
+    "paws": {
+        "reference": ["the cat sat here", "a cat was there"],
+        "candidate": ["a cat was there", "there was a cat"],
+        "label": [1, 0],
+    },
+    "triples": {
+        "label": [1, 0] * 3,
+        "sentence1": [text for text in ("the cat sat", "it rains", "a dog ran") for _ in range(2)],
+        "sentence2": ["a cat sat", "the cat sat not", "rain falls", "it rained", "dogs ran", "a dog ran off"],
+        "chrf": WORDY["chrf"],
+    },
+    "challenge": {
+        "good": ["an old cat sat", "a dog ran into town"] * 3,
+        "bad": ["an old cat", "no dog ran to town"] * 3,
+        "reference": WORDY["reference"],
+        "phenomenon": ["loss", "negation"] * 3,
+        "m-good": WORDY["chrf"],
+        "m-bad": [40.5] * 6,
+    },
+}
+"""Tables that are not of systems: name -> columns."""
+both = {"columns": ["chrf"], "metrics": ["bleu"]}
+quick = {"resamples": 20}
+
+
 @pytest.mark.parametrize("kind", ["mapping", "pandas", "arrow"])
 @pytest.mark.parametrize(
-    ("job", "how"),
+    ("job", "how", "of"),
     [
-        (meta, {"columns": ["chrf", "ter"], "lower": ["ter"], "human": ["human"], "resamples": 20}),
-        (meta, {"metrics": ["bleu"], "columns": ["chrf"], "human": ["human"], "resamples": 20}),
-        (compare, {"columns": ["chrf"], "resamples": 20}),
-        (compare, {"metrics": ["bleu"], "resamples": 20}),
-        (disentangle, {"columns": ["chrf"], "factor_columns": ["lex"], "metrics": ["bleu"]}),
-        (ensemble, {"columns": ["chrf", "ter"], "lower": ["ter"], "human": "human", "resamples": 20}),
-        (plan_compare, {"columns": ["chrf"], "systems": ["atlas", "brook"], "effect": 5, "resamples": 20}),
-        (plan_meta, {"columns": ["chrf", "ter"], "lower": ["ter"], "human": "human", "effect": 0.3, "resamples": 20}),
+        (meta, {"columns": ["chrf", "ter"], "lower": ["ter"], "human": ["human"], **quick}, ""),
+        (meta, {"metrics": ["bleu"], "columns": ["chrf"], "human": ["human"], **quick}, ""),
+        (compare, {"columns": ["chrf"], **quick}, ""),
+        (compare, {"metrics": ["bleu"], **quick}, ""),
+        (disentangle, {"columns": ["chrf"], "factor_columns": ["lex"], "metrics": ["bleu"]}, ""),
+        (ensemble, {"columns": ["chrf", "ter"], "lower": ["ter"], "human": "human", **quick}, ""),
+        (plan_compare, {"columns": ["chrf"], "systems": ["atlas", "brook"], "effect": 5, **quick}, ""),
+        (plan_meta, {"columns": ["chrf", "ter"], "lower": ["ter"], "human": "human", "effect": 0.3, **quick}, ""),
+        (detect_paraphrases, {**both, "against": {**TABLES["pairs"], "label": [0, 1] * 3}, **quick}, "pairs"),
+        (prefer_paraphrases, both, "triples"),
+        (challenge_metrics, {"columns": ["m"], "metrics": ["bleu"]}, "challenge"),
+        (perturb, {"metrics": ["chrf"], "perturbations": ["shuffle"], "strengths": [0.5], **quick}, ""),
+        (intervene, {"metrics": ["chrf"], "lang": "en", "human": "human", "candidate": "candidate"}, ""),
     ],
 )
 def test_a_table_in_memory_gives_the_figures_of_its_file(
-    job: Callable[..., Any], how: dict[str, Any], kind: str, chain: Path, tmp_path: Path
+    job: Callable[..., Any], how: dict[str, Any], of: str, kind: str, chain: Path, tmp_path: Path
 ) -> None:
-    file = tmp_path / "f.tsv"  # without what lies beside it: a table in memory has no sidecar
+    file, typed = in_both(of, chain, tmp_path)
+    found, same = (json.dumps(job(table, **how).to_dict()) for table in (in_memory(kind, typed), file))
+    assert found.replace(f"{IN_MEMORY}: ", "f.tsv: ") == same
+
+
+def in_both(of: str, chain: Path, tmp_path: Path) -> tuple[Any, dict[str, list[Any]]]:
+    """Return a table as a file, without what lies beside it as a table in memory has no sidecar, and its columns."""
+    file = tmp_path / "f.tsv"
+    if of:
+        rows = [dict(zip(TABLES[of], row, strict=True)) for row in zip(*TABLES[of].values(), strict=True)]
+        return write_rows(file, rows), TABLES[of]
     file.write_bytes((chain / "f.tsv").read_bytes())
     columns = {name: [row[name] for row in read_rows(file)] for name in read_rows(file)[0]}
     numbers = {"human", "human_b", "chrf", "ter", "lex"}
-    typed = {name: [float(cell) for cell in column] if name in numbers else column for name, column in columns.items()}
-    tables = {"mapping": dict, "pandas": pytest.importorskip("pandas").DataFrame, "arrow": pyarrow.table}
-    assert job(tables[kind](typed), **how).to_dict() == job(file, **how).to_dict()
+    return file, {n: [float(cell) for cell in column] if n in numbers else column for n, column in columns.items()}
+
+
+def in_memory(kind: str, columns: dict[str, list[Any]]) -> Any:
+    return {"mapping": dict, "pandas": pytest.importorskip("pandas").DataFrame, "arrow": pyarrow.table}[kind](columns)
+
+
+@pytest.mark.parametrize("kind", ["mapping", "pandas", "arrow"])
+def test_a_table_in_memory_is_written_as_its_file_is(kind: str, chain: Path, tmp_path: Path) -> None:
+    def written(table: Any, name: str) -> list[Any]:
+        out = tmp_path / f"{name}.tsv"
+        made = factors(table, output=out, factors=["lex:variant=jaccard"], candidate="candidate", reference="reference")
+        kept = [{name: row[name] for name in ("system", "mark", "lex:variant=jaccard")} for row in read_rows(out)]
+        assert convert(table, output=tmp_path / f"{name}.csv") == len(kept)
+        report(files=[table], output=tmp_path / f"{name}.md", columns=["chrf"])
+        return [made.to_dict(), kept, "| chrf | atlas | 12 |" in (tmp_path / f"{name}.md").read_text(encoding="utf-8")]
+
+    file, typed = in_both("", chain, tmp_path)
+    assert written(in_memory(kind, typed), "memory") == written(file, "file")
+    built = [
+        build_triples(table, output=tmp_path / f"{place}-triples.tsv").to_dict()
+        for place, table in enumerate(in_both("paws", chain, tmp_path))
+    ]
+    assert built[0] == built[1]
+
+
+@pytest.mark.parametrize("kind", ["mapping", "pandas", "arrow"])
+def test_judged_rows_are_those_of_their_files(kind: str, chain: Path, tmp_path: Path) -> None:
+    file, typed = in_both("", chain, tmp_path)
+    columns = TrainingColumns(human=["human", "human_b"])
+    alike = [read_judged([table, table], columns, None, apart=False) for table in (in_memory(kind, typed), file)]
+    for found in alike:
+        assert found.human.shape == (72, 2)
+        assert set(found.groups) == {"all"}
+    assert np.array_equal(alike[0].human, alike[1].human)
+    assert list(alike[0].texts.pairs()) == list(alike[1].texts.pairs())
+    assert len(set(read_judged([in_memory(kind, typed)] * 2, columns, None).groups)) == 2  # no two have one name
+    table = in_memory(kind, typed)
+    assert TuneSettings(model="minilm", lang="en", tables=[table, str(file)]).tables[0] is table
 
 
 def test_a_table_in_memory_is_refused_by_row_and_column() -> None:

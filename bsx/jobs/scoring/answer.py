@@ -23,7 +23,7 @@ from bsx.catalog.specs import read_spec, split_specs
 from bsx.data.cells import is_missing, spelled
 from bsx.data.corpus import Corpus
 from bsx.data.frame import Frame
-from bsx.data.long import USUAL, DocumentColumn, rows_by_system
+from bsx.data.long import USUAL, DocumentColumn, find_columns, rows_by_system
 from bsx.data.output import atomic_text, make_folder
 from bsx.data.run import as_one_run
 from bsx.data.tables import Row, Table
@@ -37,7 +37,6 @@ from bsx.frames.settings import (
     TableSettings,
     TextColumns,
     TextFiles,
-    find_columns,
     on_table,
 )
 from bsx.frames.texts import Input

@@ -29,7 +29,7 @@ def test_numbers_and_texts_are_those_of_the_table(tmp_path: Path, ending: str) -
     content = made.rows(7, ["ours", "theirs"], [text for text in made.HOSTILE if text])
     given = made.write(tmp_path / "run", content, compared=False)
     file = tmp_path / f"scores.{ending}"
-    convert(file=str(given), output=file)
+    convert(table=str(given), output=file)
     table = read_table(file)
     assert table.systems == ("ours", "theirs")
     assert table.segments == tuple(f"seg-{k}" for k in range(7))
