@@ -21,7 +21,9 @@ from bsx.data.output import atomic_text
 
 ROWS = 500
 SCORE = "bertscore,moverscore,sentence,chrf,sentbleu"
-COMMON = f"--metrics {SCORE} --model minilm --lang en --source source --parser stanza --cache parses --format json"
+COMMON = (
+    f"--metrics {SCORE} --model minilm --lang en --source source --parser stanza --encoder cache=parses --format json"
+)
 RUNS = {"reference": "", "candidate": "--candidate candidate "}
 HEAD = ("perturbation", "meaning", "n", "n/a", "same", "drop", "rel", "unseen", "excess", "p")
 

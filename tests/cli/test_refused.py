@@ -146,7 +146,7 @@ def test_numbers_too_large_to_compute_with_are_named(column: str, more: str, fol
         "meta {} --columns a",
         "disentangle {}",
         "score -c {} -r r.txt --metrics chrf",
-        "score -c c.txt -r r.txt --metrics chrf --cache {}",
+        "score -c c.txt -r r.txt --metrics chrf --encoder cache={}",
         "score -c c.txt -r r.txt --metrics chrf --registry {}",
         "adversarial challenge {} --metrics chrf",
         "data list --data-dir {}",

@@ -107,7 +107,7 @@ def test_a_number_out_of_range_is_one_line(
     for _, option in (case for case in CASES if case[0] == name):
         out = tmp_path / "out"
         out.mkdir()
-        more = ["--cache", f"{out}/cache"] if option.startswith("--encoder=cache_size") else []
+        more = ["--encoder", f"cache={out}/cache"] if option.startswith("--encoder=cache_size") else []
         done = cli(*command(name), *shlex.split(RIGHT[name].format(out=out)), *more, option)
         if done.status != 2 or done.err.count("\n") != 1 or len(done.err) > 500 or list(out.iterdir()):
             failed.append((option[:40], done.status, done.err[-200:]))
