@@ -400,9 +400,9 @@ def test_version_help_and_module(cli: Cli) -> None:
 def test_help_shows_what_most_users_need_and_help_all_the_rest(cli: Cli) -> None:
     short, whole = cli("meta", "--help").out, cli("meta", "--help-all").out
     assert "--level" in short
-    assert "--hybrids" not in short
+    assert "--detail" not in short
     assert "more options: --help-all" in short
-    assert "--hybrids" in whole
+    assert "--detail" in whole
     assert "More options:" in whole
     for spelled in ("<str>", "<path>", "<list[", "<int", "<float"):
         assert spelled not in whole

@@ -44,7 +44,10 @@ def test_a_language_is_told_of_models_only_where_a_model_could_be_named(
         (["score", "-c", "x", "-r", "x", "--metrics", "bertr:layer=-1"], "layer: must be at least 0"),
         (["meta", "x.tsv", "--columns", "a", "--human", "h", "--alpha", "2"], "error: --alpha: "),
         (["meta", "x.tsv", "--columns", "a", "--human", "h", "--seed", "x"], "error: --seed: "),
-        (["meta", "x.tsv", "--columns", "a", "--human-ties", "1"], "error: --human-ties needs statistic acc_eq"),
+        (
+            ["meta", "x.tsv", "--columns", "a", "--detail", "human_ties=1"],
+            "error: --detail human_ties needs statistic acc_eq",
+        ),
         (["disentangle", "x.tsv", "--columns", "a", "--factor-columns", "b", "--confidence", "2"], "--confidence: "),
         (
             ["compare", "-c", "a", "-c", "b", "--metrics", "chrf", "--resamples", "15"],

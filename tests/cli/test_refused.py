@@ -69,7 +69,7 @@ IDLE = [
     ("models --languages --licence MIT", "--licence"),
     ("models --lang de show minilm", "--lang"),
     ("metrics --needs source show chrf", "--needs"),
-    ("meta scores.tsv --columns a --human-ties 1", "human-ties needs"),
+    ("meta scores.tsv --columns a --detail human_ties=1", "human_ties needs"),
     ("meta scores.tsv --columns a --test none --correction holm", "correction holm has no effect"),
     ("ensemble scores.tsv --columns a,x --human human --how z --folds 5", "folds"),
 ]
@@ -224,7 +224,7 @@ def test_the_cells_of_acc_eq_are_pooled_where_that_is_asked_for(folder: Path, cl
         assert done.status == 0, done.err
         return json.loads(done.out)["groups"]
 
-    usual, item, none = figures(), figures("--grouping", "item"), figures("--grouping", "none")
+    usual, item, none = figures(), figures("--detail", "grouping=item"), figures("--detail", "grouping=none")
     assert usual == item != none
 
 

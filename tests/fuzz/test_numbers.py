@@ -37,6 +37,8 @@ SIZES = ["0", "-1", "nan", "inf", "1e400GB", f"{'9' * 400}GB", ""]
 TEXTS = {
     "--encoder": [f"{name}={size}" for name in ("memory", "cache_size") for size in SIZES]
     + [f"batch_tokens={number}" for number in (*WRONG, "0")],
+    "--detail": [f"{name}={number}" for name in ("hybrids", "sample", "threshold") for number in (*WRONG, "0")]
+    + [f"human_ties={number}" for number in WRONG],
     "--layers": ["-1", "9" * 300, "", "1.5"],
     "--train-sizes": ["-1", "0"],
     "--sizes": ["0", "-1", "9" * 300, ""],
@@ -46,9 +48,6 @@ TEXTS = {
 }
 ZERO = {
     "resamples",
-    "hybrids",
-    "sample",
-    "threshold",
     "alpha",
     "confidence",
     "folds",
