@@ -71,8 +71,8 @@ def write_vectors(models: Path, target: Path) -> None:
 
 def command(base: str) -> str:
     return (
-        f"bsx intervene wmt17.tsv --metrics {METRICS} {OPTIONS} --parser-dir DATA/models/stanza_en "
-        f"--cache cache --base {base} -o {base}.json"
+        f"bsx intervene wmt17.tsv --metrics {METRICS} {OPTIONS} --stanza parser_dir=DATA/models/stanza_en "
+        f"--encoder cache=cache --base {base} -o {base}.json"
     )
 
 

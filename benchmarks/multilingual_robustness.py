@@ -70,7 +70,7 @@ def command(kind: str, lang: str) -> str:
     trees = f" --parses {lang}.conllu" if lang in TREEBANKS else ""
     return (
         f"bsx adversarial perturb {lang}.tsv --metrics {METRICS} -m me5-small-q4 -l {lang} --strengths 0.1 "
-        f"--perturbations {','.join(names)} --correction holm --cache vectors{trees} -o perturb-{lang}.json"
+        f"--perturbations {','.join(names)} --correction holm --encoder cache=vectors{trees} -o perturb-{lang}.json"
     )
 
 

@@ -21,7 +21,9 @@ from bsx.data.output import atomic_text
 
 ROWS = 500
 SCORE = "bertscore,moverscore,sentence,chrf,sentbleu"
-COMMON = f"--metrics {SCORE} --model minilm --lang en --source source --parser stanza --cache parses --format json"
+COMMON = (
+    f"--metrics {SCORE} --model minilm --lang en --source source --parser stanza --encoder cache=parses --format json"
+)
 RUNS = {"reference": "", "candidate": "--candidate candidate "}
 HEAD = ("perturbation", "meaning", "n", "n/a", "same", "drop", "rel", "unseen", "excess", "p")
 
@@ -41,7 +43,7 @@ def write_table(source: Path, target: Path) -> None:
 def measure(clean: str, work: Path, models: Path) -> dict[str, Any]:
     target = work / f"{clean}.json"
     if not target.exists():
-        options = [*shlex.split(RUNS[clean] + COMMON), "--parser-dir", str(models), "-o", target.name]
+        options = [*shlex.split(RUNS[clean] + COMMON), "--stanza", f"parser_dir={models}", "-o", target.name]
         command = [sys.executable, "-m", "bsx", "adversarial", "perturb", "wmt17-500.tsv", *options]
         subprocess.run(command, check=True, cwd=work)
     content: dict[str, Any] = json.loads(target.read_text(encoding="utf-8"))
@@ -112,7 +114,7 @@ def page(found: dict[str, dict[str, Any]]) -> str:
         "```text",
     ]
     lines += [
-        f"bsx adversarial perturb wmt17-500.tsv {RUNS[clean]}{COMMON} --parser-dir DATA/models/stanza_en "
+        f"bsx adversarial perturb wmt17-500.tsv {RUNS[clean]}{COMMON} --stanza parser_dir=DATA/models/stanza_en "
         f"-o {clean}.json"
         for clean in found
     ]

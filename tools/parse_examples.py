@@ -1,6 +1,7 @@
 """Write the dependency parses of the English example texts, bsx/examples/en-*.conllu, one file a column.
 
-Run: python tools/parse_examples.py FOLDER, with FOLDER holding a stanza pipeline for English as --parser-dir takes it.
+Run: python tools/parse_examples.py FOLDER, with FOLDER holding a stanza pipeline for English, as
+--stanza parser_dir=FOLDER takes it.
 A sentence a text, with its words as stanza cuts them; columns that nothing here reads stay empty.
 """
 

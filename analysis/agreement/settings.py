@@ -25,6 +25,8 @@ _AVERAGED = {
     "hybrid": ("limit", "pearson", "hits_at_1", "mrr", "difference"),
 }
 
+_DETAIL = Option(folded="detail")  # of one level or statistic only
+
 # field -> the level it belongs to
 _ONLY = {
     "grouping": "seg",
@@ -137,6 +139,7 @@ class MetaSettings(DrawSettings, Significance, MetaColumns):
             description="Segment level with systems: pool all rows (none), or correlate within each segment (item) or "
             "system (sys) and average. [none; item for acc_eq]"
         ),
+        _DETAIL,
     ] = None
     human_ties: Annotated[
         float,
@@ -145,6 +148,7 @@ class MetaSettings(DrawSettings, Significance, MetaColumns):
             le=1e12,
             description="acc_eq: largest difference of human scores that is a tie, in addition to rounding.",
         ),
+        _DETAIL,
     ] = 0.0
     system_score: Annotated[
         Literal["all", "judged"],
@@ -152,23 +156,29 @@ class MetaSettings(DrawSettings, Significance, MetaColumns):
             description="System level: a metric's score of a system is that of all its segments, the corpus score "
             "where the metric has one, or the mean of its scores of judged segments."
         ),
+        _DETAIL,
     ] = "all"
     ties: Annotated[
-        Literal["discordant", "drop", "half"], Field(description="DARR: what a tie of the metric counts as.")
+        Literal["discordant", "drop", "half"], Field(description="DARR: what a tie of the metric counts as."), _DETAIL
     ] = "discordant"
     threshold: Annotated[
-        float, Field(gt=0, le=1e12, description="DARR: smallest difference of human scores that is a preference.")
+        float,
+        Field(gt=0, le=1e12, description="DARR: smallest difference of human scores that is a preference."),
+        _DETAIL,
     ] = 25.0
-    unit: Annotated[Literal["segment", "judgment"], Field(description="DARR: what the bootstrap resamples.")] = (
-        "segment"
-    )
+    unit: Annotated[
+        Literal["segment", "judgment"], Field(description="DARR: what the bootstrap resamples."), _DETAIL
+    ] = "segment"
     spa: Annotated[
         Literal["permutation", "wmt", "normal"],
         Field(description="System level: p-values of soft pairwise accuracy; wmt repeats mt-metrics-eval's draws."),
+        _DETAIL,
     ] = "permutation"
-    hybrids: Annotated[int, Field(ge=4, le=MOST_DRAWS, description="Hybrid systems to draw.")] = 10_000
-    sample: Annotated[int, Field(ge=1, le=MOST_DRAWS, description="Hybrid systems to choose the best from.")] = 100
-    absolute: Annotated[bool, Field(description="Report and compare |r|; signs are kept otherwise.")] = False
+    hybrids: Annotated[int, Field(ge=4, le=MOST_DRAWS, description="Hybrid systems to draw."), _DETAIL] = 10_000
+    sample: Annotated[
+        int, Field(ge=1, le=MOST_DRAWS, description="Hybrid systems to choose the best from."), _DETAIL
+    ] = 100
+    absolute: Annotated[bool, Field(description="Report and compare |r|; signs are kept otherwise."), _DETAIL] = False
     nan: Annotated[
         Literal["error", "omit"], Field(description="Missing values: an error, or leave the row out for all metrics.")
     ] = "error"

@@ -112,8 +112,10 @@ class Resources(BaseSettings):
     parallel_scores: Annotated[ColumnName, Field(description="Column of scores of parallel text, for clb.")] = None
     parses1: Annotated[Path | None, Field(description="CoNLL-U file with parses of the references, or sources.")] = None
     parses2: Annotated[Path | None, Field(description="The same of the candidates.")] = None
-    parser_dir: Annotated[Path | None, Field(description="Stanza's models, where no parses are given.")] = None
-    download: Annotated[bool, Field(description="Let stanza fetch its model.")] = False
+    parser_dir: Annotated[
+        Path | None, Field(description="Stanza's models, where no parses are given."), Option(folded="stanza")
+    ] = None
+    download: Annotated[bool, Field(description="Let stanza fetch its model."), Option(folded="stanza")] = False
     vectors: Annotated[Path | None, Field(description="Word vectors, .vec or .bin, for mor.")] = None
     train_vectors: Annotated[bool, Field(description="Train them on these sentences.")] = False
     lexicon: Annotated[Path | None, Field(description="Morphological lexicon; built from tags otherwise.")] = None

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StrictBool, model_validator
 
 from bsx.encode.idf import Idf
-from bsx.encode.run_config import EncoderSettings
+from bsx.encode.run_config import RARE, EncoderSettings
 from bsx.metrics.core import MetricConfig
 
 FIGURES = ("precision", "recall", "f1")
@@ -36,14 +36,17 @@ class MatchSettings(MetricConfig):
             description="Special tokens weigh 0; match: they may be matched, as in the reference implementation; "
             "exclude: they may not; bert-score: only CLS and SEP weigh 0."
         ),
+        RARE,
     ] = "match"
     prefix: Annotated[
         str | None,
         Field(description="Text before each text, read as context but not matched, like query:; none unless given."),
+        RARE,
     ] = None
     long: Annotated[
         Literal["truncate", "window"],
         Field(description="Texts beyond the model's limit: cut them off, or read them in overlapping windows."),
+        RARE,
     ] = "truncate"
 
 
@@ -69,6 +72,7 @@ class ScorerConfig(MatchSettings, EncoderSettings):
     leading_space: Annotated[
         bool | None,
         Field(description="Put a space before each text (byte-level BPE); as the registry says unless given."),
+        RARE,
     ] = None
     context: Annotated[
         int,
@@ -85,6 +89,7 @@ class ScorerConfig(MatchSettings, EncoderSettings):
             description="Pass every layer of a pre-norm encoder (T5, mBART) through its final norm; without it, "
             "all_layers returns the residual stream, as bert-score does."
         ),
+        RARE,
     ] = True
 
     @model_validator(mode="after")

@@ -16,7 +16,7 @@ _OFTEN_INTERVENE = """
     table edits base factors candidate reference source human edits_out lang model metrics
 """
 _OFTEN_FACTOR = """
-    table factors human candidate reference source parser_dir vectors train_vectors output lang
+    table factors human candidate reference source vectors train_vectors output lang
 """
 
 

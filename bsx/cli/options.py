@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import UnionType
@@ -32,8 +33,6 @@ Full = Annotated[bool, typer.Option("--full", help="Print all tables, instead of
 Output = Annotated[Path | None, typer.Option("-o", "--output", help=RESULT, writable=True)]
 Plot = Annotated[Path | None, typer.Option(help="Draw it: .png, .svg or .pdf.", writable=True)]
 Registry = Annotated[Path | None, typer.Option("--registry", metavar="FOLDER", help="Folder laid over the registry.")]
-# Switches that can be said to be off, although they are.
-_EITHER = {"leading_space", "intercept"}
 
 
 def command(
@@ -169,7 +168,7 @@ def _parameter(name: str, field: FieldInfo, panel: str | None) -> inspect.Parame
         made = typer.Argument(help=field.description, metavar=mark.metavar or name.upper())
     else:
         flag = f"--{name.replace('_', '-')}"
-        if name in _EITHER or (annotation is bool and default):
+        if name == "intercept" or (annotation is bool and default):  # off, and can be said to be
             flag = f"{flag}/--no-{name.replace('_', '-')}"
         made = typer.Option(
             *mark.flags,
@@ -188,8 +187,13 @@ def _parameter(name: str, field: FieldInfo, panel: str | None) -> inspect.Parame
 
 def _folded(group: str, members: Mapping[str, FieldInfo]) -> inspect.Parameter:
     """Return the one parameter that rarer settings share, ``--group name=value,…``."""
-    told = "; ".join(f"{name}: {(field.description or '').rstrip('.')}" for name, field in members.items())
-    made = typer.Option(f"--{group}", metavar="NAME=VALUE,…", help=f"{told}.", rich_help_panel=RARE)
+    told = []
+    for name, field in members.items():
+        choices = "|".join(map(str, get_args(field.annotation))) if get_origin(field.annotation) is Literal else ""
+        default = field.get_default()
+        usual = "" if default in (None, False) else f" [{str(default).lower() if default is True else default}]"
+        told.append(f"{name}: {(field.description or '').rstrip('.')}{choices and f' ({choices})'}{usual}.")
+    made = typer.Option(f"--{group}", metavar="NAME=VALUE,…", help="\n\n".join(told), rich_help_panel=RARE)
     kind = Annotated[list[str] | None, made]
     return inspect.Parameter(group, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
 
@@ -203,7 +207,8 @@ def _unfolded(
         InputError: for a part that is no name=value, an unknown name, one that is named twice, or a wrong value.
     """
     results: dict[str, Any] = {}
-    for part in (part.strip() for text in given or () for part in text.split(",")):
+    # A comma that no NAME= follows belongs to the value, as in a prefix.
+    for part in (part.lstrip() for text in given or () for part in re.split(r",(?=\s*\w+=)", text)):
         name, equals, value = part.partition("=")
         if not equals or name not in members:
             known = ", ".join(members)
@@ -212,6 +217,10 @@ def _unfolded(
             raise InputError(f"{group}: {name} is given twice", setting=name)
         kind = next(kind for kind in kinds if name in kind.model_fields)
         results[name] = read_spelled(kind, name, value)
+        if Path in (members[name].annotation, *get_args(members[name].annotation)):
+            if "," in value:
+                raise InputError(f"{name}: {value[:60]!r} has a comma, which ends a value here", setting=name)
+            results[name] = Path(value).expanduser()  # which a shell does at the beginning of a word only
     return results
 
 

@@ -93,7 +93,14 @@ class PanelCommand(_Door, typer.core.TyperCommand):
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         """Read the arguments, and which help was asked for."""
         ctx.meta[RARE] = "--help-all" in args
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:
+            option = str(getattr(error, "option_name", ""))
+            name = option.removeprefix("--").removeprefix("no-").replace("-", "_")
+            if name in (shared := getattr(self.callback, "folded", {})):
+                raise InputError(f"No such option: {option}; write --{shared[name]} {name}=VALUE") from error
+            raise
 
     def format_options(self, ctx: typer.Context, formatter: HelpFormatter) -> None:  # type: ignore[override]
         """Write arguments and options, the command's own settings first."""
@@ -211,6 +218,9 @@ def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
                         keep_out(path)
                     elif path.is_file() or name == "model":
                         reading(path)
+            for text in given.get("encoder") or ():
+                for folder in re.findall(r"(?:^|,)\s*cache=([^,]+)", text):
+                    keep_out(Path(folder).expanduser())
             written = {n: o for n, o in options.items() if o is not None and o.writable and given.get(n)}
             for name in written:
                 named_by(name, Path(given[name]))

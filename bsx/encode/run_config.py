@@ -14,7 +14,8 @@ from bsx.support.folders import path_as_name
 from bsx.support.memory import parse_bytes
 from bsx.support.settings import BaseSettings, Option, UserOnly
 
-_RARE = Option(folded="encoder")
+RARE = Option(folded="encoder")
+"""Marks a setting of encoders that few users need."""
 
 
 class RunConfig(BaseSettings):
@@ -32,37 +33,38 @@ class RunConfig(BaseSettings):
             description="Number format of the encoder; auto is fp32. tf32: fp32 with products from 10 bits, on NVIDIA "
             "cards. Matching is always fp32."
         ),
-        _RARE,
+        RARE,
     ] = "auto"
     backend: Annotated[
         Literal["auto", "torch", "onnx"],
         Field(description="What runs the encoder; auto: ONNX Runtime if installed and able to, else PyTorch."),
-        _RARE,
+        RARE,
     ] = "auto"
     memory: Annotated[
         str | int | None,
         Field(description="Memory for vectors, like 2GB; a quarter of what is free unless given."),
-        _RARE,
+        RARE,
     ] = None
     batch_tokens: Annotated[
         int | None,
         Field(ge=1, le=10**9, description="Tokens of an encoder batch; the device's default unless given."),
-        _RARE,
+        RARE,
     ] = None
     cache: Annotated[
         Path | str | None,
         Field(description="Folder that keeps vectors for later runs, so that no text is encoded twice."),
+        RARE,
     ] = None
     cache_size: Annotated[
-        str | int, Field(description="Disk space for the cache; vectors unused for longest go first."), _RARE
+        str | int, Field(description="Disk space for the cache; vectors unused for longest go first."), RARE
     ] = "10GB"
     trust_remote_code: Annotated[
-        bool, Field(description="Let a checkpoint run its own Python code."), UserOnly(), _RARE
+        bool, Field(description="Let a checkpoint run its own Python code."), UserOnly(), RARE
     ] = False
     strict: Annotated[
         bool,
         Field(description="Stop with an error where a text is truncated or the model was not trained on its language."),
-        _RARE,
+        RARE,
     ] = False
 
     @field_validator("cache", mode="before")
@@ -112,6 +114,7 @@ class EncoderSettings(RunConfig):
             "tashkeel, nfc without Arabic vowel marks; sr-latn, nfc with Serbian in Latin letters; none, as they are, "
             "which other packages read."
         ),
+        RARE,
     ] = "nfc"
 
     _path_as_name = field_validator("model", mode="before")(path_as_name)

@@ -139,8 +139,10 @@ class ParseSettings(BaseSettings):
 
     parses: Annotated[Path | str | None, Field(description="CoNLL-U file with parses of the texts to change.")] = None
     parser: Annotated[Literal["stanza"] | None, Field(description="Or parse them with this.")] = None
-    parser_dir: Annotated[Path | str | None, Field(description="Its models.")] = None
-    download: Annotated[bool, Field(description="Let stanza fetch its model.")] = False
+    parser_dir: Annotated[
+        Path | str | None, Field(description="Folder of stanza's models."), Option(folded="stanza")
+    ] = None
+    download: Annotated[bool, Field(description="Let stanza fetch its model."), Option(folded="stanza")] = False
 
     @model_validator(mode="after")
     def _one_origin(self) -> Self:

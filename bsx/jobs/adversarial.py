@@ -442,8 +442,10 @@ class BuildTriplesRun(BaseSettings):
         str,
         Field(description="nouns: stanza, nltk (as published), or a CoNLL-U file with parses of the anchors."),
     ] = "stanza"
-    parser_dir: Annotated[Path | str | None, Field(description="nouns: stanza's models.")] = None
-    download: Annotated[bool, Field(description="nouns: let stanza fetch its model.")] = False
+    parser_dir: Annotated[Path | str | None, Field(description="nouns: stanza's models."), Option(folded="stanza")] = (
+        None
+    )
+    download: Annotated[bool, Field(description="nouns: let stanza fetch its model."), Option(folded="stanza")] = False
     seed: Annotated[Seed, Field(description="nouns: seed of the permutations.")] = 42
 
 

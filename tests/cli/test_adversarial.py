@@ -248,8 +248,8 @@ def test_the_models_of_the_tagger_are_found_where_the_user_says(
 ) -> None:
     pytest.importorskip("stanza")
     pytest.importorskip("nltk")
-    command = ("adversarial", "build-triples", examples, "-o", tmp_path / "t.tsv", "--recipe", "nouns", "--parser-dir")
-    done = cli(*command, tmp_path / "absent")
+    command = ("adversarial", "build-triples", examples, "-o", tmp_path / "t.tsv", "--recipe", "nouns", "--stanza")
+    done = cli(*command, f"parser_dir={tmp_path / 'absent'}")
     assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
     assert str(tmp_path / "absent") in done.err
     assert not list(tmp_path.iterdir())
@@ -257,7 +257,7 @@ def test_the_models_of_the_tagger_are_found_where_the_user_says(
     if not folder.is_dir():
         pytest.skip("the small stanza pipeline is not here")
     texts = write(tmp_path / "few.tsv", "anchor\tparaphrase", "The dog bit the man.\tThe man was bitten by the dog.")
-    done = cli("adversarial", "build-triples", texts, *command[3:], folder)
+    done = cli("adversarial", "build-triples", texts, *command[3:], f"parser_dir={folder}")
     assert done.status == 0, done.err
     (triple,) = load_triples(tmp_path / "t.tsv").triples
     assert sorted(triple.nonparaphrase.split()) == sorted(["The", "dog", "bit", "the", "man", "."])

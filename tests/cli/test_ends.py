@@ -209,7 +209,7 @@ def test_what_nobody_foresaw_is_one_line(
 def test_a_cache_that_a_full_disk_does_not_take_at_the_end_is_a_note(
     texts: Path, tiny_model: Callable[[str], str]
 ) -> None:
-    words = f"score -m {tiny_model('bert')} --layer 1 -c c.txt -r r.txt --cache k"
+    words = f"score -m {tiny_model('bert')} --layer 1 -c c.txt -r r.txt --encoder cache=k"
     done = bash(f"ulimit -f 1; $BSX {words} > /dev/null", texts)
     assert done.returncode == 0
     assert [line for line in done.stderr.splitlines() if "scoring:" not in line] == [

@@ -230,7 +230,7 @@ BAD: list[tuple[list[str], str]] = [
     (["-c", "hyps.txt", "-r", "refs.txt", "-o", "folder.tsv"], "is a folder"),
     (["t.tsv", "--candidate", "mt", "--reference", "ref", "-o", "sub/../t.tsv"], "is an input of this run"),
     (["t.tsv", "--candidate", "mt", "--reference", "ref", "--metrics", "chrf", "-o", "t.tsv"], "is an input"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "--cache", ""], "give the cache a folder of its own"),
+    (["-c", "hyps.txt", "-r", "refs.txt", "--encoder", "cache="], "give the cache a folder of its own"),
     (["-c", "hyps.txt", "-r", "refs.txt", "--encoder", "cache_size=1GB"], "cache_size needs cache"),
     (["-c", "hyps.txt", "-r", "refs.txt", "--device", "cpu:3"], "device 'cpu:3' is not available"),
     (["-c", "hyps.txt", "-r", "refs.txt", "--rescale", "-l", "de"], "no rescaling baseline for minilm in 'de'"),
@@ -401,9 +401,9 @@ def test_version_help_and_module(cli: Cli) -> None:
 def test_help_shows_what_most_users_need_and_help_all_the_rest(cli: Cli) -> None:
     short, whole = cli("meta", "--help").out, cli("meta", "--help-all").out
     assert "--level" in short
-    assert "--hybrids" not in short
+    assert "--detail" not in short
     assert "more options: --help-all" in short
-    assert "--hybrids" in whole
+    assert "--detail" in whole
     assert "More options:" in whole
     for spelled in ("<str>", "<path>", "<list[", "<int", "<float", "<any>", "typing."):
         assert spelled not in whole

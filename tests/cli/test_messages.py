@@ -32,12 +32,22 @@ def test_a_language_is_told_of_models_only_where_a_model_could_be_named(
             ["score", "-c", "x", "-r", "x", "--layer", "3", "--all-layers"],
             "layer and all_layers exclude each",
         ),
+        (
+            ["score", "-c", "x", "-r", "x", "--normalize", "none"],
+            "error: No such option: --normalize; write --encoder norm",
+        ),
+        (["score", "--no-final-norm"], "error: No such option: --no-final-norm; write --encoder final_norm=VALUE"),
+        (["score", "-c", "x", "-r", "x", "--encoder", "leading_space=perhaps"], "error: --encoder leading_space: "),
+        (["score", "-c", "x", "-r", "x", "--encoder", "cache=a,b"], "error: --encoder cache: "),
         (["score", "-c", "x", "-r", "x", "--encoder", "batch_tokens=0"], "error: --encoder batch_tokens: "),
         (["score", "-c", "x", "-r", "x", "--metrics", "chrf", "--data-dir", "x"], "error: --data-dir has no effect"),
         (["score", "-c", "x", "-r", "x", "--metrics", "bertr:layer=-1"], "layer: must be at least 0"),
         (["meta", "x.tsv", "--columns", "a", "--human", "h", "--alpha", "2"], "error: --alpha: "),
         (["meta", "x.tsv", "--columns", "a", "--human", "h", "--seed", "x"], "error: --seed: "),
-        (["meta", "x.tsv", "--columns", "a", "--human-ties", "1"], "error: --human-ties needs statistic acc_eq"),
+        (
+            ["meta", "x.tsv", "--columns", "a", "--detail", "human_ties=1"],
+            "error: --detail human_ties needs statistic acc_eq",
+        ),
         (["disentangle", "x.tsv", "--columns", "a", "--factor-columns", "b", "--confidence", "2"], "--confidence: "),
         (
             ["compare", "-c", "a", "-c", "b", "--metrics", "chrf", "--resamples", "15"],

@@ -58,18 +58,21 @@ IDLE = [
     ("probe task.tsv -m minilm --candidate c", "candidate has no effect"),
     ("probe task.tsv -m minilm --judged judged.tsv --lang Klingon", "Klingon"),
     ("intervene judged.tsv --metrics chrf -l en --vectors x --factors lex", "vectors has no effect"),
-    ("intervene judged.tsv --metrics chrf -l en --download", "download has no effect"),
+    ("intervene judged.tsv --metrics chrf -l en --stanza download=true", "download has no effect"),
     ("factors paws.tsv -o o.tsv --factors lex --vectors x", "vectors has no effect"),
     ("factors paws.tsv -o o.tsv --human human", "human has no effect"),
     ("adversarial build-triples paws.tsv -o o.tsv --tagger nltk", "tagger has no effect"),
     ("adversarial build-triples paws.tsv -o o.tsv --recipe nouns --keep 3", "keep has no effect"),
-    ("adversarial build-triples paws.tsv -o o.tsv --recipe nouns --tagger nltk --download", "download has no effect"),
-    ("adversarial perturb judged.tsv --metrics chrf --parser-dir x", "parser-dir has no effect"),
+    (
+        "adversarial build-triples paws.tsv -o o.tsv --recipe nouns --tagger nltk --stanza download=true",
+        "download has no effect",
+    ),
+    ("adversarial perturb judged.tsv --metrics chrf --stanza parser_dir=x", "parser_dir has no effect"),
     ("adversarial perturb --list --metrics chrf", "--metrics"),
     ("models --languages --licence MIT", "--licence"),
     ("models --lang de show minilm", "--lang"),
     ("metrics --needs source show chrf", "--needs"),
-    ("meta scores.tsv --columns a --human-ties 1", "human-ties needs"),
+    ("meta scores.tsv --columns a --detail human_ties=1", "human_ties needs"),
     ("meta scores.tsv --columns a --test none --correction holm", "correction holm has no effect"),
     ("ensemble scores.tsv --columns a,x --human human --how z --folds 5", "folds"),
 ]
@@ -146,7 +149,7 @@ def test_numbers_too_large_to_compute_with_are_named(column: str, more: str, fol
         "meta {} --columns a",
         "disentangle {}",
         "score -c {} -r r.txt --metrics chrf",
-        "score -c c.txt -r r.txt --metrics chrf --cache {}",
+        "score -c c.txt -r r.txt --metrics chrf --encoder cache={}",
         "score -c c.txt -r r.txt --metrics chrf --registry {}",
         "adversarial challenge {} --metrics chrf",
         "data list --data-dir {}",
@@ -224,7 +227,7 @@ def test_the_cells_of_acc_eq_are_pooled_where_that_is_asked_for(folder: Path, cl
         assert done.status == 0, done.err
         return json.loads(done.out)["groups"]
 
-    usual, item, none = figures(), figures("--grouping", "item"), figures("--grouping", "none")
+    usual, item, none = figures(), figures("--detail", "grouping=item"), figures("--detail", "grouping=none")
     assert usual == item != none
 
 

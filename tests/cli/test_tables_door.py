@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 import typer
 
 from bsx.cli.commands import COMMANDS, build
+from bsx.cli.options import command as command_of
 from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
-from bsx.support.settings import BaseSettings, settled
+from bsx.support.settings import BaseSettings, Option, settled
 
 Cli = Callable[..., Any]
 
@@ -41,7 +42,7 @@ def leaves(group: Any, path: Sequence[str] = ()) -> Iterator[tuple[str, Any]]:
         ("score s.tsv --metrics chrf:beta=x", ["beta: must be a whole number", "'x'"]),
         ("score s.tsv --model minilm --encoder backend=tpu", ["backend: must be 'auto', 'torch' or 'onnx'", "'tpu'"]),
         ("score s.tsv --model minilm --encoder memory=", ["memory: cannot read the size ''"]),
-        ("score s.tsv --model minilm --encoder memory=1GB,", ["encoder: '' is not NAME=VALUE"]),
+        ("score s.tsv --model minilm --encoder memory=1GB,", ["memory: cannot read the size '1GB,'"]),
         ("score s.tsv --model minilm --encoder nosuch=1", ["encoder: 'nosuch=1' is not NAME=VALUE", "batch_tokens"]),
         ("score s.tsv --model minilm --encoder dtype=fp16,dtype=fp32", ["encoder: dtype is given twice"]),
         ("meta s.tsv --columns ,", ["columns is given without any name"]),
@@ -85,12 +86,31 @@ def test_help_has_arguments_first_and_what_all_commands_share_last() -> None:
     last = {*RunConfig.model_fields, "metrics", "model", "lang"}
     made = 0
     for name, command in leaves(typer.main.get_command(build(COMMANDS))):
-        if {"registry", "device", "cache"} <= {p.name for p in command.params}:
+        if {"registry", "device", "encoder"} <= {p.name for p in command.params}:
             kinds = [0 if p.param_type_name == "argument" else 2 if p.name in last else 1 for p in command.params]
             end = max(place for place, p in enumerate(command.params) if p.name in RunConfig.model_fields)
             assert kinds[: end + 1] == sorted(kinds[: end + 1]), name
             made += 1
     assert made > 15
+
+
+class Shared(BaseSettings):
+    """Settings that share an option."""
+
+    folder: Annotated[Path | str | None, Option(folded="rare")] = None
+    text: Annotated[str | None, Option(folded="rare")] = None
+    switch: Annotated[bool, Option(folded="rare")] = True
+
+
+def test_a_shared_option_takes_folders_texts_and_switches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    take = command_of(Shared)(lambda settings: settings)
+    taken = take(rare=["folder=~/my folder, text=Find it, please: ,switch=false"])
+    assert taken == Shared(folder=tmp_path / "my folder", text="Find it, please: ", switch=False)
+    with pytest.raises(InputError, match="'a,b' has a comma") as caught:
+        take(rare=["folder=a,b"])
+    assert caught.value.setting == "folder"
 
 
 class Told(BaseSettings):

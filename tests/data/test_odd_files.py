@@ -190,7 +190,7 @@ def test_a_folder_of_other_files_is_no_cache(tmp_path: Path, cli: Cli, tiny_mode
     before = sorted(file.name for file in model.iterdir())
     (tmp_path / "c.txt").write_text("a cat\nthe dog\n")
     texts = tmp_path / "c.txt"
-    done = cli("score", "-c", texts, "-r", texts, "-m", model, "--layer", 1, "--cache", model)
+    done = cli("score", "-c", texts, "-r", texts, "-m", model, "--layer", 1, "--encoder", f"cache={model}")
     assert (done.status, done.err.count("\n")) == (2, 1), done.err
     assert f"the cache {model} holds files" in done.err
     assert sorted(file.name for file in model.iterdir()) == before

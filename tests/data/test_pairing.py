@@ -162,7 +162,7 @@ def test_a_pair_that_is_there_twice_is_named_where_rows_cannot_be_independent(
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "t.tsv", {(9, "segment"): "s0"})
     assert cli("meta", *source, "--resamples", "50").status == 0  # of independent rows
-    for how in ("--level sys", "--level hybrid", "--grouping item", "--statistic acc_eq", "--resample systems"):
+    for how in ("--level sys", "--level hybrid", "--detail grouping=item", "--statistic acc_eq", "--resample systems"):
         done = cli("meta", *source, *how.split(), "--resamples", "50")
         assert (done.status, done.err.count("\n")) == (2, 1), done.err
         assert "'S1'" in done.err

@@ -158,7 +158,10 @@ def test_the_command_line_refuses_before_it_computes(cli: Callable[..., Any], tm
     score = ("score", "-c", texts, "-r", texts, "-m", "no-such-model")
     for arguments, said in (
         ((*score, "-o", tmp_path / "l.tsv"), "is an input of this run"),
-        ((*score, "--cache", tmp_path / "cache", "-o", tmp_path / "cache" / "o.tsv"), "bsx keeps for itself"),
+        (
+            (*score, "--encoder", f"cache={tmp_path / 'cache'}", "-o", tmp_path / "cache" / "o.tsv"),
+            "bsx keeps for itself",
+        ),
         ((*score, "--metrics", f"moverscore:stop_words={table}", "-o", table), "is an input of this run"),
         (("meta", table, "--columns", "m", "--human", "human", "-o", table), "is an input of this run"),
         (

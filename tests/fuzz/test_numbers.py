@@ -37,6 +37,8 @@ SIZES = ["0", "-1", "nan", "inf", "1e400GB", f"{'9' * 400}GB", ""]
 TEXTS = {
     "--encoder": [f"{name}={size}" for name in ("memory", "cache_size") for size in SIZES]
     + [f"batch_tokens={number}" for number in (*WRONG, "0")],
+    "--detail": [f"{name}={number}" for name in ("hybrids", "sample", "threshold") for number in (*WRONG, "0")]
+    + [f"human_ties={number}" for number in WRONG],
     "--layers": ["-1", "9" * 300, "", "1.5"],
     "--train-sizes": ["-1", "0"],
     "--sizes": ["0", "-1", "9" * 300, ""],
@@ -46,9 +48,6 @@ TEXTS = {
 }
 ZERO = {
     "resamples",
-    "hybrids",
-    "sample",
-    "threshold",
     "alpha",
     "confidence",
     "folds",
@@ -107,7 +106,7 @@ def test_a_number_out_of_range_is_one_line(
     for _, option in (case for case in CASES if case[0] == name):
         out = tmp_path / "out"
         out.mkdir()
-        more = ["--cache", f"{out}/cache"] if option.startswith("--encoder=cache_size") else []
+        more = ["--encoder", f"cache={out}/cache"] if option.startswith("--encoder=cache_size") else []
         done = cli(*command(name), *shlex.split(RIGHT[name].format(out=out)), *more, option)
         if done.status != 2 or done.err.count("\n") != 1 or len(done.err) > 500 or list(out.iterdir()):
             failed.append((option[:40], done.status, done.err[-200:]))

@@ -35,9 +35,10 @@ RIGHT: dict[str, str] = {
     "score zoo": "-c cand.txt -r ref.txt -s src.txt --metrics chrf,bleu -o {out}/s.tsv",
     "score table": "scores.tsv --metrics chrf --format json",
     "meta": "scores.tsv --human h --columns a,b --group lp --resamples 20 --format json -o {out}/m.json",
-    "meta darr": "scores.tsv --human h --columns a,b --system sys --segment seg --level darr --threshold 1 --test none",
-    "meta hybrid": "systems.tsv --human h --columns a,b --system sys --segment seg --level hybrid --hybrids 20 "
-    "--sample 5 --resamples 20 --test none",
+    "meta darr": "scores.tsv --human h --columns a,b --system sys --segment seg --level darr --test none "
+    "--detail threshold=1",
+    "meta hybrid": "systems.tsv --human h --columns a,b --system sys --segment seg --level hybrid "
+    "--detail hybrids=20,sample=5 --resamples 20 --test none",
     "meta protocol": "wmt --protocol wmt24 --language-pairs en-de --resamples 20 --format json -o {out}/p.json",
     "compare": "-c cand.txt -c other.txt -r ref.txt --metrics chrf --resamples 20 --format json",
     "match": "a\\ cat the\\ dog -m bert --layer 1 --format json",

@@ -136,8 +136,8 @@ def test_nobody_is_asked_where_the_network_is_forbidden(whole: bool, tmp_path: P
         "models pull somebody/model",
         "registry tune roberta-large t.tsv -l en --resamples 20",
         "registry baseline roberta-large --corpus c.txt -l en --pairs 4 --registry overlay",
-        "factors t.tsv -o f.tsv --factors syn --reference anchor --candidate paraphrase -l en --download",
-        "adversarial build-triples t.tsv -o x.tsv --recipe nouns --download",
+        "factors t.tsv -o f.tsv --factors syn --reference anchor --candidate paraphrase -l en --stanza download=true",
+        "adversarial build-triples t.tsv -o x.tsv --recipe nouns --stanza download=true",
         "adversarial build-triples t.tsv -o x.tsv --recipe nouns --tagger nltk",
     ]
     if not whole:

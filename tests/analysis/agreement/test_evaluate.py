@@ -284,7 +284,7 @@ def test_darr_on_wmt20(cli: Run, shared: Path, pair: str) -> None:
     assert expected
     file = shared / f"data/wmt/wmt20-{pair}.scores.tsv"
     named = [part for name in expected for part in ("--columns", name)]
-    where = ("--system", "system", "--segment", "sid", "--level", "darr", "--threshold", "25", "--nan", "omit")
+    where = ("--system", "system", "--segment", "sid", "--level", "darr", "--detail", "threshold=25", "--nan", "omit")
     done = cli("meta", file, *named, "--human", "human_raw", *where, "--format", "json")
     assert done.status == 0, done.err
     group = json.loads(done.out)["groups"][0]
@@ -642,7 +642,10 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
             ["--columns", "good", "--human", "human", "--level", "sys"],
             "level sys correlates systems: name the column",
         ),
-        (["--columns", "good", "--human", "human", "--grouping", "item"], "needs the columns system and segment"),
+        (
+            ["--columns", "good", "--human", "human", "--detail", "grouping=item"],
+            "needs the columns system and segment",
+        ),
         (
             ["--columns", "good", "--human", "human", "--document", "lp", "--level", "sys"],
             "document needs resample",
@@ -660,7 +663,7 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
             "system 's0' has more than one row: name the column segment too",
         ),
         (
-            ["--columns", "good", "--human", "human", "--ties", "drop"],
+            ["--columns", "good", "--human", "human", "--detail", "ties=drop"],
             "ties needs level darr, not level seg",
         ),
         (
@@ -887,7 +890,7 @@ def test_systems_are_scored_over_all_segments_with_corpus_scores(cli: Run, tmp_p
     found = json.loads(cli(*run).out)["groups"][0]["metrics"][0]
     assert found["figures"]["pearson"] == pytest.approx(stats.pearsonr(corpus, human).statistic, abs=1e-6)
     assert "corpus scores of all segments" in found["method"]
-    former = json.loads(cli(*run, "--system-score", "judged").out)["groups"][0]["metrics"][0]
+    former = json.loads(cli(*run, "--detail", "system_score=judged").out)["groups"][0]["metrics"][0]
     assert former["value"] == pytest.approx(stats.pearsonr(judged, human).statistic, abs=1e-6)
     both = json.loads(cli(*run, "--resample", "both").out)["groups"][0]["metrics"][0]
     assert both["ci"][0] < found["figures"]["pearson"] <= both["ci"][1]
