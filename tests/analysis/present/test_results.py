@@ -100,6 +100,8 @@ NO_RESULTS = {
     "Report",
     # A part of a result that has all of it.
     *("MetricComparison", "Transferred"),
+    # A summary of a table that was written.
+    "Factored",
 }
 
 
