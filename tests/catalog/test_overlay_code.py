@@ -196,10 +196,10 @@ def test_a_family_of_an_overlay_names_no_kernels(folder: Path, tiny_model: Calla
 def test_a_factor_that_is_replaced_is_told(folder: Path, cli: Cli) -> None:
     (folder / "p.tsv").write_text("sentence1\tsentence2\na b\tb c\n")
     factors = ("factors", "p.tsv", "-o", "o.tsv", "--factors", "lex", "--registry", "own")
-    assert "replaces" not in cli(*factors).err
+    assert "replaces" not in cli(*factors).out
     presets = yaml.safe_load((shipped_folder() / "factors" / "lex.yaml").read_text(encoding="utf-8"))["presets"]
     default = next(name for name in presets if presets[name])
     (folder / "own" / "factors" / "lex.yaml").write_text(changed("factors", "lex", default=default, low=-1.0))
     done = cli(*factors)
     assert done.status == 0, done.err
-    assert "replaces the one that comes with bsx" in done.err
+    assert "replaces the one that comes with bsx" in done.out

@@ -270,7 +270,7 @@ def test_other_wrong_registry_files_name_file_and_field(registry: Path) -> None:
 
 
 def test_loading_the_registry_runs_no_code(registry: Path) -> None:
-    (registry / "models" / "minilm.yaml").write_text("python/object/apply:os.system ['false']", encoding="utf-8")
+    (registry / "models" / "minilm.yaml").write_text("!!python/object/apply:os.system ['false']", encoding="utf-8")
     with pytest.raises(RegistryError, match="not readable as YAML"):
         Catalog(registry)
 
