@@ -343,7 +343,11 @@ class Frame:
             segment, labels = next((one for one in chain(named, of_texts.items()) if bind(one[1])), (None, []))
             if segment is not None:
                 made[segment] = labels
-                how = f"{segment!r} does" if segment != SHARED else "rows with the same source and references are one"
+                how = (
+                    f"{segment!r} does"
+                    if segment != SHARED
+                    else "rows with the same source and references are one segment"
+                )
                 notes.append(f"{why}: {how}")
             elif why.startswith("no two"):
                 notes.append(f"{why}: rows are taken as independent")
