@@ -28,16 +28,16 @@ if TYPE_CHECKING:
     from bsx.analysis.adversarial.build_triples import stanza_tagger as stanza_tagger
     from bsx.analysis.adversarial.triples import TriplesResult as TriplesResult, prefer_paraphrase as prefer_paraphrase
     from bsx.analysis.adversarial.triples import score_pairs as score_pairs, score_triples as score_triples
-    from bsx.analysis.agreement.result import CompareResult as CompareResult
-    from bsx.analysis.agreement.result import MetricComparison as MetricComparison
-    from bsx.analysis.agreement.compare import compare_systems as compare_systems
-    from bsx.analysis.agreement.settings import CompareSettings as CompareSettings
+    from bsx.analysis.compare.result import CompareResult as CompareResult
+    from bsx.analysis.compare.result import MetricComparison as MetricComparison
+    from bsx.analysis.compare.systems import compare_systems as compare_systems
+    from bsx.analysis.compare.settings import CompareSettings as CompareSettings
     from bsx.data.frame import CorpusScores as CorpusScores
-    from bsx.analysis.agreement.learning_curve import LearningCurve as LearningCurve, learning_curve as learning_curve
-    from bsx.analysis.agreement.raters import RaterAgreement as RaterAgreement, rater_agreement as rater_agreement
-    from bsx.analysis.agreement.result import Judgments as Judgments, MetaResult as MetaResult
-    from bsx.analysis.agreement.settings import MetaSettings as MetaSettings
-    from bsx.analysis.agreement.protocol import ProtocolResult as ProtocolResult, rank_by_protocol as rank_by_protocol
+    from bsx.analysis.train.curve import LearningCurve as LearningCurve, learning_curve as learning_curve
+    from bsx.analysis.raters.run import RaterAgreement as RaterAgreement, rater_agreement as rater_agreement
+    from bsx.analysis.meta.result import Judgments as Judgments, MetaResult as MetaResult
+    from bsx.analysis.meta.settings import MetaSettings as MetaSettings
+    from bsx.analysis.meta.protocol import ProtocolResult as ProtocolResult, rank_by_protocol as rank_by_protocol
     from bsx.analysis.datasets.appraise import load_esa as load_esa
     from bsx.analysis.datasets.challenge import ChallengeSet as ChallengeSet, MinimalPair as MinimalPair
     from bsx.analysis.datasets.challenge import load_challenge as load_challenge
@@ -60,14 +60,14 @@ if TYPE_CHECKING:
     from bsx.analysis.datasets.triples import Triple as Triple, TripleTable as TripleTable, load_triples as load_triples
     from bsx.analysis.datasets.wmt import load_darr as load_darr, load_wmt_da as load_wmt_da
     from bsx.analysis.datasets.wmt import load_wmt_da_system as load_wmt_da_system
-    from bsx.analysis.disentangling.bootstrap import compare_coefficients as compare_coefficients
-    from bsx.analysis.disentangling.checks import linearity_checks as linearity_checks, nested_test as nested_test
-    from bsx.analysis.disentangling.result import DisentangleResult as DisentangleResult, NestedTest as NestedTest
-    from bsx.analysis.disentangling.settings import DisentangleSettings as DisentangleSettings
-    from bsx.analysis.ensembles.fit import Training as Training, learn_weights as learn_weights
-    from bsx.analysis.ensembles.fit import out_of_fold as out_of_fold
-    from bsx.analysis.ensembles.result import EnsembleResult as EnsembleResult
-    from bsx.analysis.ensembles.settings import EnsembleSettings as EnsembleSettings
+    from bsx.analysis.disentangle.bootstrap import compare_coefficients as compare_coefficients
+    from bsx.analysis.disentangle.checks import linearity_checks as linearity_checks, nested_test as nested_test
+    from bsx.analysis.disentangle.result import DisentangleResult as DisentangleResult, NestedTest as NestedTest
+    from bsx.analysis.disentangle.settings import DisentangleSettings as DisentangleSettings
+    from bsx.analysis.ensemble.fit import Training as Training, learn_weights as learn_weights
+    from bsx.analysis.ensemble.fit import out_of_fold as out_of_fold
+    from bsx.analysis.ensemble.result import EnsembleResult as EnsembleResult
+    from bsx.analysis.ensemble.settings import EnsembleSettings as EnsembleSettings
     from bsx.analysis.factors.base import Factor as Factor, FactorConfig as FactorConfig, FactorScores as FactorScores
     from bsx.analysis.factors.base import Resources as Resources, SentencePairs as SentencePairs
     from bsx.analysis.factors.crosslingual import cross_lingual_bias as cross_lingual_bias
@@ -84,20 +84,20 @@ if TYPE_CHECKING:
     from bsx.analysis.factors.vectors import train_vectors as train_vectors, write_vectors as write_vectors
     from bsx.analysis.factors.zoo import compute_factors as compute_factors, get_factor as get_factor
     from bsx.analysis.factors.zoo import get_factors as get_factors
-    from bsx.analysis.intervening.edits import EditedText as EditedText, save_pairs as save_pairs
-    from bsx.analysis.intervening.result import Interventions as Interventions
-    from bsx.analysis.intervening.run import intervene as intervene
-    from bsx.analysis.intervening.settings import InterveneSettings as InterveneSettings
+    from bsx.analysis.intervene.edits import EditedText as EditedText, save_pairs as save_pairs
+    from bsx.analysis.intervene.result import Interventions as Interventions
+    from bsx.analysis.intervene.texts import intervene as intervene
+    from bsx.analysis.intervene.settings import InterveneSettings as InterveneSettings
     from bsx.analysis.perturbations.base import Perturbation as Perturbation
     from bsx.analysis.perturbations.perturb import get_perturbation as get_perturbation
     from bsx.analysis.perturbations.grammar.inflections import Inflections as Inflections
     from bsx.analysis.perturbations.perturb import Perturbed as Perturbed, perturb as perturb
-    from bsx.analysis.planning.result import PlanResult as PlanResult
-    from bsx.analysis.planning.settings import ComparePlan as ComparePlan, MetaPlan as MetaPlan
-    from bsx.analysis.probing.experiment import TestData as TestData, probe_layers as probe_layers
-    from bsx.analysis.probing.result import ProbedModel as ProbedModel, ProbeResult as ProbeResult
-    from bsx.analysis.probing.result import Transferred as Transferred
-    from bsx.analysis.probing.tasks import ProbingTask as ProbingTask
+    from bsx.analysis.plan.result import PlanResult as PlanResult
+    from bsx.analysis.plan.settings import ComparePlan as ComparePlan, MetaPlan as MetaPlan
+    from bsx.analysis.probe.experiment import TestData as TestData, probe_layers as probe_layers
+    from bsx.analysis.probe.result import ProbedModel as ProbedModel, ProbeResult as ProbeResult
+    from bsx.analysis.probe.result import Transferred as Transferred
+    from bsx.analysis.probe.tasks import ProbingTask as ProbingTask
     from bsx.analysis.report.build import build_report as build_report
     from bsx.analysis.report.documents import Document as Document, parse_document as parse_document
     from bsx.analysis.report.documents import TableColumns as TableColumns, read_document as read_document

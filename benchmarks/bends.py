@@ -9,8 +9,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from bsx.analysis.disentangling.fit import disentangle
-from bsx.analysis.disentangling.result import DisentangleResult
+from bsx.analysis.disentangle.fit import disentangle
+from bsx.analysis.disentangle.result import DisentangleResult
 from bsx.analysis.present.markdown import rows_of
 from bsx.analysis.present.numbers import p_value
 from bsx.data.columns import read_columns

@@ -20,8 +20,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bsx.analysis.ensembles.result import EnsembleResult
-from bsx.analysis.ensembles.run import ensemble
+from bsx.analysis.ensemble.combine import ensemble
+from bsx.analysis.ensemble.result import EnsembleResult
 from bsx.data.columns import read_columns
 from bsx.data.output import atomic_text
 

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from bsx.analysis.factors.lexical import bleu1
-from bsx.analysis.intervening.result import Interventions
-from bsx.analysis.intervening.run import intervene
+from bsx.analysis.intervene.result import Interventions
+from bsx.analysis.intervene.texts import intervene
 from bsx.analysis.present import charts
 from bsx.analysis.present.numbers import p_value
 from bsx.analysis.present.parts import Chart

@@ -28,13 +28,13 @@ from bsx.data.output import atomic_text
 from bsx.encode.session import Encoders
 from bsx.metrics.results import score_corpus
 from bsx.metrics.zoo import get_metrics
-from bsx.train.batches import predict
-from bsx.train.config import ARCHITECTURES
-from bsx.train.data import Instances
-from bsx.train.encoder import FrozenEncoder
-from bsx.train.record import ModelRecord, SavedModel
-from bsx.train.run import train_metric
-from bsx.train.vectors import VectorStore
+from bsx.networks.batches import predict
+from bsx.networks.config import ARCHITECTURES
+from bsx.networks.data import Instances
+from bsx.networks.encoder import FrozenEncoder
+from bsx.networks.record import ModelRecord, SavedModel
+from bsx.networks.run import train_metric
+from bsx.networks.vectors import VectorStore
 
 Rows = list[dict[str, str]]
 Scores = NDArray[np.float64]

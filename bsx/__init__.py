@@ -14,7 +14,28 @@ from bsx.support.environment import silence as _silence
 from bsx.support.faces import public_face
 
 if TYPE_CHECKING:
-    from bsx.analysis.present.families.scores import draw_alignment as draw_alignment
+    from bsx.analysis.present.scores import draw_alignment as draw_alignment
+    from bsx.analysis.adversarial.perturb import perturb as perturb
+    from bsx.analysis.adversarial.run import challenge_metrics as challenge_metrics
+    from bsx.analysis.adversarial.run import detect_paraphrases as detect_paraphrases
+    from bsx.analysis.adversarial.run import build_triples as build_triples
+    from bsx.analysis.adversarial.run import prefer_paraphrases as prefer_paraphrases
+    from bsx.analysis.baseline.run import baseline as baseline
+    from bsx.analysis.compare.run import compare as compare
+    from bsx.analysis.disentangle.run import disentangle as disentangle
+    from bsx.analysis.ensemble.run import ensemble as ensemble
+    from bsx.analysis.evaluate.run import evaluate as evaluate
+    from bsx.analysis.factors.run import factors as factors
+    from bsx.analysis.intervene.run import intervene as intervene
+    from bsx.analysis.meta.run import meta as meta
+    from bsx.analysis.meta.wmt import protocol_table as protocol_table
+    from bsx.analysis.plan.run import plan_compare as plan_compare, plan_meta as plan_meta
+    from bsx.analysis.probe.run import probe as probe
+    from bsx.analysis.report.run import convert as convert, report as report
+    from bsx.analysis.train.run import train_curve as train_curve, train as train
+    from bsx.analysis.tune.run import tune as tune
+    from bsx.scoring.run import ScoredFiles as ScoredFiles, ScoredLanguages as ScoredLanguages
+    from bsx.scoring.run import score_files as score_files, score_languages as score_languages
     from bsx.bertscore.alignment import Alignment as Alignment, align_texts as align_texts
     from bsx.bertscore.baseline import BaselineRun as BaselineRun
     from bsx.bertscore.config import ScorerConfig as ScorerConfig
@@ -35,16 +56,6 @@ if TYPE_CHECKING:
     from bsx.errors import BsxError as BsxError, DataUnavailableError as DataUnavailableError, InputError as InputError
     from bsx.errors import MissingExtraError as MissingExtraError, ModelUnavailableError as ModelUnavailableError
     from bsx.errors import RegistryError as RegistryError, UnknownNameError as UnknownNameError
-    from bsx.jobs.combining import ensemble as ensemble
-    from bsx.jobs.comparing import compare as compare
-    from bsx.jobs.disentangling import disentangle as disentangle
-    from bsx.jobs.evaluating import meta as meta
-    from bsx.jobs.factoring import factors as factors
-    from bsx.jobs.intervening import intervene as intervene
-    from bsx.jobs.perturbing import perturb as perturb
-    from bsx.jobs.reporting import convert as convert
-    from bsx.jobs.planning import plan_compare as plan_compare, plan_meta as plan_meta
-    from bsx.jobs.scoring.answer import evaluate as evaluate
     from bsx.metrics.base import Metric as Metric, PairMetric as PairMetric
     from bsx.metrics.blocks import PairScores as PairScores, Pairs as Pairs
     from bsx.metrics.core import MetricConfig as MetricConfig
@@ -55,13 +66,13 @@ if TYPE_CHECKING:
     from bsx.metrics.zoo import get_metric as get_metric, get_metrics as get_metrics
     from bsx.models.ranking import ModelChoice as ModelChoice, select_model as select_model
     from bsx.support.signature import Signature as Signature
-    from bsx.train.config import TrainConfig as TrainConfig
-    from bsx.train.data import Instances as Instances
-    from bsx.train.encoder import FrozenEncoder as FrozenEncoder
-    from bsx.train.record import ModelRecord as ModelRecord
-    from bsx.train.run import train_metric as train_metric
-    from bsx.train.scoring import score_instances as score_instances
-    from bsx.train.vectors import VectorStore as VectorStore
+    from bsx.networks.config import TrainConfig as TrainConfig
+    from bsx.networks.data import Instances as Instances
+    from bsx.networks.encoder import FrozenEncoder as FrozenEncoder
+    from bsx.networks.record import ModelRecord as ModelRecord
+    from bsx.networks.run import train_metric as train_metric
+    from bsx.networks.scoring import score_instances as score_instances
+    from bsx.networks.vectors import VectorStore as VectorStore
 
     __version__: str
 

@@ -22,7 +22,7 @@ import pytest
 from scipy.stats import binomtest
 
 from benchmarks import human_power
-from bsx.analysis.agreement.settings import MetaSettings
+from bsx.analysis.meta.settings import MetaSettings
 from tests.conftest import Outcome
 from tests.helpers import tiny
 from tests.helpers.forks import Forks
@@ -361,7 +361,6 @@ def test_the_documentation_builds_strictly(tmp_path: Path) -> None:
         "cli": "bsx adversarial perturb",
         "bsx": "bsx.Scorer",
         "analysis": "bsx.analysis.compare_systems",
-        "jobs": "bsx.jobs.meta",
     }
     for page, heading in made.items():
         folder = tmp_path / "site" / "reference" / page

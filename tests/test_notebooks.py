@@ -22,7 +22,7 @@ from tests.conftest import REPOSITORY, SHARED
 NOTEBOOKS = sorted((REPOSITORY / "notebooks").glob("*.ipynb"))
 # What notebooks import beside the public face and Python's own.
 BESIDE = {"IPython.display", "matplotlib.pyplot", "numpy", "pandas"}
-FACES = {"bsx", "bsx.analysis", "bsx.jobs"}
+FACES = {"bsx", "bsx.analysis"}
 
 every_notebook = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 

@@ -35,15 +35,15 @@ bsx.Scorer(model="minilm", divice="cpu")
 bsx.Scorer(model="minilm", batch_tokens="many")
 bsx.Encoders(devise="cpu")
 bsx.get_metrics("chrf", langs="en")
-bsx.jobs.score_files(candidates=["a"], reference=3)
+bsx.score_files(candidates=["a"], reference=3)
 Bleu.__new__(Bleu).config.smoothing
-bsx.jobs.detect_paraphrases(table="t.tsv", colums=["m"])
-bsx.jobs.perturb(table="t.tsv", metrics=["chrf"], strengths="much")
-bsx.jobs.compare(metrics=["chrf"], systms=["a"])
-bsx.jobs.compare(metrics=["chrf"], all_pair=True)
-bsx.jobs.compare(metrics=["chrf"]).to_htm()
-bsx.jobs.compare(metrics=["chrf"]).to_pandas(deep=True)
-bsx.jobs.meta(table="t.tsv", colums=["chrf"])
+bsx.detect_paraphrases(table="t.tsv", colums=["m"])
+bsx.perturb(table="t.tsv", metrics=["chrf"], strengths="much")
+bsx.compare(metrics=["chrf"], systms=["a"])
+bsx.compare(metrics=["chrf"], all_pair=True)
+bsx.compare(metrics=["chrf"]).to_htm()
+bsx.compare(metrics=["chrf"]).to_pandas(deep=True)
+bsx.meta(table="t.tsv", colums=["chrf"])
 bsx.analysis.load_data("stsb", lpp="de")
 bert_score.score(["a"], ["b"], model_typ="minilm")
 bert_score.BERTScorer("minilm", idf_sent=["a"])
@@ -100,7 +100,7 @@ CHECKERS = {
 @pytest.mark.parametrize("checker", CHECKERS)
 def test_a_type_checker_refuses_typos(checker: str, tmp_path: Path) -> None:
     file = tmp_path / "typos.py"
-    head = "# pyright: basic\nimport bsx\nimport bsx.analysis\nimport bsx.jobs\nfrom bsx.compat import bert_score\n"
+    head = "# pyright: basic\nimport bsx\nimport bsx.analysis\nfrom bsx.compat import bert_score\n"
     head += "from bsx.compat.corpus import CorpusMetric\nfrom bsx.compat.trainer import compute_metrics\n"
     head += "from bsx.metrics.lexical.bleu import Bleu\n"
     file.write_text(head + TYPOS.strip() + "\n")

@@ -38,9 +38,9 @@ def test_the_house_shows_where_data_flow(tmp_path: Path) -> None:
     found = house["run"](line, str(tmp_path))
     assert found[0] == "bsx/cli/score.py"
     own = [file for file in found if house["room"](file) not in house["GROUPS"]]
-    assert own.index("bsx/jobs/scoring/run.py") < own.index("bsx/metrics/lexical/chrf.py")
+    assert own.index("bsx/scoring/run.py") < own.index("bsx/metrics/lexical/chrf.py")
     assert len(found) == len(set(found))
-    assert "bsx/jobs/scoring/run.py" in house["chain"](line, found)
+    assert "bsx/scoring/run.py" in house["chain"](line, found)
 
 
 @pytest.mark.slow

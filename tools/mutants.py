@@ -35,8 +35,8 @@ AREAS = {
     "bertscore": (8, ["bsx/bertscore"]),
     "metrics": (12, ["bsx/metrics"]),
     "stats": (10, ["analysis/stats"]),
-    "agreement": (7, ["analysis/agreement"]),
-    "disentangling": (7, ["analysis/disentangling"]),
+    "agreement": (7, ["analysis/meta", "analysis/compare"]),
+    "disentangling": (7, ["analysis/disentangle"]),
     "models": (8, ["bsx/models"]),
 }
 # What runs in environments of its own.

@@ -1,8 +1,8 @@
 """Write the generated parts of the documentation while it is built; mkdocs calls this file as a hook.
 
 Every command gets a page with its options, from the commands themselves, below reference/cli/; every room whose names
-`bsx`, `bsx.analysis` and `bsx.jobs` export gets one with a section for each name, below reference/bsx/, analysis/ and
-jobs/. docs/reference/cli.md, bsx.md, analysis.md and jobs.md list them; docs/attack/perturbations.md gets the table of
+`bsx` and `bsx.analysis` export gets one with a section for each name, below reference/bsx/ and
+analysis/. docs/reference/cli.md, bsx.md and analysis.md list them; docs/attack/perturbations.md gets the table of
 perturbations, docs/explain/factors.md that of factors, docs/calibration.md those of benchmarks/calibration. All are
 made anew in each build, so they cannot go stale.
 """
@@ -28,7 +28,7 @@ from bsx.support.faces import exports
 from bsx.support.settings import settings_of
 
 # page -> the public module that it describes
-FACES = {"reference/bsx.md": "bsx", "reference/analysis.md": "bsx.analysis", "reference/jobs.md": "bsx.jobs"}
+FACES = {"reference/bsx.md": "bsx", "reference/analysis.md": "bsx.analysis"}
 MARK = "<!-- generated -->"
 CALIBRATION = Path(__file__).resolve().parent.parent / "benchmarks" / "calibration" / "results.md"
 

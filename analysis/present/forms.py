@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import functools
 import importlib
+import importlib.util
 import io
 import math
 import pkgutil
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from bsx.analysis.present import families, html, latex, markdown, text
+from bsx.analysis.present import html, latex, markdown, text
 from bsx.analysis.present.cells import number, plain_table, table
 from bsx.analysis.present.cells import text as word
 from bsx.analysis.present.parts import Answer, Chart, Notes, Part
@@ -108,9 +109,12 @@ def lists(kind: type[Kind]) -> Callable[[Callable[[Kind], Iterable[Row]]], Calla
 
 @functools.cache
 def load_presenters() -> None:
-    """Import the module of each family, so that every result that can be shown is known."""
-    for module in pkgutil.walk_packages(families.__path__, f"{families.__name__}."):
-        importlib.import_module(module.name)
+    """Import every module ``show`` of a feature, and what shows scores and statistics: all results are known then."""
+    for name in ("present.scores", "present.statistics"):
+        importlib.import_module(f"bsx.analysis.{name}")
+    for feature in pkgutil.iter_modules(importlib.import_module("bsx.analysis").__path__):
+        if importlib.util.find_spec(f"bsx.analysis.{feature.name}.show") is not None:
+            importlib.import_module(f"bsx.analysis.{feature.name}.show")
 
 
 def parts_of(result: Shown, *, page: bool = False) -> list[Part]:

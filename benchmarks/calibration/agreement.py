@@ -24,7 +24,7 @@ from bsx.analysis import (
     roc_auc,
     williams,
 )
-from bsx.analysis.ensembles.run import ensemble
+from bsx.analysis.ensemble.combine import ensemble
 from bsx.analysis.stats.systems.darr import preferences
 from bsx.support.checks import Array
 

@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 
 from benchmarks.calibration.rates import covers, simulate, table
-from bsx.analysis.agreement.evaluate import meta_evaluate
-from bsx.analysis.ensembles.run import ensemble
+from bsx.analysis.ensemble.combine import ensemble
+from bsx.analysis.meta.evaluate import meta_evaluate
 from bsx.support.checks import Array
 
 DRAWS = 199  # resamples and permutations of each test

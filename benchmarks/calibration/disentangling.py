@@ -9,9 +9,9 @@ from functools import partial
 import numpy as np
 
 from benchmarks.calibration.rates import Rate, covers, simulate, table
-from bsx.analysis.disentangling.bootstrap import bootstrap_regressions
-from bsx.analysis.disentangling.fit import disentangle
-from bsx.analysis.disentangling.settings import ErrorChoice
+from bsx.analysis.disentangle.bootstrap import bootstrap_regressions
+from bsx.analysis.disentangle.fit import disentangle
+from bsx.analysis.disentangle.settings import ErrorChoice
 from bsx.analysis.stats.resample import percentile_interval
 from bsx.support.checks import Array
 

@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.calibration.disentangling import Drawn
 from benchmarks.calibration.rates import covers
 from benchmarks.calibration.worlds import Section, Table, World
-from bsx.analysis.disentangling.fit import disentangle
+from bsx.analysis.disentangle.fit import disentangle
 from bsx.support.checks import Array
 
 WORDS = ["meaning", "lex"]

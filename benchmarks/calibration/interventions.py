@@ -11,8 +11,8 @@ import numpy as np
 from benchmarks.calibration.worlds import Section, Table, World
 from bsx.analysis import intervene
 from bsx.analysis.factors.lexical import bleu1
-from bsx.analysis.intervening.edits import EditedText
-from bsx.analysis.intervening.sides import FactorSample, compare_sides
+from bsx.analysis.intervene.edits import EditedText
+from bsx.analysis.intervene.sides import FactorSample, compare_sides
 from bsx.support.checks import Array
 
 SEM, LEX = 0.7, 0.3

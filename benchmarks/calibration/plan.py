@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.calibration.worlds import Section, Table, World
-from bsx.analysis.planning.designs import plan_compare, plan_meta
-from bsx.analysis.planning.power import Study, smallest
-from bsx.analysis.planning.result import PlanResult
+from bsx.analysis.plan.designs import plan_compare, plan_meta
+from bsx.analysis.plan.power import Study, smallest
+from bsx.analysis.plan.result import PlanResult
 from bsx.analysis.stats.resample import bootstrap_counts, bootstrap_p
 from bsx.analysis.stats.significance import williams
 from bsx.support.checks import Array

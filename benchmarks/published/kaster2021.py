@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.published.kaster.ensembles import EnsembleFacts, Scores, gains
 from benchmarks.published.kaster.triples import TripleFacts, overlap_figures
 from benchmarks.published.table import FactsPart, Figure, PublishedFacts, Work, read_facts, same_count
-from bsx.analysis.disentangling.fit import disentangle
+from bsx.analysis.disentangle.fit import disentangle
 from bsx.analysis.factors.lexical import bleu1
 from bsx.analysis.factors.treebank import treebank_tokens
 from bsx.data.columns import read_columns, standardise

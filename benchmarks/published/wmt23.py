@@ -6,12 +6,12 @@ import numpy as np
 
 from benchmarks.published.table import Figure, PublishedFacts, Work, read_facts
 from bsx.analysis.datasets.mtme import load_scores
+from bsx.analysis.meta.wmt import ranked
 from bsx.analysis.stats.systems.grouped import group_mean, group_values
 from bsx.analysis.stats.systems.swapped import SwappedAccuracy, SwappedPearson, SwappedTies
 from bsx.catalog.protocols import find_protocol
 from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.jobs.protocols import ranked
 from bsx.support.checks import Array
 
 _TABLES = {

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
+from bsx.analysis.adversarial import perturb as perturbing
+from bsx.analysis.adversarial import run as jobs
+from bsx.analysis.adversarial.perturb import PerturbRun
+from bsx.analysis.adversarial.run import BuildTriplesRun, ChallengeRun, PairsRun, TriplesRun
 from bsx.cli.options import Full, Output, Printed, TableFormat, command
 from bsx.cli.output import answer, form_of, group, refuse_beside, write_result, write_shown
 from bsx.errors import InputError
-from bsx.jobs import adversarial as jobs
-from bsx.jobs import perturbing
-from bsx.jobs.adversarial import BuildTriplesRun, ChallengeRun, PairsRun, TriplesRun
-from bsx.jobs.perturbing import PerturbRun
 from bsx.support.aligned import text_table
 from bsx.support.settings import set_fields
 from bsx.support.untyped import to_json

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bsx.analysis.agreement.settings import RaterSettings
 from bsx.analysis.datasets.settings import DataFolder, FetchSettings, LoaderSettings
+from bsx.analysis.raters.run import RaterSettings
 from bsx.cli.options import Format, Full, Output, TableFormat, command
 from bsx.cli.output import group, progress_bar, say, write_shown
 from bsx.support.aligned import short_table, text_table
@@ -158,7 +158,7 @@ def raters(
     full: Full = False,
 ) -> None:
     """Measure how far raters agree, how reliable the mean of their scores is, and how severe each is."""
-    from bsx.analysis.agreement.raters import rater_agreement
+    from bsx.analysis.raters.run import rater_agreement
     from bsx.data.columns import read_columns
     from bsx.data.tables import Table
 

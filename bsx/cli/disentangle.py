@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
+from bsx.analysis.disentangle.run import DisentangleRun
+from bsx.analysis.ensemble.run import EnsembleRun
 from bsx.cli.options import Full, Output, TableFormat, command
 from bsx.cli.output import FILE_OR_FOLDER, FORMS, answer
-from bsx.jobs.combining import EnsembleRun
-from bsx.jobs.disentangling import DisentangleRun
 
 _OFTEN_ENSEMBLE = """
     table system segment document columns human how group save lang metrics
@@ -40,10 +40,10 @@ def disentangle(
     pictures: Annotated[bool, typer.Option("--pictures", help="Draw pictures into the folder too.")] = False,
 ) -> None:
     """Regress metric scores on linguistic factors: coefficients, intervals, explained variance and its shares."""
+    from bsx.analysis.disentangle.run import disentangle as regress
     from bsx.analysis.present.forms import files_in, save
     from bsx.data.run import check_outputs
     from bsx.errors import InputError
-    from bsx.jobs.disentangling import disentangle as regress
     from bsx.support.optional import need
 
     folder = output if output is not None and (output.suffix.lower() not in FORMS or output.is_dir()) else None
@@ -61,8 +61,8 @@ def disentangle(
 @command(EnsembleRun, often=_OFTEN_ENSEMBLE)
 def ensemble(settings: EnsembleRun, format: TableFormat = None, output: Output = None, full: Full = False) -> None:
     """Combine metrics: gains over the best of them with intervals and tests, fitted weights by cross-validation."""
-    from bsx.jobs.combining import ensemble as combine
-    from bsx.jobs.combining import place_of
+    from bsx.analysis.ensemble.run import ensemble as combine
+    from bsx.analysis.ensemble.run import place_of
 
     files = [str(path) for path in (settings.table, settings.fit) if path is not None]
     answer(combine, settings, files, format, output, full=full)

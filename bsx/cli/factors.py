@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from bsx.analysis.factors.run import FactorRun
+from bsx.analysis.intervene.run import InterveneRun
 from bsx.cli.options import Full, Output, Printed, TableFormat, command
 from bsx.cli.output import answer
-from bsx.jobs.factoring import FactorRun
-from bsx.jobs.intervening import InterveneRun
 
 _OFTEN_INTERVENE = """
     table edits base factors candidate reference source human edits_out lang model metrics
@@ -23,7 +23,7 @@ _OFTEN_FACTOR = """
 @command(FactorRun, often=_OFTEN_FACTOR)
 def factors(settings: FactorRun, format: Printed = "text") -> None:
     """Score sentence pairs by linguistic factors; `bsx disentangle` explains metrics by them."""
-    from bsx.jobs.factoring import factors as run
+    from bsx.analysis.factors.run import factors as run
 
     answer(run, settings, [settings.table], format)
 
@@ -39,6 +39,6 @@ def intervene(
     full: Full = False,
 ) -> None:
     """Edit texts factor by factor: how far scores fall, and what scores are associated with in unedited texts."""
-    from bsx.jobs.intervening import intervene as run
+    from bsx.analysis.intervene.run import intervene as run
 
     answer(run, settings, (settings.table, settings.parses, settings.treebank), format, output, full=full, plot=plot)

@@ -8,16 +8,18 @@ from typing import Annotated
 
 import typer
 
+from bsx.analysis.compare import run as comparing
+from bsx.analysis.compare.run import CompareRun
+from bsx.analysis.evaluate.run import EvaluateRun
+from bsx.analysis.evaluate.run import evaluate as run_evaluation
+from bsx.analysis.meta import run as evaluating
+from bsx.analysis.meta.run import MetaRun
+from bsx.analysis.meta.wmt import ProtocolRun, protocol_table
+from bsx.analysis.plan import run as planning
+from bsx.analysis.plan.run import PlanCompareRun, PlanMetaRun
 from bsx.cli.options import Format, Full, Output, TableFormat, command
 from bsx.cli.output import answer, group, progress_bar, say, write_shown
 from bsx.frames.open import texts_of
-from bsx.jobs import comparing, evaluating, planning
-from bsx.jobs.comparing import CompareRun
-from bsx.jobs.evaluating import MetaRun
-from bsx.jobs.planning import PlanCompareRun, PlanMetaRun
-from bsx.jobs.protocols import ProtocolRun, protocol_table
-from bsx.jobs.scoring.answer import EvaluateRun
-from bsx.jobs.scoring.answer import evaluate as run_evaluation
 from bsx.support.settings import set_fields
 from bsx.support.untyped import to_json
 
@@ -59,8 +61,8 @@ def meta(
     full: Full = False,
 ) -> None:
     """Correlate metrics with human scores: per group with intervals, the average, significance; or WMT's table."""
-    from bsx.analysis.agreement.result import MetaResult
-    from bsx.analysis.present.families.agreement import TESTS
+    from bsx.analysis.meta.result import MetaResult
+    from bsx.analysis.meta.show import TESTS
     from bsx.data.output import check_picture
     from bsx.errors import InputError
 

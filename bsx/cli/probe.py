@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from bsx.analysis.probe import run as probing
+from bsx.analysis.probe.run import ProbeSettings
 from bsx.cli.options import Full, Plot, TableFormat, command
 from bsx.cli.output import FORMS, answer
-from bsx.jobs import probing
-from bsx.jobs.probing import ProbeSettings
 
 _OFTEN = "tasks candidate reference human tokens labels layers probe judged limit model lang"
 

@@ -7,11 +7,12 @@ from typing import Annotated
 
 import typer
 
+from bsx.analysis.baseline import run as baselines
+from bsx.analysis.baseline.run import BaselineSettings
+from bsx.analysis.tune import run as layers
+from bsx.analysis.tune.run import NO_LAYER, TuneSettings
 from bsx.cli.options import Plot, Printed, command
 from bsx.cli.output import answer, group, say
-from bsx.jobs import baselines, layers
-from bsx.jobs.baselines import BaselineSettings
-from bsx.jobs.layers import NO_LAYER, TuneSettings
 
 registry = group(no_args_is_help=True)
 
@@ -39,8 +40,8 @@ def validate(
     from bsx.catalog.datasets import load_dataset_catalog
     from bsx.catalog.published import published_metrics
     from bsx.catalog.thresholds import studies
+    from bsx.cli.overlays import overlaid_code
     from bsx.errors import RegistryError
-    from bsx.jobs.metrics import overlaid_code
 
     named = Path(folder) if folder is not None else None
     catalog = load_registry(named)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 
 from bsx import jobs
+from bsx.analysis.report.run import ConvertRun, ReportRun
 from bsx.cli.options import command
 from bsx.cli.output import say
-from bsx.jobs.reporting import ConvertRun, ReportRun
 from bsx.support.settings import set_fields
 
 

@@ -11,7 +11,7 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.cli.options import Format, Full, command
 from bsx.cli.output import progress_bar, say
 from bsx.errors import InputError
-from bsx.jobs.scoring.run import ScoredFiles, ScoredLanguages, ScoreRun, score_files, score_languages
+from bsx.scoring.run import ScoredFiles, ScoredLanguages, ScoreRun, score_files, score_languages
 from bsx.support.settings import set_fields
 from bsx.support.untyped import to_json
 
@@ -46,7 +46,7 @@ def match(
     plot: Annotated[Path | None, typer.Option(help="Draw a heatmap: .png, .svg, .pdf or .html.", writable=True)] = None,
 ) -> None:
     """Show the token alignment behind a score."""
-    from bsx.analysis.present.families.scores import FORMATS, draw_alignment
+    from bsx.analysis.present.scores import FORMATS, draw_alignment
 
     if plot is not None and plot.suffix not in FORMATS:
         raise InputError(f"{plot}: cannot draw this format; the name must end in {', '.join(FORMATS)}")

@@ -10,10 +10,10 @@ from typing import Any
 
 import typer
 
+from bsx.analysis.train import run as training
+from bsx.analysis.train.run import CurveSettings, TrainSettings
 from bsx.cli.options import Full, Plot, Printed, command
 from bsx.cli.output import WholeSummaries, answer, group, say
-from bsx.jobs import training
-from bsx.jobs.training import CurveSettings, TrainSettings
 
 _ONE = "ARCHITECTURE"
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from bsx.analysis.compare.curves import published_curves
 from bsx.bertscore.metric import BertScore
 from bsx.catalog.catalog import Catalog, load_registry, shipped, shipped_folder
 from bsx.catalog.thresholds import CurveEntry, covering, studies
 from bsx.errors import RegistryError
-from bsx.jobs.scoring.thresholds import published_curves
 from bsx.metrics.lexical.bleu import BleuConfig
 from bsx.metrics.lexical.chrf import ChrfConfig
 from bsx.metrics.zoo import get_metrics

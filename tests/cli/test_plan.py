@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import bsx.jobs
+import bsx
 from tests.cli.test_refused import Cli, one_line
 from tests.helpers.tables import write_lines
 
@@ -33,7 +33,7 @@ def test_usual_columns_are_found(pilot: Path, cli: Cli) -> None:
     found = json.loads(done.out)
     assert (found["kind"] if "kind" in found else found["provenance"]["kind"]) == "plan"
     assert (found["score"], found["pilot"]["documents"], found["pilot"]["units"]) == ("human", 15, 60)
-    again = bsx.jobs.plan_compare(table=str(pilot), systems=["a", "b"], effect=0.5)
+    again = bsx.plan_compare(table=str(pilot), systems=["a", "b"], effect=0.5)
     assert again.needed.units == found["needed"]["units"]
 
 

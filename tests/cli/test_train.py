@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bsx.train.record import MODEL, SavedModel
+from bsx.networks.record import MODEL, SavedModel
 from tests.conftest import Outcome
 from tests.helpers.tables import write_lines
-from tests.train.test_run import sentences
+from tests.networks.test_run import sentences
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 Cli = Callable[..., Outcome]

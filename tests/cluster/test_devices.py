@@ -15,16 +15,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bsx import score_files
 from bsx.cluster import devices
 from bsx.cluster.devices import DeviceError
 from bsx.data.corpus import MemoryCorpus
 from bsx.encode.devices import choose_devices
 from bsx.errors import InputError
-from bsx.jobs import score_files
-from bsx.jobs.scoring.run import ScoreRun
 from bsx.metrics import run
 from bsx.metrics.run import ScoredBlock
 from bsx.metrics.zoo import get_metrics
+from bsx.scoring.run import ScoreRun
 from bsx.support.children import starting_children
 
 WORDS = "rain train house river bank old man young woman walked slowly bridge station people city water".split()  # noqa: SIM905 - prose reads better

@@ -19,10 +19,13 @@ import numpy as np
 import pytest
 
 from bsx.analysis import compute_factors
-from bsx.analysis.agreement.evaluate import meta_evaluate
 from bsx.analysis.datasets.tabular import load_table
 from bsx.analysis.datasets.triples import load_triples
+from bsx.analysis.meta.evaluate import meta_evaluate
+from bsx.analysis.meta.run import MetaRun
 from bsx.analysis.report.documents import ScoreRows, read_document
+from bsx.analysis.train.run import TrainingColumns
+from bsx.analysis.tune.run import JudgedColumns
 from bsx.bertscore.rescale import read_baseline
 from bsx.data import cells
 from bsx.data.columns import number_column, numeric_columns, read_columns
@@ -32,9 +35,6 @@ from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.frames.judged import read_judged
 from bsx.frames.open import open_frame
-from bsx.jobs.evaluating import MetaRun
-from bsx.jobs.layers import JudgedColumns
-from bsx.jobs.training import TrainingColumns
 
 NAN, REFUSED = math.nan, None
 NUMBERS: dict[object, float | None] = {

@@ -44,7 +44,7 @@ OWN: dict[str, str] = {
     "bsx/support/memory.py": "what the system says of memory",
     "bsx/support/provenance.py": "digests",
     "bsx/support/tensors.py": "safetensors and weights of PyTorch",
-    "bsx/train/vectors.py": "the vectors of a training",
+    "bsx/networks/vectors.py": "the vectors of a training",
     "bsx/ui/pages.py": "the page's own templates",
     "bsx/ui/workspace.py": "the page's own records of runs",
 }

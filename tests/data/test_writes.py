@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import typer
 
-import bsx.jobs
+import bsx
 from bsx.cli.commands import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,7 +30,7 @@ PAST_IT = {  # file -> what it calls, and why it may
     "bsx/metrics/judging/cache.py": {"open"},  # appends to its cache
     "bsx/metrics/learned/external.py": {"TemporaryFile"},  # has no name
     "bsx/metrics/learned/workers/serve.py": {"fdopen"},  # a pipe to the process that started this one
-    "bsx/train/trainer.py": {"save"},  # into a file of the gate
+    "bsx/networks/trainer.py": {"save"},  # into a file of the gate
     "bsx/models/e5s1.py": {"memmap"},  # is read only
     "bsx/models/conversion.py": {"open", "rename", "rmtree", "write_text"},  # a folder of the cache, whole under a lock
     "bsx/data/formats/workbook.py": {"open"},  # a member of a file of the gate
@@ -40,11 +40,11 @@ PAST_IT = {  # file -> what it calls, and why it may
     "bsx/support/tensors.py": {"open"},  # into a file of the gate, or of the cache
     "bsx/data/spool.py": {"TemporaryFile"},  # has no name
     "bsx/encode/vector_cache.py": {"replace", "write_text"},  # new names only, whole by checksums; a label
-    "bsx/train/run.py": {"rmtree"},  # of the folder that the training made
+    "bsx/networks/run.py": {"rmtree"},  # of the folder that the training made
     "analysis/datasets/obtain.py": {"replace", "rmtree", "copyfile"},  # what was downloaded, unpacked
     "bsx/support/download.py": {"replace", "write_text", "open"},  # downloads that go on
     "analysis/factors/parses.py": {"open"},  # appends to its cache
-    "bsx/jobs/scoring/answer.py": {"TemporaryDirectory"},  # all systems as one table, which goes with the run
+    "analysis/evaluate/run.py": {"TemporaryDirectory"},  # all systems as one table, which goes with the run
     "bsx/frames/texts.py": {"TemporaryDirectory"},  # a test set as files, which go with the run
     "analysis/factors/vectors.py": {"TemporaryDirectory", "open"},  # for another program, which is to write there
     "bsx/ui/inputs.py": {"open", "copyfile"},  # what is uploaded, into the folder of its run
@@ -111,7 +111,7 @@ def test_every_command_declares_what_it_writes() -> None:
 
 
 def test_every_job_that_writes_a_file_is_one_run() -> None:
-    jobs = {name: getattr(bsx.jobs, name) for name in dir(bsx.jobs)}
+    jobs = {name: getattr(bsx, name) for name in dir(bsx)}
     writing = {
         name
         for name, job in jobs.items()

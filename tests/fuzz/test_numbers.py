@@ -17,17 +17,18 @@ import pytest
 from pydantic import BaseModel
 from typer.main import get_command
 
-import bsx.jobs
+import bsx
 from bsx.analysis import build_paws, pearson, perturb
-from bsx.analysis.agreement.settings import CompareSettings, MetaSettings
-from bsx.analysis.disentangling.settings import DisentangleSettings
-from bsx.analysis.ensembles.settings import EnsembleSettings
+from bsx.analysis.compare.settings import CompareSettings
+from bsx.analysis.disentangle.settings import DisentangleSettings
+from bsx.analysis.ensemble.settings import EnsembleSettings
+from bsx.analysis.meta.settings import MetaSettings
+from bsx.analysis.train.run import TrainSettings
 from bsx.catalog.catalog import load_registry
 from bsx.cli.commands import COMMANDS, build
 from bsx.errors import InputError
-from bsx.jobs.scoring.run import ScoreRun
-from bsx.jobs.training import TrainSettings
 from bsx.metrics.zoo import find_metric
+from bsx.scoring.run import ScoreRun
 from bsx.support.settings import BaseSettings, DrawSettings, Significance, build_config
 from tests.fuzz.world import RIGHT, command
 
@@ -159,7 +160,7 @@ def _below(kind: type) -> Iterator[type]:
 
 def _settings() -> Iterator[tuple[type, str, Any]]:
     """Yield what the settings classes of functions, commands and metrics hold: class, name, field."""
-    for module in pkgutil.walk_packages(bsx.jobs.__path__, "bsx.jobs."):
+    for module in pkgutil.walk_packages(bsx.analysis.__path__, "bsx.analysis."):
         importlib.import_module(module.name)
     catalog = load_registry(None)
     kinds: list[type[BaseModel]] = [find_metric(name, catalog)[0].Config for name in sorted(catalog.metrics)]

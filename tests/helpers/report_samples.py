@@ -14,11 +14,11 @@ import numpy as np
 from bsx.analysis import challenge as judge_pairs
 from bsx.analysis import detect_pairs, prefer_paraphrase
 from bsx.analysis.adversarial.challenge import ChallengeExample
-from bsx.analysis.agreement.evaluate import meta_evaluate
 from bsx.analysis.datasets.challenge import MinimalPair
 from bsx.analysis.datasets.triples import Triple
-from bsx.analysis.disentangling.fit import disentangle as regress
-from bsx.analysis.ensembles.run import ensemble as combine
+from bsx.analysis.disentangle.fit import disentangle as regress
+from bsx.analysis.ensemble.combine import ensemble as combine
+from bsx.analysis.meta.evaluate import meta_evaluate
 from bsx.support.result import Result
 
 METRICS = ("bertscore", "chrf", "sentbleu")

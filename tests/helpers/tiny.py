@@ -513,12 +513,12 @@ def build_gpt2(folder: Path, seed: int = 7) -> Path:
 def build_trained(folder: Path, seed: int = 7) -> Path:
     """Write a trained metric of two networks, with the first weights of their seeds, and its encoder."""
     from bsx.encode.session import Encoders
+    from bsx.networks.architectures import build_network
+    from bsx.networks.config import TrainConfig
+    from bsx.networks.encoder import FrozenEncoder
+    from bsx.networks.record import MODEL, Epoch, MemberRecord, ModelRecord
     from bsx.support.provenance import file_digest
     from bsx.support.tensors import save_tensors
-    from bsx.train.config import TrainConfig
-    from bsx.train.encoder import FrozenEncoder
-    from bsx.train.networks import build_network
-    from bsx.train.record import MODEL, Epoch, MemberRecord, ModelRecord
 
     build("bert", folder / "encoder")
     encoder = FrozenEncoder(Encoders(model=str(folder / "encoder"), device="cpu")).record

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from bsx.analysis.agreement.answer import EvaluationResult
-from bsx.analysis.agreement.result import MetaResult
+from bsx import compare, evaluate, meta
+from bsx.analysis.evaluate.result import EvaluationResult
+from bsx.analysis.meta.result import MetaResult
 from bsx.errors import InputError
-from bsx.jobs import compare, evaluate, meta
 from bsx.support.untyped import to_json
 from tests.conftest import Outcome
 from tests.helpers.tables import read_rows, write_lines, write_rows
@@ -181,7 +181,7 @@ def test_results_of_an_earlier_run_do_not_stand_beside_other_scores(
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bsx.jobs.scoring.answer.compared", stop)
+    monkeypatch.setattr("bsx.analysis.evaluate.run.compared", stop)
     with pytest.raises(KeyboardInterrupt):
         evaluate(table=_table(tmp_path / "t.tsv", {}, 9), **named)
     left = {path.name for path in (tmp_path / "out").iterdir()}

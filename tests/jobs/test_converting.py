@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from bsx import compare, convert, score_files
 from bsx.analysis.present.forms import in_form
 from bsx.analysis.report.documents import read_document
 from bsx.data.sidecar import read_sidecar
 from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.jobs import compare, convert, score_files
 
 ROWS = [
     {"id": f"s{k}", "system": system, "candidate": f'"{system}"\tsays {k}', "reference": f"says {k} = é"}

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-import bsx.jobs
+import bsx
 from bsx import get_metric
 from bsx.analysis import compute_factors
 from bsx.analysis.factors import parsers
@@ -121,7 +121,7 @@ class Door:
 
     Attributes:
         command: its words.
-        function: of `bsx.jobs`.
+        function: of `bsx`.
         table: file among the examples, or ``long.tsv``: the systems of one below the other.
         given: settings.
         quick: resampled as often as it must be.
@@ -229,7 +229,7 @@ def test_every_door_leads_to_the_same_figures(
     told = cli(*door.command.split(), file, *options, *into, "--format", "json")
     assert told.status == 0, told.err
     expected = of_the_run(json.loads(told.out))
-    function = getattr(bsx.jobs, door.function)
+    function = getattr(bsx, door.function)
     mapping = {name: frame[name].tolist() for name in frame}
     for name, table in {"file": str(file), "frame": frame, "mapping": mapping}.items():
         result = function(table=table, **given, **written(name))

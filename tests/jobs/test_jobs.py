@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import bsx.jobs
-from bsx.analysis.agreement.result import MetaResult
+import bsx
+from bsx.analysis.meta.result import MetaResult
 from bsx.analysis.present.forms import save
 from bsx.catalog.catalog import load_registry
 from bsx.errors import InputError
@@ -41,19 +41,19 @@ def _silent(capsys: pytest.CaptureFixture[str]) -> object:
 
 
 def test_every_job_shows_its_settings() -> None:
-    for name in dir(bsx.jobs):
-        parameters = inspect.signature(getattr(bsx.jobs, name)).parameters.values()
+    for name in dir(bsx):
+        parameters = inspect.signature(getattr(bsx, name)).parameters.values()
         assert all(p.annotation is not p.empty and p.kind is not p.VAR_KEYWORD for p in parameters), name
     with pytest.raises(AttributeError, match="has no attribute 'scorre'"):
-        bsx.jobs.scorre  # type: ignore[attr-defined]  # noqa: B018
+        bsx.scorre  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_settings_out_of_range_are_refused_before_anything_is_read() -> None:
     for run in (
-        lambda: bsx.jobs.tune(model="minilm", tables=["absent.tsv"], lang="en", resamples=1),
-        lambda: bsx.jobs.baseline(model="minilm", lang="en", corpus="absent.txt", pairs=1),
-        lambda: bsx.jobs.disentangle(table="absent.tsv", columns=["a"], factor_columns=["b"], confidence=1.5),
-        lambda: bsx.jobs.perturb(table="absent.tsv", metrics=["chrf"], seed=-1),
+        lambda: bsx.tune(model="minilm", tables=["absent.tsv"], lang="en", resamples=1),
+        lambda: bsx.baseline(model="minilm", lang="en", corpus="absent.txt", pairs=1),
+        lambda: bsx.disentangle(table="absent.tsv", columns=["a"], factor_columns=["b"], confidence=1.5),
+        lambda: bsx.perturb(table="absent.tsv", metrics=["chrf"], seed=-1),
     ):
         with pytest.raises(InputError, match="(resamples|pairs|confidence|seed)(=`)?: "):
             run()
@@ -62,7 +62,7 @@ def test_settings_out_of_range_are_refused_before_anything_is_read() -> None:
 def test_tune_and_write(judged: str, tmp_path: Path) -> None:
     done: list[str] = []
     told: list[str] = []
-    found = bsx.jobs.tune(
+    found = bsx.tune(
         model="minilm",
         tables=[judged],
         lang="en",
@@ -81,7 +81,7 @@ def test_tune_and_write(judged: str, tmp_path: Path) -> None:
 
 
 def test_baseline(judged: str) -> None:
-    found = bsx.jobs.baseline(model="minilm", lang="en", corpus=judged, pairs=20)
+    found = bsx.baseline(model="minilm", lang="en", corpus=judged, pairs=20)
     assert (found.pairs, found.language) == (20, "en")
     assert len(found.standard_error) == len(found.f1) == 7
 
@@ -91,7 +91,7 @@ def test_probe_beside_human_judgments(judged: str, tiny_model: Model, tmp_path: 
     rng = np.random.default_rng(0)
     lines = [f"{'the old' if i % 2 else 'one young'} {' '.join(rng.choice(words, 3))}\tL{i % 2}" for i in range(60)]
     (tmp_path / "first.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    found = bsx.jobs.probe(
+    found = bsx.probe(
         tasks=[str(tmp_path / "first.txt")],
         layers=(3, 0),
         repeats=1,
@@ -108,30 +108,28 @@ def test_train(judged: str, tiny_model: Model, tmp_path: Path) -> None:
     lines: list[str] = []
     given: dict[str, Any] = {"tables": [judged], "valid": [judged], "output": tmp_path / "metric"}
     given |= {"architecture": "bilstm", "model": tiny_model("bert"), "seeds": [3], "hidden": 4, "epochs": 1}
-    trained = bsx.jobs.train(**given, say=lines.append)
+    trained = bsx.train(**given, say=lines.append)
     assert [member["seed"] for member in trained.members] == [3]
     assert any(line.startswith("seed 3, epoch 1") for line in lines)
     with pytest.raises(InputError, match="holds a training already"):
-        bsx.jobs.train(**given)
+        bsx.train(**given)
     with pytest.raises(InputError, match="every layer is scored"):
-        bsx.jobs.tune(model="minilm", tables=[judged], lang="en", layer=3)
+        bsx.tune(model="minilm", tables=[judged], lang="en", layer=3)
 
 
 def test_perturb(judged: str) -> None:
-    found = bsx.jobs.perturb(
-        table=judged, metrics=["chrf"], perturbations=["drop-words"], strengths=[0.3], resamples=20
-    )
+    found = bsx.perturb(table=judged, metrics=["chrf"], perturbations=["drop-words"], strengths=[0.3], resamples=20)
     assert found.settings["column"] == "reference"
     assert found.skipped == ()
     with pytest.raises(InputError, match="perturbations have rules by language"):
-        bsx.jobs.perturb(table=judged, metrics=["chrf"], lang="auto")
+        bsx.perturb(table=judged, metrics=["chrf"], lang="auto")
 
 
 def test_ensemble(judged: str) -> None:
-    found = bsx.jobs.ensemble(table=judged, columns=["a", "b"], human="human", resamples=20)
+    found = bsx.ensemble(table=judged, columns=["a", "b"], human="human", resamples=20)
     assert found.members == ("a", "b")
     with pytest.raises(InputError, match="members and registry need save"):
-        bsx.jobs.ensemble(table=judged, columns=["a", "b"], members=["a=chrf"])
+        bsx.ensemble(table=judged, columns=["a", "b"], members=["a=chrf"])
 
 
 def test_pairs_and_triples(judged: str, tmp_path: Path) -> None:
@@ -141,7 +139,7 @@ def test_pairs_and_triples(judged: str, tmp_path: Path) -> None:
         lines.append(f"{i % 2}\t{anchor}\t{anchor} {'again' if i % 2 else 'there'}\t{(i * 7) % 5}\t{i % 3 + i % 2}")
     file = tmp_path / "pairs.tsv"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    found = bsx.jobs.detect_paraphrases(
+    found = bsx.detect_paraphrases(
         table=file,
         against=file,
         columns=["a", "b"],
@@ -153,44 +151,44 @@ def test_pairs_and_triples(judged: str, tmp_path: Path) -> None:
     assert list(found.signatures) == ["chrf"]
     assert found.to_dict()["settings"] == {**found.settings}
     with pytest.raises(InputError, match="device has no effect without metrics"):
-        bsx.jobs.detect_paraphrases(table=file, columns=["a"], device="cpu")
-    triples = bsx.jobs.prefer_paraphrases(table=file, columns=["b"], bins=0, resamples=20)
+        bsx.detect_paraphrases(table=file, columns=["a"], device="cpu")
+    triples = bsx.prefer_paraphrases(table=file, columns=["b"], bins=0, resamples=20)
     assert [one.metric for one in triples.results] == ["b"]
     file.write_text("label\tsentence1\tsentence2\n1\tshe rested\tshe sat down\n0\tshe sat down\tdown she sat not\n")
-    built = bsx.jobs.build_triples(table=file, output=tmp_path / "triples.tsv", keep=5)
+    built = bsx.build_triples(table=file, output=tmp_path / "triples.tsv", keep=5)
     assert (built.triples, built.read, built.settings["keep"]) == (1, 2, 5)
     assert (tmp_path / "triples.tsv").read_text(encoding="utf-8").splitlines()[1].split("\t")[1] == "she sat down"
 
 
 def test_meta_of_columns_and_of_scores_made_here(judged: str, tmp_path: Path) -> None:
-    found = bsx.jobs.meta(table=judged, columns=["a", "b"], human=["human"], resamples=20)
+    found = bsx.meta(table=judged, columns=["a", "b"], human=["human"], resamples=20)
     assert isinstance(found, MetaResult)
     assert found.metrics == ("a", "b")
     scores = tmp_path / "scores.tsv"
-    scored = bsx.jobs.meta(table=judged, metrics=["chrf"], columns=["a", "b"], scores_out=scores, resamples=20)
+    scored = bsx.meta(table=judged, metrics=["chrf"], columns=["a", "b"], scores_out=scores, resamples=20)
     assert isinstance(scored, MetaResult)
     assert scored.metrics == ("a", "b", "chrf")
     assert scores.read_text(encoding="utf-8").startswith("source\treference\tcandidate\thuman\ta\tb\tchrf\n")
     with pytest.raises(InputError, match="scores_out needs metrics"):
-        bsx.jobs.meta(table=judged, columns=["a"], scores_out=scores)
+        bsx.meta(table=judged, columns=["a"], scores_out=scores)
 
 
 def test_compare(judged: str) -> None:
-    found = bsx.jobs.compare(table=judged, candidate=["candidate", "source"], metrics=["chrf"])
+    found = bsx.compare(table=judged, candidate=["candidate", "source"], metrics=["chrf"])
     assert (found.segments, list(found.signatures)) == (24, ["chrf"])
     with pytest.raises(InputError, match="holds one system"):
-        bsx.jobs.compare(table=judged, metrics=["chrf"])
+        bsx.compare(table=judged, metrics=["chrf"])
 
 
 def test_factors_then_disentangle_then_report(judged: str, tmp_path: Path) -> None:
     table = tmp_path / "factors.tsv"
-    found = bsx.jobs.factors(table=judged, output=table, factors=["lex"])
+    found = bsx.factors(table=judged, output=table, factors=["lex"])
     assert found.pairs == 24
     # beside the table lies what factors says of its columns
-    together = bsx.jobs.ensemble(table=str(table), columns=["a", "lex"])
+    together = bsx.ensemble(table=str(table), columns=["a", "lex"])
     assert (together.signatures, list(together.weights)) == ({}, ["a", "lex"])
     asked: dict[str, Any] = {"table": table, "columns": ["a", "b"]}
-    explained = bsx.jobs.disentangle(
+    explained = bsx.disentangle(
         **asked, factor_columns=["lex", "human"], checks=True, add=["human", "lex+human"], compare=["a", "b"]
     )
     assert [("human",) in [tuple(test.added) for test in own] for own in explained.tests.values()] == [True, True]
@@ -198,9 +196,9 @@ def test_factors_then_disentangle_then_report(judged: str, tmp_path: Path) -> No
     origin = Provenance.read(provenance("disentangle", [table]))
     save(replace(explained, provenance=origin), tmp_path, "disentangle")
     with pytest.raises(InputError, match="^compare: a,a: name two of the metrics a, b"):
-        bsx.jobs.disentangle(**asked, factor_columns=["lex"], compare=["a", "a"])
+        bsx.disentangle(**asked, factor_columns=["lex"], compare=["a", "a"])
     document, page = tmp_path / "disentangle.json", tmp_path / "report.md"
-    assert bsx.jobs.report(files=[document], output=page, align="minilm") == ["no document has examples to align"]
+    assert bsx.report(files=[document], output=page, align="minilm") == ["no document has examples to align"]
     assert page.read_text(encoding="utf-8").startswith("# Evaluation report")
 
 
@@ -214,7 +212,7 @@ def test_scoring_refuses_what_it_would_ignore(judged: str, tmp_path: Path) -> No
         ({"metrics": ["chrf"], "workers": 2}, "workers needs the engine ray"),
     ):
         with pytest.raises(InputError, match=message):
-            bsx.jobs.score_files(**texts, **settings)
+            bsx.score_files(**texts, **settings)
     assert not out.exists()
-    found = bsx.jobs.score_files(table=judged, metrics=["chrf"], output=out, lang="en").to_dict()
+    found = bsx.score_files(table=judged, metrics=["chrf"], output=out, lang="en").to_dict()
     assert [one["metric"] for one in found["metrics"]] == ["chrf"]

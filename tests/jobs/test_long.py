@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import bsx
+from bsx import compare
 from bsx.data.long import rows_by_system
 from bsx.frames.texts import Input
-from bsx.jobs import compare
 from tests.conftest import Outcome
 from tests.helpers.tables import read_rows, write_lines, write_rows
 

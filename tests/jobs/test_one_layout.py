@@ -14,16 +14,7 @@ import pyarrow
 import pytest
 
 import bsx
-from bsx.analysis import Judgments, MetaResult, load_test_set
-from bsx.analysis import test_sets as every_test_set
-from bsx.analysis.agreement.evaluate import meta_evaluate
-from bsx.data.formats.memory import IN_MEMORY
-from bsx.data.frame import Frame
-from bsx.data.sidecar import factor_columns, scored_columns
-from bsx.data.tables import Table
-from bsx.errors import InputError, UnknownNameError
-from bsx.frames.judged import read_judged
-from bsx.jobs import (
+from bsx import (
     build_triples,
     challenge_metrics,
     compare,
@@ -41,8 +32,17 @@ from bsx.jobs import (
     report,
     score_files,
 )
-from bsx.jobs.layers import TuneSettings
-from bsx.jobs.training import TrainingColumns
+from bsx.analysis import Judgments, MetaResult, load_test_set
+from bsx.analysis import test_sets as every_test_set
+from bsx.analysis.meta.evaluate import meta_evaluate
+from bsx.analysis.train.run import TrainingColumns
+from bsx.analysis.tune.run import TuneSettings
+from bsx.data.formats.memory import IN_MEMORY
+from bsx.data.frame import Frame
+from bsx.data.sidecar import factor_columns, scored_columns
+from bsx.data.tables import Table
+from bsx.errors import InputError, UnknownNameError
+from bsx.frames.judged import read_judged
 from tests.conftest import Outcome
 from tests.helpers.tables import read_rows, write_rows
 
@@ -569,7 +569,7 @@ def test_segments_that_documents_number_are_told_apart_by_all_commands(table: Pa
     assert ensemble(**{**quick, "columns": ["wrong", "words"]}).groups
     with pytest.raises(InputError, match="3 documents is too small"):  # which it says once it could count them
         plan_meta(**{**quick, "columns": ["wrong", "words"]}, effect=0.1)
-    looked = bsx.jobs.evaluate(table=path, metrics=["chrf"], lang="en", output=tmp_path / "out")
+    looked = bsx.evaluate(table=path, metrics=["chrf"], lang="en", output=tmp_path / "out")
     assert looked.compare is not None
     assert (looked.compare.segments, looked.compare.documents) == (12, 3)
     assert all(one.segment.startswith("d") for one in looked.segments)

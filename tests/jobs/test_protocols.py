@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bsx.analysis.agreement.protocol import ProtocolResult
+from bsx import protocol_table
 from bsx.analysis.datasets.mtme import load_mt_metrics_eval, load_mt_metrics_eval_tables, references_of
 from bsx.analysis.datasets.testsets import load_test_set
+from bsx.analysis.meta.protocol import ProtocolResult
 from bsx.catalog.protocols import ProtocolEntry, find_protocol, load_protocols
 from bsx.errors import DataUnavailableError, InputError, UnknownNameError
-from bsx.jobs import protocol_table
 from tests.conftest import Outcome
 
 Run = Callable[..., Outcome]

@@ -12,7 +12,7 @@ import pytest
 
 from tests.conftest import Outcome
 from tests.helpers.tables import write_lines
-from tests.train.test_run import sentences
+from tests.networks.test_run import sentences
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 Cli = Callable[..., Outcome]

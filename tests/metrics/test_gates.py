@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import bsx
-from bsx.jobs import score_files
+from bsx import score_files
 from bsx.metrics.gates import read_gates
 from tests.conftest import Outcome
 

@@ -223,7 +223,7 @@ def test_a_cache_and_a_run_that_goes_on_mix_no_forms(tmp_path: Path) -> None:
 
 
 def test_what_is_written_keeps_texts_as_they_were_given(tmp_path: Path) -> None:
-    from bsx.jobs.scoring.run import score_files
+    from bsx.scoring.run import score_files
 
     table, output = tmp_path / "in.tsv", tmp_path / "out.tsv"
     given = cut(TEXTS)

@@ -12,7 +12,6 @@ import pytest
 import torch
 
 import bsx
-import bsx.jobs
 from bsx.catalog.catalog import shipped
 from bsx.models.files import find
 from tests.helpers.tables import read_rows
@@ -102,10 +101,10 @@ def test_what_minilm_can_do_works(me5: bsx.Scorer, tmp_path: Path) -> None:
 def test_it_is_tuned_and_has_baselines(tmp_path: Path) -> None:
     rows = "".join(f"{a}\t{b}\t{len(a)}\n" for a in TEXTS for b in TEXTS)
     (tmp_path / "judged.tsv").write_text(f"candidate\treference\thuman\n{rows}", encoding="utf-8")
-    tuned = bsx.jobs.tune(model="me5-small-q4", tables=[str(tmp_path / "judged.tsv")], lang="ru", resamples=20)
+    tuned = bsx.tune(model="me5-small-q4", tables=[str(tmp_path / "judged.tsv")], lang="ru", resamples=20)
     assert len(tuned.layers) == 13
     (tmp_path / "texts.txt").write_text("\n".join(TEXTS * 2), encoding="utf-8")
-    baseline = bsx.jobs.baseline(model="me5-small-q4", lang="ru", corpus=tmp_path / "texts.txt", pairs=20)
+    baseline = bsx.baseline(model="me5-small-q4", lang="ru", corpus=tmp_path / "texts.txt", pairs=20)
     assert len(baseline.f1) == 13
 
 

@@ -50,7 +50,7 @@ def test_every_long_function_draws_bars() -> None:
         function = getattr(face, name)
         if inspect.isfunction(function) and "progress" in inspect.signature(function).parameters:
             takes[f"{face.__name__}.{name}"] = inspect.signature(function).parameters["progress"].annotation
-    assert {"bsx.score", "bsx.analysis.robustness", "bsx.jobs.meta"} <= set(takes)
+    assert {"bsx.score", "bsx.analysis.robustness", "bsx.meta"} <= set(takes)
     del takes["bsx.analysis.compute_factors"]  # a setting, which is tried below
     assert set(takes.values()) <= {"Watch", Watch}
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.published.table import FactsPart, Figure
-from bsx.analysis.ensembles.run import ensemble
+from bsx.analysis.ensemble.combine import ensemble
 from bsx.data.columns import Labels, read_columns
 from bsx.errors import InputError
 from bsx.support.checks import Array

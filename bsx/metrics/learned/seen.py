@@ -40,7 +40,7 @@ def _learned(spec: str, catalog: Catalog, signature: str = "") -> Iterator[tuple
     if named is None:  # a column that is only called so
         return
     if field == "folder":
-        from bsx.train.record import SavedModel
+        from bsx.networks.record import SavedModel
 
         try:
             trained = SavedModel.open(Path(str(named)).expanduser())

@@ -12,9 +12,9 @@ from bsx.errors import InputError
 from bsx.metrics.blocks import Block, BlockScores, Pairs, PairScores
 from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.metrics.embedding.base import EncoderMetric
-from bsx.train.encoder import find_again, limited_tokenizer
-from bsx.train.record import SavedModel
-from bsx.train.scoring import score_pairs
+from bsx.networks.encoder import find_again, limited_tokenizer
+from bsx.networks.record import SavedModel
+from bsx.networks.scoring import score_pairs
 
 
 class TrainedConfig(MetricConfig):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bsx.analysis.agreement.result import CompareResult
+from bsx.analysis.compare.result import CompareResult
 from bsx.analysis.present.cells import listed
 from bsx.analysis.present.parts import Chart, Section
 from bsx.analysis.report.build import findings

@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from bsx.analysis.agreement.result import CompareResult
+from bsx.analysis.compare.result import CompareResult
 from bsx.analysis.report.result import chart_library
 from bsx.errors import BsxError, InputError, UnknownNameError
 from bsx.ui.guard import read_texts

@@ -18,13 +18,13 @@ import pytest
 import bsx
 import bsx.analysis as analysis
 from bsx.analysis.adversarial.triples import BuiltTriples
-from bsx.analysis.agreement.evaluate import meta_evaluate
-from bsx.analysis.agreement.protocol import Column, ProtocolScores
 from bsx.analysis.datasets.challenge import MinimalPair
-from bsx.analysis.disentangling.fit import disentangle
-from bsx.analysis.ensembles.run import ensemble
+from bsx.analysis.disentangle.fit import disentangle
+from bsx.analysis.ensemble.combine import ensemble
 from bsx.analysis.factors.base import FactorSummary, ScoredFactors
-from bsx.analysis.planning.designs import plan_meta
+from bsx.analysis.meta.evaluate import meta_evaluate
+from bsx.analysis.meta.protocol import Column, ProtocolScores
+from bsx.analysis.plan.designs import plan_meta
 from bsx.analysis.present.cells import number
 from bsx.analysis.present.cells import table as plain
 from bsx.analysis.present.cells import text as word
@@ -32,8 +32,8 @@ from bsx.analysis.present.forms import load_presenters, parts_of, section_of
 from bsx.analysis.present.parts import Answer, Chart, TablePart
 from bsx.analysis.present.text import aligned, text
 from bsx.bertscore.baseline import BaselineResult
+from bsx.networks.result import TrainedMetric
 from bsx.support.result import Result, Shown
-from bsx.train.result import TrainedMetric
 
 NAMES = ["good", "50%_x", "poor & slow"]
 NO_RESULTS = {

@@ -11,16 +11,17 @@ import numpy as np
 import pytest
 
 pytest.importorskip("statsmodels")
+from bsx import challenge_metrics
 from bsx.analysis.adversarial.pairs import detect_pairs
 from bsx.analysis.adversarial.robustness import robustness
-from bsx.analysis.disentangling.bootstrap import compare_coefficients
-from bsx.analysis.disentangling.fit import disentangle
-from bsx.analysis.ensembles.run import ensemble
+from bsx.analysis.disentangle.bootstrap import compare_coefficients
+from bsx.analysis.disentangle.fit import disentangle
+from bsx.analysis.disentangle.show import _joined
+from bsx.analysis.ensemble.combine import ensemble
+from bsx.analysis.ensemble.show import _joined as joined_groups
 from bsx.analysis.factors.base import FactorSummary, ScoredFactors
-from bsx.analysis.intervening.result import Effect, EffectFit, Interventions
+from bsx.analysis.intervene.result import Effect, EffectFit, Interventions
 from bsx.analysis.present.cells import number, table, text
-from bsx.analysis.present.families.disentangling import _joined
-from bsx.analysis.present.families.ensembles import _joined as joined_groups
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.numbers import p_range
 from bsx.analysis.present.parts import Answer, Notes, Part, TablePart
@@ -28,10 +29,9 @@ from bsx.analysis.present.significance import standing
 from bsx.analysis.present.text import aligned
 from bsx.data.columns import read_columns, standardise
 from bsx.errors import InputError
-from bsx.jobs import challenge_metrics
 from bsx.support.aligned import WIDTH
 from bsx.support.result import Notice
-from tests.analysis.disentangling.test_fit import FACTORS, make
+from tests.analysis.disentangle.test_fit import FACTORS, make
 
 
 def tables(parts: list[Part], *, full: bool) -> list[TablePart]:

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bsx.analysis.meta.show import TESTS
 from bsx.analysis.present.cells import number, p_value
-from bsx.analysis.present.families.agreement import TESTS
 from bsx.analysis.present.parts import Chart, Example, Heading, Prose, Section, Segments, TablePart
 from bsx.analysis.present.words import differing
 from bsx.analysis.report.build import build_report

@@ -16,7 +16,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
-from bsx.analysis.present.families.scores import draw_alignment
+from bsx.analysis.present.scores import draw_alignment
 from bsx.analysis.report.build import build_report
 from bsx.analysis.report.documents import read_document
 from bsx.analysis.report.result import Report

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from bsx.analysis import compare_coefficients
-from bsx.analysis.agreement.evaluate import meta_evaluate
-from bsx.analysis.agreement.result import MetaResult
-from bsx.analysis.disentangling.fit import disentangle
-from bsx.analysis.disentangling.result import DisentangleResult
+from bsx.analysis.disentangle.fit import disentangle
+from bsx.analysis.disentangle.result import DisentangleResult
+from bsx.analysis.meta.evaluate import meta_evaluate
+from bsx.analysis.meta.result import MetaResult
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.parts import TablePart
 from bsx.analysis.stats.clusters import adjust

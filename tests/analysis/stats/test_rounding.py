@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bsx.analysis.disentangling.variants import pooled_mean
+from bsx.analysis.disentangle.variants import pooled_mean
 from bsx.analysis.stats import correlation, detection, preference, significance
 from bsx.analysis.stats.regression import fit_ols, require_rows, wald
 from bsx.analysis.stats.results import Comparison, Estimate

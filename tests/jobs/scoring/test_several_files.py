@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from bsx import score_files
 from bsx.errors import InputError
-from bsx.jobs import score_files
 
 Row = dict[str, Any]
 ROWS: list[Row] = [

@@ -22,12 +22,12 @@ import bsx
 from bsx.catalog.catalog import shipped
 from bsx.data.corpus import MemoryCorpus
 from bsx.errors import InputError, ModelUnavailableError, RegistryError, UnknownNameError
-from bsx.jobs.scoring.run import score_files
 from bsx.metrics.base import Metric
 from bsx.metrics.judging import endpoint
 from bsx.metrics.judging.answers import read_answer
 from bsx.metrics.run import prepare
 from bsx.metrics.zoo import get_metric
+from bsx.scoring.run import score_files
 from tests.helpers.judge_server import NAME, UNREADABLE, JudgeServer
 
 SECRET = "-".join(["sk", "never", "to", "be", "seen", "0123456789"])

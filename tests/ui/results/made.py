@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bsx.jobs import compare
+from bsx import compare
 from bsx.support.provenance import FileRead, Provenance
 from bsx.support.untyped import to_json
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bsx import compare, convert
 from bsx.errors import BsxError
-from bsx.jobs import compare, convert
 from bsx.ui.results.selection import LONGEST_NOTE, Conflict, change, read_selection
 from bsx.ui.results.shown import in_words, read_beside, shown
 from bsx.ui.results.store import ScoredTable, TextNames, read_table

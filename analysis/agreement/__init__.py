@@ -1,1 +1,0 @@
-"""How well metrics agree with human judgments, and tests between systems."""

@@ -1,0 +1,1 @@
+"""Rescaling baselines of models."""

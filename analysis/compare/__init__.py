@@ -1,0 +1,1 @@
+"""Whether systems are different: tests and intervals of their scores."""

@@ -1,0 +1,379 @@
+"""What comparisons of systems look like: which are told apart under each metric, and what that rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
+
+from bsx.analysis.compare.curves import PublishedCurve, PublishedShare
+from bsx.analysis.compare.result import CompareResult, MetricComparison, SystemTest
+from bsx.analysis.present import charts
+from bsx.analysis.present.cells import (
+    FEWEST,
+    NONE,
+    estimate,
+    listed,
+    number,
+    percent,
+    table,
+    text,
+)
+from bsx.analysis.present.forms import as_row, lists, presents
+from bsx.analysis.present.numbers import p_value as p_text
+from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, Prose, Surprise, TablePart
+from bsx.analysis.present.significance import NAMED, against, confidence, standing, table_of_tests
+from bsx.support.result import Notice
+
+_CORRECTED = {"holm": "after Holm", "bh": "after Benjamini-Hochberg"}
+_TESTS = {"bootstrap": "paired bootstrap", "randomise": "approximate randomisation"}
+_SHORT = 8  # tests that a terminal has room for
+_SHARES = (0.8, 0.9, 0.95)
+_WIDE = 3  # metrics whose intervals have room beside their scores
+
+
+@presents(CompareResult, section=("systems", "Systems compared"))
+def parts(result: CompareResult) -> Iterator[Part]:
+    """Yield which systems are told apart, scores, tests, and how often people agree with differences as large."""
+    yield Answer(_finding(result), answers=True)
+    yield _scores(result, intervals=len(result.metrics) <= _WIDE)
+    if len(result.metrics) > _WIDE:
+        yield _intervals(result)
+    yield from _people(result)
+    yield _chart(result)
+    yield _tests(result)
+    if result.published:
+        yield _needed(result)
+    said = [_worded(notice) for notice in result.warnings if notice.name != "too-few-to-swap"]  # the answer says that
+    said += [f"{note}." for note in result.notes]
+    yield Notes(tuple(said))
+    yield from _contradictions(result)
+
+
+@lists(CompareResult)
+def rows(result: CompareResult) -> Iterator[Mapping[str, object]]:
+    """Yield a row a metric and test."""
+    for metric in result.metrics:
+        for test in metric.tests:
+            row: dict[str, object] = {"metric": metric.metric, "a": test.a, "b": test.b}
+            row |= {"score_a": metric[test.a].score, "score_b": metric[test.b].score}
+            row |= as_row(test, "difference", "ci", "p", "p_two_sided")
+            row |= {"p_adjusted": test.decisive, "better": test.better or ""}
+            row |= {} if test.verdict is None else as_row(test, "p_equivalence", "verdict")
+            known = {} if test.published is None else as_row(test.published, "delta", "share", "source")
+            yield row | {f"published_{name}": value for name, value in known.items()}
+
+
+def _worded(notice: Notice) -> str:
+    values = notice.values
+    if notice.name in ("few-segments", "too-few-to-swap"):
+        what, few = next((what, values[what]) for what in ("segments", "documents") if what in values)
+        if notice.name == "few-segments":
+            return (
+                f"{few} {what} are few for a bootstrap, corrected as it is: it is off where scores are skewed; test "
+                "randomise keeps its level."
+            )
+        number_of = f" in {values['tests']} tests" if values["tests"] > 1 else ""
+        return (
+            f"{few} {what} can trade places in so few ways that p is {values['p']:.2g} at least{number_of}: no "
+            "difference can be significant."
+        )
+    if notice.name == "few-resamples":
+        return (
+            f"{values['resamples']} resamples give no p under {values['p']:.2g} for {values['tests']} tests: "
+            "no difference can be significant; ask for more (resamples)."
+        )
+    return (
+        f"{notice.about}: systems are compared by the mean of their segments' scores, and the metric's own score of "
+        f"all segments is another ({values['system']}: {values['score']:.4f}); compute metrics to compare by that."
+    )
+
+
+def _sampled(result: CompareResult) -> str:
+    """Return what is resampled, which is what intervals and tests speak about."""
+    if result.documents is None:
+        return f"the {result.segments:,} segments of these systems"
+    return f"the {result.documents:,} documents ({result.segments:,} segments) of these systems"
+
+
+def _finding(result: CompareResult) -> str:
+    """Return which systems are told apart, once for all metrics that say the same."""
+    where = f"{result.segments:,} segments"
+    if result.documents is not None:
+        where += f" of {result.documents:,} documents"
+    swapped = next((notice for notice in result.warnings if notice.name == "too-few-to-swap"), None)
+    if swapped is not None:
+        return f"{where} are too few to tell systems apart: {_worded(swapped).removesuffix('.')}."
+    if any(notice.name == "few-segments" for notice in result.warnings):
+        return f"{where} are too few for a bootstrap to tell systems apart."
+    said: dict[str, list[str]] = {}
+    for metric in result.metrics:
+        said.setdefault(_told_apart(metric, result), []).append(metric.metric)
+    told = " ".join(f"Under {listed(names)}, {what}." for what, names in said.items())
+    tests = [test for metric in result.metrics for test in metric.tests]
+    same = _same(tests, result)
+    if len(tests) > 1:
+        different = sum(test.better is not None for test in tests)
+        return f"{told} On {where}, {different} of {len(tests)} differences are significant ({_level(result)}){same}."
+    (test,) = tests
+    told += f" On {where}, the two-sided p is {p_text(test.decisive)} ({_test(result)}).{same}"
+    if test.published is not None:
+        told += (
+            f" A difference of {_size(test.published)} {test.published.curve}: people agree in "
+            f"{_share(test.published)} % of pairs of systems ({test.published.source})."
+        )
+    return told
+
+
+def _same(tests: Sequence[SystemTest], result: CompareResult) -> str:
+    """Return how many differences are shown to be too small to matter, where a margin says what matters."""
+    if any(test.verdict is None for test in tests):
+        return ""
+    equivalent = sum(str(test.verdict).endswith("equivalent") for test in tests)
+    undecided = sum(test.verdict == "undecided" for test in tests)
+    margin = f"{result.settings['margin']:g}"
+    if len(tests) == 1:
+        one = " not" if undecided or not equivalent else ""
+        return f" They are{one} shown to be equivalent within {margin}."
+    return f", {equivalent} shown to be smaller than {margin}, and {undecided} undecided"
+
+
+def _told_apart(comparison: MetricComparison, result: CompareResult) -> str:
+    """Return which systems differ significantly under a metric: from the baseline, or from the best."""
+    if result.baseline is not None:
+        ways = {test.a: 0 if test.better is None else 1 if test.better == test.a else -1 for test in comparison.tests}
+        return against(ways, result.baseline)
+    sign = 1 if comparison.higher_is_better else -1
+    values = {system.system: sign * system.score for system in comparison.systems}
+    best, _, stands = standing(values, comparison.tests, alpha=result.settings.get("alpha", 0.05), how=None)
+    return f"{best} is {stands}"
+
+
+def _people(result: CompareResult) -> Iterator[Part]:
+    """Yield how often people agree with differences as large, and on what that rests; or why it is not said."""
+    for source in dict.fromkeys(curve.source for curve in result.published):
+        curves = [curve for curve in result.published if curve.source == source]
+        (of, *_) = curves
+        if not of.claimed:
+            few = (
+                f"{source} published how often people agree with differences under "
+                f"{listed([curve.metric for curve in curves])}. It is not said here: {result.segments:,} segments are "
+                f"under {of.fewest:,}, and differences of so few vary from test set to test set."
+            )
+            yield Prose(few, full=True)
+            continue
+        apart = [
+            f"{100 * curve.unrelated:.0f} % compared with {100 * curve.versions:.0f} % under {curve.metric}"
+            for curve in curves
+        ]
+        about = (
+            f"{source}: {of.pairs:,} pairs of translation systems, {of.languages} languages; people agree less about "
+            f"unrelated systems than about versions of one ({', '.join(apart)})."
+        )
+        yield Prose(" ".join([*_spread(result, curves), about]))
+
+
+def _spread(result: CompareResult, curves: Sequence[PublishedCurve]) -> list[str]:
+    """Return in how many pairs people agree, from the smallest to the largest difference; nothing of a single one."""
+    if sum(len(metric.tests) for metric in result.metrics) == 1:
+        return []
+    said = []
+    for curve in curves:
+        own = [test.published for metric in result.metrics if metric.metric == curve.metric for test in metric.tests]
+        known = sorted((one for one in own if one is not None), key=lambda one: one.delta)
+        if known:
+            sizes, shares = ([spell(one) for one in (known[0], known[-1])] for spell in (_size, _share))
+            of = f"{' to '.join(dict.fromkeys(sizes))} {curve.curve}{_scaled(curve)}"
+            said.append(f"{of}: people agree in {' to '.join(dict.fromkeys(shares))} % of pairs")
+    return [f"Differences of {'; of '.join(said)}."] if said else []
+
+
+def _scaled(curve: PublishedCurve) -> str:
+    return "" if curve.scale == 1 else f" (x {curve.scale:g})"
+
+
+def _size(known: PublishedShare) -> str:
+    """Return a difference as its curve counts it."""
+    return f"{known.delta:.2f}" if known.delta >= 0.1 else f"{known.delta:.2g}"
+
+
+def _share(known: PublishedShare) -> str:
+    """Return in how many of 100 pairs people agree; curves go on below one half, where they say nothing."""
+    return "under 50" if known.share < 0.5 else f"{100 * known.share:.0f}"
+
+
+def _needed(result: CompareResult) -> TablePart:
+    """Return the differences that people agree with in a share of pairs, in points of the metrics here."""
+    rows = []
+    for curve in result.published:
+        needed = [curve.needed(share) for share in _SHARES]
+        places = 2 if curve.scale == 1 else 4
+        rows.append(
+            [
+                text(curve.metric),
+                text(curve.curve),
+                *(Cell(NONE) if one is None else number(one / curve.scale, places) for one in needed),
+                *(percent(one) for one in (curve.a, curve.agreement, curve.versions, curve.unrelated)),
+            ]
+        )
+    heads = ["metric", "as studied", *(f"{100 * share:.0f} %" for share in _SHARES)]
+    (of, *_) = result.published
+    return table(
+        f"Differences with which people agree in 80, 90 and 95 % of pairs of systems ({of.source})",
+        [*heads, "at most", "all pairs", "versions", "unrelated"],
+        rows,
+        note=f"Published curves: {of.pairs:,} pairs, {of.languages} languages ({of.data}); {of.population}. A dash: "
+        "no difference has that share. All pairs, versions of one system and unrelated systems: share of such pairs in "
+        f"which people agree, whatever the difference. They hold for pairs like those; {of.citation}.",
+        names=2,
+        full=True,
+    )
+
+
+def _test(result: CompareResult) -> str:
+    """Return the test, and what it draws."""
+    name = str(result.settings.get("test", ""))
+    return f"{_TESTS.get(name, name)} of {'segments' if result.documents is None else 'documents'}"
+
+
+def _level(result: CompareResult) -> str:
+    """Return what significant means: the level, and the correction, which is for the tests of one metric."""
+    alpha = f" p < {result.settings['alpha']:g}" if "alpha" in result.settings else ""
+    most = max(len(metric.tests) for metric in result.metrics)
+    correction = _CORRECTED.get(str(result.settings.get("correction")))
+    if most == 1:
+        return f"two-sided{alpha}, one comparison{' a metric' if len(result.metrics) > 1 else ''}: no correction"
+    each = f"{most} comparisons{' a metric' if len(result.metrics) > 1 else ''}"
+    return f"two-sided{alpha}, {'not corrected' if correction is None else f'corrected {correction}'} for {each}"
+
+
+def _confidence(result: CompareResult) -> str:
+    return f"{confidence(result)} intervals"
+
+
+def _shown(comparison: MetricComparison) -> str:
+    """Return the metric, and what to know about its direction."""
+    return comparison.metric + ("" if comparison.higher_is_better else " (lower is better)")
+
+
+def _decimals(comparison: MetricComparison) -> int:
+    """Return decimals: scores of up to 1 need more than those of up to 100."""
+    return 4 if max(abs(system.score) for system in comparison.systems) <= 2 else 2
+
+
+def _scores(result: CompareResult, *, intervals: bool) -> TablePart:
+    """Return systems by metrics; numbered, with ranks, if all pairs were tested."""
+    every = result.baseline is None
+    crowded = every and not intervals and len(result.systems) > NAMED  # the table of intervals has the marks
+    results: list[list[Cell]] = []
+    for place, name in enumerate(result.systems):
+        cells = [text(f"{place + 1} {name}" if every else name)]
+        for metric in result.metrics:
+            system = metric[name]
+            mark = "" if crowded else _mark(metric, name, result)
+            marks = {"mark": mark, "strong": name in _leaders(metric, every)}
+            ends = system.ci if intervals else None
+            cells.append(estimate(system.score, ends, _decimals(metric), **marks))  # type: ignore[arg-type] # a Mapping
+            cells += [number(system.rank)] if every else []
+        results.append(cells)
+    heads = ["system", *(head for metric in result.metrics for head in (_shown(metric), *(["rank"] if every else [])))]
+    level = f" with {_confidence(result)}" if intervals else ""
+    drawn = f", {result.settings['resamples']:,} resamples" if "resamples" in result.settings else ""
+    dagger = f"†: significantly different from {result.baseline}"
+    if every:
+        dagger = "Ranks: clusters of tests" if crowded else "†: significantly better than the systems of these numbers"
+    bold = "Bold: not significantly worse than the best or any other, which does not show that they are as good. "
+    means = [notice.about for notice in result.warnings if notice.name == "mean-of-segments"]
+    what = f" ({listed(means)}: mean of segments)" if means else ""
+    return table(
+        f"Scores of systems{what}{level}; sampled: {_sampled(result)}",
+        heads,
+        results,
+        note=f"{bold if every else ''}{dagger}, {_level(result)} ({_test(result)}{drawn}).",
+    )
+
+
+def _intervals(result: CompareResult) -> TablePart:
+    results = [
+        [
+            text(_shown(metric)),
+            text(system.system),
+            estimate(system.score, system.ci, _decimals(metric), mark=_mark(metric, system.system, result)),
+        ]
+        for metric in result.metrics
+        for system in metric.systems
+    ]
+    return table(f"Scores of systems with {_confidence(result)}", ["metric", "system", "score"], results, full=True)
+
+
+def _leaders(comparison: MetricComparison, every: bool) -> set[str]:
+    """Return the systems in bold, if all pairs were tested: the best, and those that none outperforms."""
+    if not every:
+        return set()
+    best = (max if comparison.higher_is_better else min)(system.score for system in comparison.systems)
+    worse = {test.worse for test in comparison.tests}
+    return {system.system for system in comparison.systems if system.score == best or system.system not in worse}
+
+
+def _mark(comparison: MetricComparison, name: str, result: CompareResult) -> str:
+    if result.baseline is not None:
+        return "†" * any(test.better is not None for test in comparison.tests if test.a == name)
+    beaten = [str(result.systems.index(str(test.worse)) + 1) for test in comparison.tests if test.better == name]
+    return f"†{','.join(sorted(beaten, key=int))}" if beaten else ""
+
+
+def _tests(result: CompareResult) -> TablePart:
+    tests = [((_shown(metric),), test) for metric in result.metrics for test in metric.tests]
+    scale = {id(test): _decimals(metric) for metric in result.metrics for test in metric.tests}
+    more: dict[str, Callable[[SystemTest], Cell]] = {
+        "better": lambda test: Cell(NONE) if test.better is None else text(test.better)
+    }
+    ends = any(test.ci[0] == test.ci[0] for _, test in tests)
+    note = _level(result)
+    if len(tests) > len(result.metrics) and ends and result.settings.get("correction", "none") != "none":
+        note += "; intervals are not corrected"
+    if "margin" not in result.settings:
+        note += "; without †, systems are not shown to be equal: margin tests that"
+    if any(test.published is not None for _, test in tests):
+        more["people agree"] = lambda test: (
+            Cell(NONE) if test.published is None else Cell(f"{_share(test.published)} %", test.published.share)
+        )
+        sources = listed(list(dict.fromkeys(curve.source for curve in result.published)))
+        note += f"; people agree: published share of pairs of systems that differ as much ({sources}), a dash: none"
+    with_ends = f"; differences with {_confidence(result)}" if ends else ""
+    return table_of_tests(
+        f"Paired tests ({_test(result)}){with_ends}; sampled: {_sampled(result)}",
+        tests,
+        ["metric", "system", "compared with"],
+        alpha=float(result.settings.get("alpha", 0.05)),
+        margin=result.settings.get("margin"),
+        places=lambda test: scale[id(test)],
+        more=more,
+        level=note,
+        full=len(tests) > _SHORT,
+    )
+
+
+def _chart(result: CompareResult) -> Chart:
+    """Return every system's score with its interval, a panel for each metric, the best first."""
+    panels = []
+    for metric in result.metrics:
+        systems = sorted(metric.systems, key=lambda system: system.score, reverse=metric.higher_is_better)
+        points = [charts.Point(system.system, 0, system.score, *system.ci) for system in systems]
+        said = ", ".join(f"{system.system} {number(system.score).text}" for system in systems)
+        alt = f"Scores under {_shown(metric)}: {said}."
+        panels.append((_shown(metric), charts.intervals(points, alt=alt, axis="score", series=1, zero=None)))
+    alt = f"Scores of systems with {_confidence(result)}, a panel for each metric, the best first."
+    return Chart("Scores of systems, with intervals, the best first", alt, tuple(panels))
+
+
+def _contradictions(result: CompareResult) -> Iterator[Surprise]:
+    """Yield pairs of systems of which one is significantly better under one metric and the other under another."""
+    if result.segments < FEWEST:
+        return
+    for first, other in combinations(result.metrics, 2):
+        better = {(test.a, test.b): test.better for test in other.tests}
+        for test in first.tests:
+            against = better.get((test.a, test.b))
+            if test.better and against and against != test.better:
+                said = f"{test.better} is significantly better than {against} under {first.metric}, and worse under "
+                yield Surprise(f"{said}{other.metric}.", 1.0)

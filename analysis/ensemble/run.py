@@ -1,0 +1,318 @@
+"""Metrics of a table together, beside the best of them; and kept as a metric of one's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from bsx.analysis.ensemble.combine import TEXTS, Combined, combine
+from bsx.analysis.ensemble.result import EnsembleResult
+from bsx.analysis.ensemble.settings import EnsembleColumns, EnsembleSettings
+from bsx.catalog.catalog import Catalog, load_registry
+from bsx.catalog.entries.metrics import LEARNED, EnsembleEntry, EnsembleOrigin, Member
+from bsx.catalog.overlay import ensemble_file, write_ensemble
+from bsx.catalog.specs import read_spec
+from bsx.data.columns import Labels
+from bsx.data.documents import seem_together
+from bsx.data.formats.memory import AnyTable
+from bsx.data.frame import PAIR, Frame
+from bsx.data.long import Document, HumanColumn, ScoreColumns, Segment, systems_together
+from bsx.data.output import check_table, make_folder, refuse_taken
+from bsx.data.pairing import Pairing
+from bsx.data.run import as_one_run, check_output
+from bsx.data.seen import RowTexts, SeenRows, beside_entry
+from bsx.errors import BsxError, InputError
+from bsx.frames.open import open_frame
+from bsx.frames.settings import (
+    FORMATS,
+    MetricSettings,
+    TableSettings,
+    TextColumns,
+    Watched,
+    on_table,
+)
+from bsx.metrics.learned.seen import seen_notices
+from bsx.metrics.zoo import check_from_file, config_of, find_metric
+from bsx.support.checks import Array
+from bsx.support.provenance import provenance
+from bsx.support.settings import Option, part
+
+ENSEMBLE = "ensemble"
+"""The column of the ensemble's scores."""
+
+
+class EnsembleRun(
+    EnsembleSettings,
+    EnsembleColumns,
+    Watched,
+    ScoreColumns,
+    HumanColumn,
+    MetricSettings,
+    TextColumns,
+    TableSettings,
+):
+    """Which columns of a table are combined, how, and what becomes of the ensemble."""
+
+    table: Annotated[AnyTable | None, Field(description=f"Table of scores: {FORMATS}."), Option(argument=True)] = None
+    segment: Segment = None
+    document: Document = None
+    fit: Annotated[
+        AnyTable | None,
+        Field(description="Table to fit on, with the same columns, instead of cross-validation."),
+    ] = None
+    save: Annotated[
+        str | None, Field(description="Keep the ensemble as the metric ensemble:NAME, or in a file NAME.yaml.")
+    ] = None
+    members: Annotated[
+        Sequence[str], Field(description="For save: COLUMN=METRIC, where the column is not its name.")
+    ] = ()
+    registry: Annotated[
+        Path | None,
+        Field(description="Registry folder over the shipped one; save keeps the ensemble there, else in your own."),
+    ] = None
+    scores_out: Annotated[
+        Path | str | None,
+        Field(
+            description="Write the table with the column ensemble: .tsv, .csv, .jsonl, .parquet, .xlsx. Where weights "
+            "are learnt, its scores are those of rows held out."
+        ),
+        Option(writable=True),
+    ] = None
+
+
+@on_table(EnsembleRun)
+@as_one_run
+def ensemble(settings: EnsembleRun) -> EnsembleResult:
+    """Combine metrics of a table, compare the result with the best of them, and perhaps keep it as a metric.
+
+    Args:
+        settings: see `EnsembleRun`.
+
+    Raises:
+        InputError: for a table or settings that cannot be used, or members that are no metrics.
+    """
+    save, registry = settings.save, settings.registry
+    scores_out = None if settings.scores_out is None else Path(settings.scores_out)
+    if scores_out is not None:
+        check_table(scores_out)
+    if save is not None:
+        place = new_place(save, registry)
+        if save.endswith((".yaml", ".yml")):
+            check_output(place)
+    if save is None and (settings.members or (registry is not None and not settings.metrics)):
+        raise InputError("members and registry need save", setting="members")
+    other = None
+    overlay = registry if registry is not None and registry.is_dir() else None  # one to be made has no entries yet
+    frame, settings = open_frame(settings.model_copy(update={"registry": overlay}), "registry")
+    if scores_out is not None:
+        refuse_taken(frame.table.columns, [ENSEMBLE])
+    human = frame.needed("human", "human scores")
+    table, columns = _read(frame, settings, human)
+    fitted_on = frame
+    if settings.fit is not None:
+        given = {"table": settings.fit, "columns": list(frame.columns), "human": human}
+        fitted_on, _ = open_frame(settings.model_copy(update=given), "registry")
+        other, _ = _read(fitted_on, settings, human)
+    how = part(settings, EnsembleSettings) | part(settings, EnsembleColumns) | columns
+    how |= {"lower": list(fitted_on.lower), "fit": other}
+    result = combine(table, frame.metrics, human, **how)
+    if save is not None:
+        fitted = fitted_on.texts([human]) if settings.how in LEARNED else None
+        files = [Path(fitted_on.name)]
+        save_ensemble(result, save, settings.members, human, files, fitted_on.signatures, registry, fitted)
+    if scores_out is not None:
+        frame.save(scores_out, {ENSEMBLE: result.scores.tolist()}, [{"metric": ENSEMBLE, "higher_is_better": True}])
+    group, segment, notes = settings.group, columns["segment"], list[str]()
+    system = frame.column("system")
+    if system is not None and system != group:
+        notes += systems_together(frame.table, system)
+    if system is not None and segment is not None and (texts := frame.shared_texts()) is not None:
+        pairing = Pairing()
+        for name, unit, content in zip(table[system], table[segment], texts, strict=True):
+            pairing.add(str(name), unit, content)
+        notes += pairing.notes(missing=False)
+    if segment is not None and columns["document"] is None:
+        judged = np.asarray(table[human], dtype=np.float64)
+        labels = list(map(str, table[group])) if group is not None else [""] * len(judged)
+        for label in dict.fromkeys(labels):
+            here = [i for i, name in enumerate(labels) if name == label]
+            said = seem_together([str(table[segment][i]).rpartition(" ")[2] for i in here], judged[here])
+            notes += [f"{label}: {said}" if group is not None else said] if said else []
+    catalog = load_registry(overlay)
+    seen = seen_notices(frame.metrics, catalog, lambda: frame.texts([human]), signatures=dict(frame.signatures))
+    if fitted_on is not frame:
+        also = seen_notices(
+            frame.metrics,
+            catalog,
+            lambda: fitted_on.texts([human]),
+            signatures=dict(frame.signatures),
+            table=Path(fitted_on.name).name,
+        )
+        seen += tuple(notice for notice in also if notice.name == "seen-rows")
+    warnings = (*result.result.warnings, *seen)
+    told = (*notes, *frame.notes)
+    return replace(result.result, signatures=dict(frame.signatures), notes=told, warnings=warnings)
+
+
+def _read(frame: Frame, settings: EnsembleRun, human: str) -> tuple[dict[str, Array | Labels], dict[str, str | None]]:
+    """Read scores, labels and texts, and return what the columns of segments and documents are."""
+    group, segment, document = settings.group, frame.column("segment"), frame.column("document")
+    document = None if "document" not in frame.named and document == group else document
+    if document in (*frame.columns, human):
+        told = f"document: the column {document!r} is named twice"
+        raise InputError(told, file=frame.name, setting="document")
+    texts = settings.texts
+    if texts is None:
+        texts = [name for name in TEXTS if name in frame.table.columns]
+    guessed = segment is not None and "segment" not in frame.named
+    labels = [group, frame.column("system"), segment, document]
+    pairs = [PAIR] if guessed and PAIR in frame.table.columns else []
+    table = frame.read([*frame.metrics, human], [*labels, *pairs], texts)
+    frame.refuse_apart(table)
+    if segment is not None and document is not None:
+        systems = table.get(frame.column("system") or "")
+        table[segment] = frame.numbered(table[segment], table[document], systems)
+    if pairs and len(set(table[PAIR])) > 1:  # segments are numbered within language pairs
+        for name in {segment, document} - {None}:
+            numbered = zip(table[PAIR], table[str(name)], strict=True)
+            table[str(name)] = [f"{pair} {label}" for pair, label in numbered]
+    return table, {"segment": segment, "document": document}
+
+
+_NAME = re.compile(r"^[A-Za-z0-9][\w+-]*$")
+
+
+def place_of(name: str, registry: Path | None) -> Path:
+    """Return the file of an ensemble of this name, or of this file."""
+    return Path(name) if name.endswith((".yaml", ".yml")) else ensemble_file(name, registry)
+
+
+def new_place(name: str, registry: Path | None) -> Path:
+    """Return the file that an ensemble is to be saved in.
+
+    Raises:
+        InputError: if it is no name, or is there already: an ensemble that is in use is never replaced.
+    """
+    file = Path(name) if name.endswith((".yaml", ".yml")) else None
+    if not _NAME.match(name if file is None else file.stem):
+        raise InputError(f"save: {name}: a name has letters, digits, -, _ and +; a file ends in .yaml", setting="save")
+    place = place_of(name, registry)
+    if place.exists():
+        raise InputError(
+            f"save: {name}: {place} is there already: choose another name, or remove it first", setting="save"
+        )
+    return place
+
+
+def save_ensemble(
+    combined: Combined,
+    name: str,
+    members: Sequence[str],
+    human: str,
+    files: Sequence[Path],
+    signatures: Mapping[str, str],
+    registry: Path | None,
+    texts: RowTexts | None = None,
+) -> Path:
+    """Write an ensemble as YAML; members of weight 0 are left out.
+
+    Args:
+        combined: the ensemble.
+        name: what to call it, or the path of a ``.yaml`` file.
+        members: ``column=metric`` where a column is not called as its metric.
+        human: column it was fitted to.
+        files: tables it was fitted on.
+        signatures: column -> signature, where known.
+        registry: folder to save in; the user's own if None.
+        texts: of the rows that weights were fitted to, of which digests are kept beside it; None if there are none.
+
+    Raises:
+        InputError: naming the column that is not a metric bsx can build, or whose direction is not the metric's; or if
+            there is an ensemble of that name or file already.
+    """
+    file = Path(name) if name.endswith((".yaml", ".yml")) else None
+    stem = name if file is None else file.stem
+    new_place(name, registry)
+    specs = dict(_named(part, combined.combination.weights) for part in members)
+    used = [member for member in combined.combination.members if member.weight]
+    catalog = load_registry(registry if registry is not None and registry.is_dir() else None)
+    renamed = [
+        member.model_copy(
+            update={"metric": _spec(member, specs.get(member.metric), signatures.get(member.metric, ""), catalog)}
+        )
+        for member in used
+    ]
+    twice = [item.metric for item in renamed if [other.metric for other in renamed].count(item.metric) > 1]
+    if twice:
+        raise InputError(f"save: two members are the metric {twice[0]}; one column of it is enough", setting="save")
+    source = provenance("ensemble", files)
+    fitted = EnsembleOrigin(
+        rows=combined.result.fitted,
+        human=human,
+        files=source["files"],
+        command=source["command"],
+        versions=source["versions"],
+        signatures={
+            after.metric: signatures[before.metric]
+            for before, after in zip(used, renamed, strict=True)
+            if before.metric in signatures
+        },
+    )
+    combination = combined.combination.model_copy(update={"members": renamed})
+    if texts is not None and (rows := SeenRows.of(texts.pairs())).parts["train"].size:
+        beside = beside_entry(place_of(name, registry))
+        if file is None:
+            make_folder(beside.parent)
+        check_output(beside)
+        fitted = fitted.model_copy(update={"seen": rows.save(beside)})
+    return write_ensemble(EnsembleEntry(name=stem, combination=combination, fitted=fitted), registry, file)
+
+
+def _named(part: str, columns: Iterable[str]) -> tuple[str, str]:
+    """Cut ``column=metric`` after a column; both sides may have a = of their own."""
+    for column in columns:
+        if part.startswith(f"{column}="):
+            return column, part.removeprefix(f"{column}=")
+    raise InputError(
+        f"members: {part}: write COLUMN=METRIC with one of the columns {', '.join(columns)}", setting="members"
+    )
+
+
+def _spec(member: Member, given: str | None, signature: str, catalog: Catalog) -> str:
+    """Return how `bsx.get_metric` calls a member, after checking that it can, without loading any model.
+
+    What the run decided that scored it, its model and its tokenizer, is added from the column's signature.
+    """
+    spec = given if given is not None else member.metric
+    try:
+        name, settings = read_spec(spec)
+        kind, entry = find_metric(name, catalog)
+        config = config_of(kind, entry, settings, {})
+        check_from_file(spec, "the file", catalog)
+    except BsxError as error:
+        hint = "" if given is not None else f"; say which metric the column holds with members {spec}=METRIC"
+        raise InputError(f"save: {str(error).removesuffix('.')}{hint}", setting="save") from error
+    if name == "ensemble":
+        raise InputError(f"save: {spec} is an ensemble itself; name its members instead", setting="save")
+    if entry.higher_is_better == member.lower:
+        better = "higher" if entry.higher_is_better else "lower"
+        wanted = "must not" if entry.higher_is_better else "must"
+        raise InputError(f"save: of {name}, {better} is better: lower {wanted} name {member.metric}", setting="save")
+    scored = dict(part.partition(":")[::2] for part in signature.split("|"))
+    then = {"model": scored.get("model", "").rpartition("@")[0], "tokenize": scored.get("tokenize", "")}
+    known = {
+        "model": catalog.find(then["model"]) is not None,
+        "tokenize": then["tokenize"] not in ("13a", "white-space"),
+    }
+    more = [
+        f"{field}={value}"
+        for field, value in then.items()
+        if value and known[field] and getattr(config, field, "") is None
+    ]
+    return ",".join([spec + ":" + more[0] if ":" not in spec else f"{spec},{more[0]}", *more[1:]]) if more else spec

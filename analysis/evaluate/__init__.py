@@ -1,0 +1,1 @@
+"""Systems in, the answer out: scores, tests, agreement with human scores, a report."""

@@ -1,0 +1,409 @@
+"""Both sides of an intervention, texts as they come and edited ones: what metrics share, and each one's regressions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bsx.analysis.intervene.edits import AIMS, SURFACE, EditedText
+from bsx.analysis.intervene.result import ROUNDING, VIF_LIMIT, Edit, EditDrop, Effect, EffectFit, FactorScale
+from bsx.analysis.intervene.scoring import EditScores
+from bsx.analysis.perturbations.perturb import Perturbed
+from bsx.analysis.stats.regression import Ols, WaldTest, fit_ols, wald
+from bsx.errors import InputError
+from bsx.support.checks import Array
+from bsx.support.optional import need
+from bsx.support.result import Interval, Notice
+
+SEM = "sem"
+COLLAPSE = 0.5
+"""Share of the observed R² below which that of the edited side is said to have collapsed."""
+
+
+@dataclass(frozen=True, eq=False)
+class FactorSample:
+    """One of the two samples, on the scale that both share.
+
+    Attributes:
+        y: responses (n,): scores less their mean, or falls of scores.
+        x: factors (n, p), likewise.
+        names: of the factors (p,).
+        clusters: sentence of each row (n,).
+    """
+
+    y: Array
+    x: Array
+    names: Sequence[str]
+    clusters: Array
+
+    def fit(self, confidence: float) -> Ols:
+        """Fit by least squares without an intercept, standard errors by sentence.
+
+        Raises:
+            InputError: for too few rows or sentences, or a factor that the others determine.
+        """
+        rank = 0
+        for place, name in enumerate(self.names):
+            now = int(np.linalg.matrix_rank(self.x[:, : place + 1], tol=1e-7 * np.abs(self.x).max()))
+            if now == rank:
+                others = ", ".join(self.names[:place]) or "nothing"
+                raise InputError(f"factor {name!r} cannot be told from {others}: leave one of them out, or add edits")
+            rank = now
+        return fit_ols(self.y, self.x, se="cluster", clusters=_names(self.clusters), confidence=confidence)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What an edit does less what data show, for one factor.
+
+    Attributes:
+        value: the difference of the coefficients.
+        low: lower end of its interval.
+        high: upper end.
+        p: two-sided p-value of "both are the same"; None where they are, to rounding.
+    """
+
+    value: float
+    low: float
+    high: float
+    p: float | None
+
+
+def compare_sides(
+    observed: FactorSample, edited: FactorSample, confidence: float
+) -> tuple[dict[str, Difference], WaldTest | None]:
+    """Test whether the coefficients of two samples of the same sentences agree.
+
+    Both regressions are one: the rows of both samples are stacked, and factors that both have come twice, once for all
+    rows and once for the edited rows alone. The coefficients of the second set are the differences; standard errors by
+    sentence take account of sentences that are in both samples. (Seemingly unrelated estimation: Weesie 1999; Clogg,
+    Petkova & Haritou 1995.)
+
+    Args:
+        observed: scores as they come.
+        edited: falls of scores under edits, with the same names of sentences.
+        confidence: level of the intervals.
+
+    Returns:
+        Factor -> difference, and the test that all are 0 that are not so to rounding; None if there are too few
+        sentences for it, or no difference.
+
+    Raises:
+        InputError: if they share no factor, or there are too few sentences.
+    """
+    shared = [name for name in observed.names if name in edited.names]
+    if not shared:
+        raise InputError("observed and edited texts have no factor in common")
+    own = [list(observed.names).index(name) for name in shared]
+    other = [list(edited.names).index(name) for name in shared]
+    rest = [place for place in range(len(edited.names)) if place not in other]
+    p = len(observed.names)
+    top = np.column_stack([observed.x, np.zeros((len(observed.y), len(shared) + len(rest)))])
+    moved = np.zeros((len(edited.y), p))
+    moved[:, own] = edited.x[:, other]
+    below = np.column_stack([moved, edited.x[:, other], edited.x[:, rest]])
+    clusters = _names(np.concatenate([observed.clusters, edited.clusters]))
+    fit = fit_ols(
+        np.concatenate([observed.y, edited.y]),
+        np.vstack([top, below]),
+        se="cluster",
+        clusters=clusters,
+        confidence=confidence,
+    )
+    results, tested = {}, []
+    for at, name in enumerate(shared, start=p):
+        low, high = float(fit.low[at]), float(fit.high[at])
+        still = is_none(low, high)
+        tested += [] if still else [at]
+        results[name] = Difference(float(fit.coef[at]), low, high, None if still else float(fit.p[at]))
+    try:
+        return results, wald(fit, tested) if tested else None
+    except InputError:  # more coefficients than the sentences have degrees of freedom
+        return results, None
+
+
+def is_none(low: float, high: float) -> bool:
+    """Say whether an interval of a standardised coefficient is 0 to rounding, so that there is nothing to test."""
+    return max(abs(low), abs(high)) < ROUNDING
+
+
+def mean_by_sentence(values: Array, clusters: Array, confidence: float) -> tuple[float, float, float]:
+    """Return a mean and its interval, with standard errors by sentence; NaN ends if there is one sentence."""
+    if len(np.unique(clusters)) < 2:
+        return (float(values.mean()) if len(values) else float("nan")), float("nan"), float("nan")
+    fit = fit_ols(values, np.ones((len(values), 1)), se="cluster", clusters=_names(clusters), confidence=confidence)
+    return float(fit.coef[0]), float(fit.low[0]), float(fit.high[0])
+
+
+def inflation(x: Array) -> Array:
+    """Return how much each column's coefficient varies more than if it stood alone (p,), without an intercept."""
+    scale = np.sqrt(np.square(x).sum(axis=0))
+    linalg = need("scipy.linalg", "the regression")
+    return np.asarray(np.diag(linalg.pinvh((x.T @ x) / np.outer(scale, scale))))
+
+
+def _names(clusters: Array) -> list[str]:
+    return [str(int(cluster)) for cluster in clusters]
+
+
+@dataclass(frozen=True, eq=False)
+class MetricEffects:
+    """One metric's coefficients, its two fits, what each edit costs it, and what to know of them."""
+
+    effects: list[Effect]
+    fit: EffectFit
+    drops: list[EditDrop]
+    warnings: list[Notice]
+
+
+class Sides:
+    """The texts, their edits and their factors: everything that metrics of one casing share.
+
+    Edits of writing alone are a factor of their own, ``surface``: by how much they change what is counted in the others
+    (a word in small letters is another word to a count of words) is kept for the table of edits and explains nothing.
+    """
+
+    def __init__(
+        self,
+        references: Sequence[str],
+        texts: Sequence[str],
+        written: Sequence[str] | None,
+        human: Sequence[float] | None,
+        made: Sequence[Perturbed],
+        measured: Mapping[str, Sequence[Array]],
+        sentences: NDArray[np.int64],
+        meaning: float | None,
+    ) -> None:
+        self._references, self._texts, self._written, self._made = references, texts, written, made
+        self._meaning, self.warnings = meaning, list[Notice]()
+        self._sentences = np.asarray(sentences, dtype=np.float64)
+        self._row = np.concatenate([np.flatnonzero(pairs.changed) for pairs in made])
+        self._of = np.concatenate([np.full(int(pairs.changed.sum()), place) for place, pairs in enumerate(made)])
+        changes = {
+            name: np.concatenate(
+                [(parts[1] - after)[pairs.changed] for after, pairs in zip(parts[2:], made, strict=True)]
+            )
+            for name, parts in measured.items()
+        }
+        whole = [not pairs.perturbation.preserves for pairs in made]
+        surface = np.array([AIMS[pairs.perturbation.name] == SURFACE for pairs in made])[self._of]
+        changes[SEM] = np.array(whole, dtype=np.float64)[self._of]
+        self._measured = dict(changes)
+        changes = {name: np.where(surface, 0.0, values) for name, values in changes.items()}
+        changes[SURFACE] = surface.astype(np.float64)
+        observed = {name: parts[0] for name, parts in measured.items()}
+        if human is not None:
+            observed[SEM] = np.asarray(human, dtype=np.float64)
+        order = [SEM, *measured, SURFACE]
+        # What only edits of writing move is shown, too.
+        self._shown = [n for n in (SEM, *measured) if np.nanmax(np.abs(self._measured[n]), initial=0.0) > 0]
+        self._moved = [name for name in order if np.nanmax(np.abs(changes[name]), initial=0.0) > 0]
+        self._seen = [name for name in order if written is not None and name in observed]
+        self.names = [name for name in order if name in self._moved or name in self._seen]
+        still = [name for name in measured if name not in self._moved]
+        self.warnings += [Notice("not-moved", name) for name in still]
+        there = ~np.isnan(np.column_stack([observed[name] for name in self._seen])).any(axis=1) if self._seen else None
+        self._there = np.flatnonzero(there) if there is not None else np.array([], dtype=np.int64)
+        if self._seen and not len(self._there):
+            raise InputError(f"no candidate has all factors: {', '.join(self._seen)}")
+        whole_pairs = ~np.isnan(np.column_stack([changes[name] for name in self._moved])).any(axis=1)
+        for what, missing in (
+            ("candidates", 0 if there is None else int((~there).sum())),
+            ("edited texts", int((~whole_pairs).sum())),
+        ):
+            if missing:
+                self.warnings.append(Notice("rows-left-out", what, {"rows": missing}))
+        self._good = whole_pairs
+        if len(np.unique(self._sentences[self._row[whole_pairs]])) < 2:
+            raise InputError("edited texts are of one sentence or none: standard errors by sentence need two at least")
+        self._unit, self._source = {}, {}
+        for name in self.names:
+            self._unit[name], self._source[name] = self._scale(name, observed, changes, ~surface)
+        if meaning is not None:
+            changes[SEM] = changes[SEM] * meaning
+            self._measured[SEM] = self._measured[SEM] * meaning
+        units_of = self._unit if meaning is not None else {**self._unit, SEM: 1.0}
+        self._x = np.column_stack([changes[name] / units_of[name] for name in self._moved])
+        if self._seen:
+            z = np.column_stack([observed[name][self._there] / self._unit[name] for name in self._seen])
+            self._z = z - z.mean(axis=0)
+        if SEM in self._moved:
+            self.warnings.append(Notice("meaning-declared", values={"meaning": meaning}))
+        vif = inflation(self._x[self._good])
+        self._inflation = dict(zip(self._moved, map(float, vif), strict=True))
+        high = {name: value for name, value in self._inflation.items() if value > VIF_LIMIT}
+        if high:
+            self.warnings.append(Notice("edits-alike", values={"vif": high}))
+
+    def _scale(
+        self, name: str, observed: Mapping[str, Array], changes: Mapping[str, Array], deep: NDArray[np.bool_]
+    ) -> tuple[float, str]:
+        if name == SURFACE:
+            return 1.0, "an edit of writing alone"
+        if name in self._seen:
+            sd = float(observed[name][self._there].std())
+            if not sd > 0:
+                raise InputError(f"factor {name!r} is the same for all candidates: it explains nothing")
+            return sd, "sd among the candidates"
+        if name == SEM:
+            return 1.0, "a changed meaning, declared"
+        return float(np.sqrt(np.nanmean(np.square(changes[name][deep])))), "root mean square of the edits' changes"
+
+    def scales(self) -> list[FactorScale]:
+        """Return the unit of each factor and where it is from."""
+        return [
+            FactorScale(
+                factor=name, unit=self._unit[name], source=self._source[name], inflation=self._inflation.get(name)
+            )
+            for name in self.names
+        ]
+
+    def edits(self) -> list[Edit]:
+        """Return each edit with what it moved on average."""
+        results = []
+        for place, pairs in enumerate(self._made):
+            mine = (self._of == place) & self._good
+            results.append(
+                Edit(
+                    edit=pairs.perturbation.name,
+                    aim=AIMS[pairs.perturbation.name],
+                    preserves=pairs.perturbation.preserves,
+                    strength=pairs.strength,
+                    n=int(mine.sum()),
+                    unchanged=pairs.unchanged,
+                    not_applicable=pairs.not_applicable,
+                    changes={
+                        name: float(self._measured[name][mine].mean()) if mine.any() else float("nan")
+                        for name in self._shown
+                    },
+                )
+            )
+        return results
+
+    def pairs(self, falls: Mapping[str, Sequence[Array]]) -> list[EditedText]:
+        """Return every edited text with what it moved and how far each metric fell; metric -> falls (n,) by edit."""
+        results = []
+        for at, (place, row) in enumerate(zip(self._of.tolist(), self._row.tolist(), strict=True)):
+            made = self._made[place]
+            results.append(
+                EditedText(
+                    edit=made.perturbation.name,
+                    aim=AIMS[made.perturbation.name],
+                    row=row + 1,
+                    reference=self._references[row],
+                    original=self._texts[row],
+                    edited=made.texts[row],
+                    changes={name: float(self._measured[name][at]) for name in self._shown},
+                    falls={metric: float(own[place][row]) for metric, own in falls.items()},
+                )
+            )
+        return results
+
+    def of_metric(self, scores: EditScores, confidence: float) -> MetricEffects:
+        """Return what a metric goes with and what it reacts to.
+
+        Raises:
+            InputError: if it has no scores to explain, or a regression is not defined.
+        """
+        name, unseen = scores.name, scores.unseen(self._made)
+        drops = np.concatenate([fall[pairs.changed] for fall, pairs in zip(scores.falls, self._made, strict=True)])
+        scored = self._good & ~np.isnan(drops)
+        blind = np.array([pairs.perturbation.name in unseen for pairs in self._made])[self._of]
+        kept = scored & ~blind
+        if not scored.any():
+            raise InputError(f"{name}: no edited text has a score and all factors")
+        sd = float(np.sqrt(np.square(drops[kept]).mean())) if kept.any() else 0.0
+        observed, n, r2 = None, 0, float("nan")
+        seen: Ols | None = None
+        if self._seen and scores.written is not None:
+            there = self._there[~np.isnan(scores.written[self._there])]
+            own = np.isin(self._there, there)
+            sd, n = float(scores.written[there].std()) if len(there) else 0.0, len(there)
+            if not sd > 0:
+                raise InputError(f"{name}: all candidates have the same score")
+            z = self._z[own] - self._z[own].mean(axis=0)
+            y = (scores.written[there] - scores.written[there].mean()) / sd
+            observed = FactorSample(y, z, self._seen, self._sentences[there])
+            seen = observed.fit(confidence)
+            r2 = seen.r2
+        # Of a factor that only edits move that the metric does not see, nothing is left to fit.
+        left = [place for place in range(len(self._moved)) if np.abs(self._x[kept, place]).max(initial=0.0) > 0]
+        reached = [self._moved[place] for place in left]
+        edited = FactorSample(drops[kept] / sd, self._x[kept][:, left], reached, self._sentences[self._row[kept]])
+        moved = edited.fit(confidence) if reached else None
+        test: WaldTest | None = None
+        differences: dict[str, Difference] = {}
+        # A meaning that is declared without a unit is another factor than the one that was judged.
+        own_names = ["" if name == SEM and self._meaning is None else name for name in reached]
+        if observed is not None and set(self._seen) & set(own_names):
+            differences, test = compare_sides(observed, replace(edited, names=own_names), confidence)
+        fit = EffectFit(
+            metric=name,
+            n_observed=n,
+            r2_observed=r2,
+            n_edited=int(kept.sum()),
+            r2_edited=float("nan") if moved is None else moved.r2,
+            sd=sd,
+            statistic=_defined(None if test is None else test.statistic),
+            df1=0 if test is None else test.df1,
+            df2=_defined(None if test is None else test.df2),
+            p=_defined(None if test is None else test.p),
+            ignores_case=scores.ignores_case,
+            unseen=tuple(unseen),
+        )
+        sides = ((seen, self._seen, "observed"), (moved, reached, "edited"))
+        effects = [self._effect(name, factor, sides, differences.get(factor)) for factor in self.names]
+        expected = np.full(len(drops), np.nan) if moved is None else self._x[:, left] @ moved.coef
+        rows = []
+        for place, pairs in enumerate(self._made):
+            mine = scored & (self._of == place)
+            if mine.any():
+                fall, low, high = mean_by_sentence(drops[mine] / sd, self._sentences[self._row[mine]], confidence)
+                seen_here = pairs.perturbation.name not in unseen
+                rows.append(
+                    EditDrop(
+                        metric=name,
+                        edit=pairs.perturbation.name,
+                        n=int(mine.sum()),
+                        drop=fall,
+                        ci=(low, high),
+                        expected=float(expected[mine].mean()) if seen_here else float("nan"),
+                    )
+                )
+        warnings = [Notice("edits-unseen", name, {"edits": unseen})] if unseen else []
+        if seen is not None and moved is not None and moved.r2 < COLLAPSE * seen.r2:
+            warnings.append(Notice("explains-less", name, {"observed": seen.r2, "edited": moved.r2}))
+        return MetricEffects(effects, fit, rows, warnings)
+
+    def _effect(
+        self,
+        metric: str,
+        factor: str,
+        sides: Sequence[tuple[Ols | None, Sequence[str], str]],
+        difference: Difference | None,
+    ) -> Effect:
+        results: dict[str, float] = {}
+        ends: dict[str, Interval] = {}
+        for fit, names, side in sides:
+            if fit is not None and factor in names:
+                at = names.index(factor)
+                low, high = float(fit.low[at]), float(fit.high[at])
+                results |= {side: float(fit.coef[at]), f"{side}_se": float(fit.se[at])}
+                results |= {} if is_none(low, high) else {f"{side}_p": float(fit.p[at])}
+                ends[f"{side}_ci"] = low, high
+            elif side == "edited" and factor in self._moved:
+                results |= {"edited": 0.0, "edited_se": 0.0}
+                ends["edited_ci"] = 0.0, 0.0
+        if difference is not None:
+            results["difference"] = difference.value
+            results |= {} if difference.p is None else {"p": difference.p}
+            ends["difference_ci"] = difference.low, difference.high
+        defined = {name: value for name, value in results.items() if np.isfinite(value)}
+        return Effect(metric, factor, **defined, **ends)  # type: ignore[arg-type]
+
+
+def _defined(value: float | None) -> float | None:
+    return None if value is None or not np.isfinite(value) else value

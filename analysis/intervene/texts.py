@@ -1,0 +1,217 @@
+"""What a metric reacts to: edits that move single factors, their size measured, and the falls of scores explained.
+
+A regression on texts as they come tells what scores go with; it cannot tell a factor from what needs it. Here
+factors are moved on purpose, and the same factors explain how far scores fall (Pearl 2009, ch. 3; minimal pairs as in
+Gardner et al. 2020 and Kaushik, Hovy & Lipton 2020).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from bsx.analysis.factors.lexical import Lexical
+from bsx.analysis.factors.zoo import compute_factors, get_factor
+from bsx.analysis.intervene.edits import SURFACE, make_pairs
+from bsx.analysis.intervene.result import Effect, Interventions, ignoring_case
+from bsx.analysis.intervene.scoring import score_texts
+from bsx.analysis.intervene.settings import InterveneData
+from bsx.analysis.intervene.sides import SEM, Sides
+from bsx.analysis.perturbations.perturb import Perturbed
+from bsx.analysis.perturbations.scoring import Function, as_values
+from bsx.analysis.stats.clusters import Correction, adjust
+from bsx.analysis.stats.folds import units
+from bsx.data.corpus import as_texts
+from bsx.errors import InputError
+from bsx.support.checks import Array
+from bsx.support.progress import told
+from bsx.support.result import Notice
+from bsx.support.settings import set_fields, settled
+
+
+@settled(InterveneData)
+def intervene(references: Sequence[str], metrics: Mapping[str, Function], settings: InterveneData) -> Interventions:
+    """Edit texts factor by factor, measure by how much each factor changed, and explain the falls of scores by that.
+
+    Two regressions stand side by side, on one scale (standard deviations of scores and factors among the candidates):
+    of the candidates' scores on their factors, as `bsx.disentangle` fits it (*observed*), and of the falls of
+    scores from a text to its edited form on the falls of its factors (*edited*), without an intercept, because nothing
+    edited is nothing lost. Both have standard errors by sentence. Where a factor is in both, a test tells whether the
+    coefficients agree (`compare_sides`).
+
+    SEM is declared: an edit changes the meaning or keeps it, and no person rated how much. Its coefficient is per
+    changed meaning, and is compared with the observed one only if ``meaning`` says how far the human score would fall.
+    ``surface`` is declared likewise: what an edit of writing alone costs. Such edits enter no other factor.
+
+    LEX, named without saying whether it is to ignore case (``lex:lowercase=true``), does so for metrics whose scores
+    stay when texts are written in small letters; on both sides, and it is called so in the result. Edits under
+    which no score of a metric changes leave its regression.
+
+    Source: Kaster, Zhao & Eger 2021, section 3, for the factors; see `compare_sides` for the test.
+
+    Args:
+        references: n texts.
+        metrics: name -> function of candidates and references that returns n scores, higher is better. Each call has
+            all rows in their order, those of texts that an edit does not change too.
+        settings: see `InterveneSettings` and `InterveneData`; edits are names out of `edits.AIMS`.
+
+    Returns:
+        The coefficients, their differences, and every edit with what it moved on average.
+
+    Raises:
+        InputError: if sizes do not match, an edit or factor cannot be used, or a regression is not defined.
+    """
+    progress, candidates, human, base = told(settings.progress), settings.candidates, settings.human, settings.base
+    references = as_texts(references, "references")
+    written = as_texts(candidates, "candidates") if candidates is not None else None
+    if not metrics or not references:
+        raise InputError("there is nothing to measure: give at least one text and one metric")
+    for name, column in (("candidates", written), ("human", human)):
+        if column is not None and len(column) != len(references):
+            raise InputError(f"{len(references)} references, {len(column)} {name}: numbers must match")
+    if written is None and (base == "candidate" or human is not None):
+        raise InputError(f"{'base candidate' if base == 'candidate' else 'human'} needs candidates")
+    if human is not None and np.isinf(np.asarray(human, dtype=np.float64)).any():
+        raise InputError(
+            f"human: row {int(np.flatnonzero(np.isinf(np.asarray(human)))[0]) + 1} is infinite", setting="human"
+        )
+    if settings.meaning is not None and human is None:
+        raise InputError("meaning is in units of human scores: give those with human", setting="meaning")
+    texts = written if base == "candidate" and written is not None else references
+    made, left_out = make_pairs(
+        texts,
+        settings.edits,
+        lang=settings.lang,
+        parses=settings.parses,
+        inflections=settings.inflections,
+        seed=settings.seed,
+    )
+    names = list(settings.factors)
+    for reserved in (SEM, SURFACE):
+        if reserved in names:
+            raise InputError(f"factor {reserved!r} is not computed here: it is declared, by the kind of each edit")
+    named = () if isinstance(settings.factors, Mapping) else names
+    uncased = {}
+    for name in named:  # words in common that were told nothing about case can be measured without it
+        factor = get_factor(name)
+        told_nothing = isinstance(factor, Lexical) and "lowercase" not in factor.config.model_fields_set
+        if told_nothing and (other := ignoring_case(name)) != name:
+            uncased[name] = other
+    measured, notes = _measured(settings, names, references, texts, written, made)
+    scores = []
+    for done, (name, metric) in enumerate(metrics.items()):
+        if progress is not None:
+            progress(f"scoring with {name}", done, len(metrics))
+        scores.append(score_texts(name, metric, references, texts, written, made, settings.nan, casing=bool(uncased)))
+    casings = sorted({bool(one.ignores_case) for one in scores})
+    if True in casings:
+        more, told_more = _measured(settings, list(uncased.values()), references, texts, written, made)
+        measured, notes = {**measured, **more}, list(dict.fromkeys([*notes, *told_more]))
+    sentences = units([references, *([written] if written is not None else [])], len(references))
+    sides = {}
+    for blind in casings:
+        own = dict.fromkeys(uncased.get(name, name) if blind else name for name in names)
+        sides[blind] = Sides(
+            references, texts, written, human, made, {n: measured[n] for n in own}, sentences, settings.meaning
+        )
+    tables = [sides[bool(one.ignores_case)].of_metric(one, settings.confidence) for one in scores]
+    effects = _adjusted([effect for table in tables for effect in table.effects], settings.correction)
+    if settings.keep is not None:
+        falls = {one.name: one.falls for one in scores}
+        kept = [side.pairs(falls) for side in sides.values()]
+        pairs = zip(*kept, strict=True)
+        settings.keep([replace(p[0], changes={k: v for one in p for k, v in one.changes.items()}) for p in pairs])
+    edits = [
+        replace(same[0], changes={name: value for edit in same for name, value in edit.changes.items()})
+        for same in zip(*(side.edits() for side in sides.values()), strict=True)
+    ]
+    scales = {scale.factor: scale for side in sides.values() for scale in side.scales()}
+    warnings: list[Notice] = []
+    for notice in (each for side in sides.values() for each in side.warnings):
+        warnings += [] if notice in warnings else [notice]
+    if True in casings:
+        those = [one.name for one in scores if one.ignores_case]
+        warnings.append(Notice("case-ignored", ", ".join(uncased), {"metrics": those}))
+    warnings += [notice for table in tables for notice in table.warnings]
+    ordered = [name for name in scales if name != SURFACE] + [name for name in scales if name == SURFACE]
+    return Interventions(
+        base=base,
+        factors=tuple(ordered),
+        effects=tuple(effects),
+        fits=tuple(table.fit for table in tables),
+        edits=tuple(edits),
+        drops=tuple(drop for table in tables for drop in table.drops),
+        scales=tuple(scales[name] for name in ordered),
+        left_out=left_out,
+        confidence=settings.confidence,
+        correction=settings.correction,
+        skipped=(),
+        warnings=tuple(warnings),
+        settings={
+            "lang": settings.lang,
+            "seed": settings.seed,
+            "meaning": settings.meaning,
+            "rows": len(references),
+        },
+        notes=tuple(notes),
+    )
+
+
+def _measured(
+    settings: InterveneData,
+    names: Sequence[str],
+    references: Sequence[str],
+    texts: Sequence[str],
+    written: Sequence[str] | None,
+    made: Sequence[Perturbed],
+) -> tuple[dict[str, list[Array]], list[str]]:
+    """Return each factor's values of the candidates, the texts before, and after each edit, and what is to know."""
+    versions: list[Sequence[str]] = [*([written] if written is not None else []), texts, *(item.texts for item in made)]
+    kept = [np.ones(len(references), dtype=np.bool_)] * (len(versions) - len(made)) + [item.changed for item in made]
+    first = [text for keep in kept for text, is_kept in zip(references, keep.tolist(), strict=True) if is_kept]
+    second = [
+        text
+        for version, keep in zip(versions, kept, strict=True)
+        for text, is_kept in zip(version, keep.tolist(), strict=True)
+        if is_kept
+    ]
+    notes: list[str] = []
+    columns: dict[str, Array] = {}
+    factors = settings.factors
+    if isinstance(factors, Mapping):
+        for name, measure in factors.items():
+            columns[name] = as_values(measure(first, second), f"factor {name}", len(first))
+    elif factors:
+        given = set_fields(settings.resources)
+        for name, scores in compute_factors(names, first, second, lang=settings.lang or "en", **given).items():
+            notes += scores.notes
+            if scores.excluded is not None:
+                raise InputError(scores.excluded)
+            columns[name] = scores.values
+    results = {}
+    for name, column in columns.items():
+        if np.isinf(column).any():
+            raise InputError(f"factor {name} is infinite for {second[int(np.flatnonzero(np.isinf(column))[0])]!r:.60}")
+        parts, at = [], 0
+        for keep in kept:
+            values = np.full(len(references), np.nan)
+            values[keep] = column[at : at + int(keep.sum())]
+            at += int(keep.sum())
+            parts.append(values)
+        results[name] = parts if written is not None else [np.full(len(references), np.nan), *parts]
+    return results, notes
+
+
+def _adjusted(effects: list[Effect], correction: Correction) -> list[Effect]:
+    """Return the effects with p corrected for the number of tests of each kind."""
+    result = effects
+    for kind in ("p", "edited_p"):
+        values = [getattr(effect, kind) for effect in result]
+        p = adjust([np.nan if value is None else value for value in values], correction)
+        result = [
+            effect if value is None else replace(effect, **{f"{kind}_adjusted": float(new)})  # type: ignore[arg-type] # of two names
+            for effect, value, new in zip(result, values, p, strict=True)
+        ]
+    return result

@@ -1,0 +1,1 @@
+"""How well metrics agree with human judgments."""

@@ -1,0 +1,388 @@
+"""WMT's official table: metrics ranked by a weighted average over tasks, with significance clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from bsx.analysis.meta.settings import Test
+from bsx.analysis.stats.clusters import significance_clusters
+from bsx.analysis.stats.systems.swapped import (
+    SLACK,
+    Swapped,
+    SwappedAccuracy,
+    SwappedPearson,
+    SwappedSoft,
+    SwappedTies,
+)
+from bsx.errors import InputError
+from bsx.support.checks import Array
+from bsx.support.progress import Watch, told
+from bsx.support.result import Number, Result
+from bsx.support.settings import Resampled, Significance, settled
+
+ProtocolStatistic = Literal["pairwise_accuracy", "pearson", "spa", "acc_eq"]
+
+
+@dataclass(frozen=True)
+class LeftOutSystem:
+    """A system that is not ranked.
+
+    Attributes:
+        pair: the language pair.
+        system: its name.
+        why: ``reference``: metrics use it as the reference; ``human``: a human translation, which the protocol does not
+            rank; ``outlier``: named as one by the protocol; ``unjudged``: no human scores.
+    """
+
+    pair: str
+    system: str
+    why: Literal["reference", "human", "outlier", "unjudged"]
+
+
+@dataclass(frozen=True)
+class ProtocolTask:
+    """One column of the table.
+
+    Attributes:
+        name: such as ``en-de seg acc_eq``.
+        pairs: language pairs: one, or those that are pooled.
+        level: systems (``sys``) or segments (``seg``).
+        statistic: what is computed.
+        weight: share in the average.
+        systems: how many are ranked, in the order of ``pairs``.
+        segments: how many judged segments the figures rest on; 0 at the level of systems.
+        dropped: judged segments left out because a system has no human score of them.
+    """
+
+    name: str
+    pairs: tuple[str, ...]
+    level: Literal["sys", "seg"]
+    statistic: ProtocolStatistic
+    weight: float
+    systems: tuple[int, ...]
+    segments: int = 0
+    dropped: int = 0
+
+
+@dataclass(frozen=True)
+class TaskFigure:
+    """A metric's figure in one task.
+
+    Attributes:
+        value: accuracy or correlation.
+        rank: its significance cluster; without tests its place.
+    """
+
+    value: Number
+    rank: int
+
+
+@dataclass(frozen=True)
+class RankedMetric:
+    """One row of the table.
+
+    Attributes:
+        metric: its name, with ``[noref]`` behind one that uses no reference, as WMT prints it.
+        average: weighted average over all tasks, correlations r as (r + 1) / 2; NaN where a task is missing.
+        rank: significance cluster of the average; without tests its place; 0 where a task is missing.
+        p: one-sided p of "the first metric is better"; None of the first one, and without tests.
+        figures: task -> figure.
+        baseline: whether the protocol calls it a baseline.
+        primary: whether it belongs to the protocol's main table.
+    """
+
+    metric: str
+    average: Number
+    rank: int
+    p: float | None
+    figures: dict[str, TaskFigure]
+    baseline: bool = False
+    primary: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ProtocolResult(Result):
+    """A year's table of metrics.
+
+    Attributes:
+        protocol: its name.
+        title: what it is.
+        source: where it is defined.
+        tasks: its columns.
+        metrics: its rows, best average first; those that miss a task last.
+        left_out: systems that are not ranked.
+        missing_pairs: language pairs of the protocol that are left out; then it is not the official table.
+        missing_metrics: metrics of its main table that the data do not have.
+        tested: whether clusters rest on tests.
+        alpha: level of significance.
+        resamples: draws of each test.
+    """
+
+    kind: ClassVar[str] = "protocol"
+
+    protocol: str
+    title: str
+    source: str
+    tasks: tuple[ProtocolTask, ...]
+    metrics: tuple[RankedMetric, ...]
+    left_out: tuple[LeftOutSystem, ...] = ()
+    missing_pairs: tuple[str, ...] = ()
+    missing_metrics: tuple[str, ...] = ()
+    tested: bool = True
+    alpha: float = 0.05
+    resamples: int = 1000
+
+
+class ProtocolSettings(Resampled, Significance):
+    """How the metrics of a table are tested."""
+
+    test: Annotated[
+        Test | None,
+        Field(description="perm-both, the protocol's own permutation tests, or none: ranks are then places."),
+    ] = None
+
+    @property
+    def tested(self) -> bool:
+        """Whether metrics are tested.
+
+        Raises:
+            InputError: for a test that no protocol has.
+        """
+        if self.test not in (None, "perm-both", "none"):
+            raise InputError(f"test {self.test} is not the protocol's: it is perm-both, or none", setting="test")
+        return self.test != "none"
+
+
+@dataclass(frozen=True, eq=False)
+class ProtocolScores:
+    """Scores of one language pair, of the systems that are ranked.
+
+    Attributes:
+        pair: the language pair.
+        systems: their names.
+        human_systems: human scores of systems (systems,); NaN where there is none.
+        human_segments: human scores of segments (systems, segments); NaN where there is none.
+        of_systems: metric -> scores of systems (systems,).
+        of_segments: metric -> scores of segments (systems, segments).
+    """
+
+    pair: str
+    systems: tuple[str, ...]
+    human_systems: Array
+    human_segments: Array
+    of_systems: Mapping[str, Array]
+    of_segments: Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a protocol says of a task: the level, the statistic, and whether language pairs are pooled."""
+
+    level: Literal["sys", "seg"]
+    statistic: ProtocolStatistic
+    pooled: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class _Computed:
+    """A task, its metrics best first, and what tests them."""
+
+    task: ProtocolTask
+    names: tuple[str, ...]
+    scores: Swapped
+
+
+@settled(ProtocolSettings)
+def rank_by_protocol(
+    columns: Sequence[Column], pairs: Sequence[ProtocolScores], progress: Watch, settings: ProtocolSettings
+) -> tuple[tuple[ProtocolTask, ...], tuple[RankedMetric, ...]]:
+    """Rank metrics as a protocol of WMT's does.
+
+    The average takes each language pair of a task with the same weight. Metrics open a new cluster where one of the
+    current cluster is significantly better (p at most alpha). p of a task is that of WMT's tool: cells trade places for
+    accuracy, Pearson's r and SPA, verdicts on pairs for acc_eq. p of the average sums the same draws over the tasks.
+
+    Source: mt-metrics-eval, ``tasks.py`` and ``data.py``; Freitag et al. 2023, section 6.
+
+    Args:
+        columns: the tasks.
+        pairs: scores of each language pair, in the table's order.
+        progress: called with a phase's name, what is done and what there is in all.
+        settings: see `ProtocolSettings`.
+
+    Returns:
+        Tasks and metrics, best average first.
+
+    Raises:
+        InputError: if a metric misses a system's or a judged segment's score, or a task has no metric.
+    """
+    watch, resamples = told(progress), settings.resamples if settings.tested else 0
+    seeds = iter(np.random.default_rng(settings.seed).spawn(len(columns) * len(pairs)))
+    alone = [[one] for one in pairs]
+    due = [(column, own) for column in columns for own in ([list(pairs)] if column.pooled else alone)]
+    computed: list[_Computed] = []
+    for place, (column, own) in enumerate(due):
+        if watch is not None:
+            watch("tasks", place, len(due))
+        weight = len(own) / (len(columns) * len(pairs))
+        computed.append(_compute(column, own, weight, resamples, next(seeds)))
+    if watch is not None:
+        watch("tasks", len(due), len(due))
+    averages = _averages(computed)
+    ranks, p_first, task_ranks = _ranks(computed, averages, settings, watch)
+    rows = []
+    others = [name for one in computed for name in one.names if name not in averages]
+    for name in [*averages, *dict.fromkeys(others)]:
+        figures = {
+            one.task.name: TaskFigure(float(one.scores.values[one.names.index(name)]), task_ranks[k][name])
+            for k, one in enumerate(computed)
+            if name in one.names
+        }
+        average = averages.get(name, float("nan"))
+        rows.append(RankedMetric(name, average, ranks.get(name, 0), p_first.get(name), figures))
+    return tuple(one.task for one in computed), tuple(rows)
+
+
+def _compute(
+    column: Column, pairs: Sequence[ProtocolScores], weight: float, resamples: int, seed: np.random.Generator
+) -> _Computed:
+    """Compute a task; its metrics are those that all its language pairs have."""
+    segments = column.level == "seg" or column.statistic == "spa"
+    every = [one.of_segments if segments else one.of_systems for one in pairs]
+    names = sorted(set(every[0]).intersection(*every[1:]))
+    where = ", ".join(one.pair for one in pairs)
+    if not names:
+        raise InputError(f"{where}: no metric has scores of {'segments' if segments else 'systems'}")
+    label = f"{where} {column.level} {column.statistic}"
+    first, used, dropped = pairs[0], 0, 0
+    counts = tuple(len(one.systems) for one in pairs)
+    scores: Swapped
+    if not segments:
+        judged = [~np.isnan(one.human_systems) for one in pairs]
+        people = [one.human_systems[kept] for one, kept in zip(pairs, judged, strict=True)]
+        counts = tuple(len(h) for h in people)
+        _enough(counts, where)
+        grids = []
+        for one, kept in zip(pairs, judged, strict=True):
+            grids.append(np.stack([one.of_systems[name][kept] for name in names]))
+            _whole(grids[-1][:, :, None], names, [s for s, k in zip(one.systems, kept, strict=True) if k], one.pair)
+        if column.pooled:
+            scores = SwappedAccuracy(grids, people, resamples, seed)
+        else:
+            scores = SwappedPearson(grids[0], people[0], resamples, seed)
+    else:
+        present = ~np.isnan(first.human_segments)
+        rows = np.flatnonzero(present.any(axis=1))
+        counts = (len(rows),)
+        _enough(counts, where)
+        human, present = first.human_segments[rows], present[rows]
+        grid = np.stack([first.of_segments[name][rows] for name in names])
+        ranked = [first.systems[row] for row in rows]
+        _whole(np.where(present, grid, 0.0), names, ranked, where)
+        some, complete = present.any(axis=0), present.all(axis=0)
+        used = int(some.sum())
+        if column.statistic == "spa":
+            used, dropped = int(complete.sum()), int((some & ~complete).sum())
+            if not used:
+                raise InputError(f"{where}: no segment is judged of every system, which SPA needs")
+            order = np.argsort(ranked)  # the orders of systems and segments decide ties of permutations
+            scores = SwappedSoft(grid[:, order][:, :, complete], human[order][:, complete], resamples, seed)
+        elif column.statistic == "acc_eq":
+            scores = SwappedTies(grid, human, resamples, seed)
+        else:
+            scores = SwappedPearson(grid[:, present], human[present], resamples, seed)
+    task = ProtocolTask(
+        label, tuple(one.pair for one in pairs), column.level, column.statistic, weight, counts, used, dropped
+    )
+    return _Computed(task, tuple(names), scores)
+
+
+def _enough(counts: Sequence[int], where: str) -> None:
+    if min(counts) < 2:
+        raise InputError(f"{where}: {min(counts)} judged systems are left, at least 2 are needed")
+
+
+def _whole(scores: Array, names: Sequence[str], systems: Sequence[str], where: str) -> None:
+    """Refuse a metric that misses a score: scores (metrics, systems, segments)."""
+    missing = np.argwhere(np.isnan(scores))
+    if len(missing):
+        metric, system, _ = missing[0]
+        count = int(np.isnan(scores[metric, system]).sum())
+        what = "no score" if scores.shape[2] == 1 else f"no score for {count} judged segments"
+        raise InputError(f"{where}: {names[metric]} has {what} of the system {systems[system]}; a metric needs all")
+
+
+def _averages(computed: Sequence[_Computed]) -> dict[str, float]:
+    """Return the average of each metric that all tasks have, best first."""
+    names = set(computed[0].names).intersection(*(one.names for one in computed[1:]))
+    averages = {
+        name: sum(one.task.weight * _share(one, one.scores.values[one.names.index(name)]) for one in computed)
+        for name in names
+    }
+    return dict(sorted(averages.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _share(one: _Computed, value: float) -> float:
+    """Return a figure between 0 and 1."""
+    return float((value + 1) / 2) if one.task.statistic == "pearson" else float(value)
+
+
+def _ranks(
+    computed: Sequence[_Computed],
+    averages: Mapping[str, float],
+    settings: ProtocolSettings,
+    watch: Callable[[str, int, int], None] | None,
+) -> tuple[dict[str, int], dict[str, float], list[dict[str, int]]]:
+    """Return clusters of the average, one-sided p of the first against each, and clusters of each task."""
+    orders = [
+        dict(sorted(zip(one.names, one.scores.values.tolist(), strict=True), key=lambda item: (-item[1], item[0])))
+        for one in computed
+    ]
+    if not settings.tested:
+        places = [{name: place for place, name in enumerate(values, start=1)} for values in (averages, *orders)]
+        return places[0], {}, places[1:]
+    p_tasks = [np.ones((len(order), len(order))) for order in orders]
+    places = [{name: place for place, name in enumerate(order)} for order in orders]
+    average_names = list(averages)
+    p_average = np.ones((len(averages), len(averages)))
+    every = [*averages, *dict.fromkeys(n for one in computed for n in one.names if n not in averages)]
+    total, done = len(every) * (len(every) - 1) // 2, 0
+    for a, first in enumerate(every):
+        for second in every[a + 1 :]:
+            if watch is not None and done % 10 == 0:
+                watch("tests", done, total)
+            done += 1
+            summed: list[Array] = []
+            for k, one in enumerate(computed):
+                if first not in places[k] or second not in places[k]:
+                    continue
+                turned = places[k][first] > places[k][second]  # the better one of the task comes first
+                upper, lower = (second, first) if turned else (first, second)
+                i, j = one.names.index(upper), one.names.index(lower)
+                draws = one.scores.difference(i, j)
+                observed = one.scores.values[i] - one.scores.values[j]
+                p_tasks[k][places[k][upper], places[k][lower]] = (draws >= observed - SLACK).mean()
+                scale = one.task.weight / (2 if one.task.statistic == "pearson" else 1)
+                summed.append((-scale if turned else scale) * draws)
+            if first in averages and second in averages:
+                most = max(len(draws) for draws in summed)
+                null = np.sum([np.resize(draws, most) for draws in summed], axis=0)
+                reached = float(np.mean(null >= averages[first] - averages[second] - SLACK))
+                p_average[average_names.index(first), average_names.index(second)] = reached
+    if watch is not None:
+        watch("tests", total, total)
+    clusters = [_clusters(order, p, settings.alpha) for order, p in zip(orders, p_tasks, strict=True)]
+    ranks = _clusters(averages, p_average, settings.alpha) if averages else {}
+    p_first = {name: float(p_average[0, place]) for place, name in enumerate(average_names) if place}
+    return ranks, p_first, clusters
+
+
+def _clusters(values: Mapping[str, float], p: Array, alpha: float) -> dict[str, int]:
+    """Return the cluster of each metric; WMT takes p = alpha for significant."""
+    clusters = significance_clusters(values, p, alpha=float(np.nextafter(alpha, 1)))
+    return dict(zip(clusters.names, clusters.ranks, strict=True))

@@ -1,0 +1,197 @@
+"""What WMT's official table looks like: the first metric and its cluster, then every metric, task by task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from bsx.analysis.meta.protocol import LeftOutSystem, ProtocolResult, ProtocolTask, RankedMetric
+from bsx.analysis.present.cells import NONE, listed, number, p_value, table, text
+from bsx.analysis.present.forms import lists, presents
+from bsx.analysis.present.parts import Answer, Cell, Notes, Part, Prose, TablePart
+from bsx.analysis.present.significance import NAMED, some
+
+_STATISTICS = {
+    "pairwise_accuracy": "accuracy of pairs of systems",
+    "pearson": "Pearson's r of {}",
+    "spa": "soft pairwise accuracy (SPA)",
+    "acc_eq": "accuracy of pairs within segments, ties calibrated (acc_eq)",
+}
+_SHORT = {"pairwise_accuracy": "accuracy", "pearson": "r", "spa": "SPA", "acc_eq": "acc_eq"}
+_MOST_COLUMNS = 4
+_MOST_ROWS = 12
+_WHY = {
+    "reference": "the reference",
+    "human": "a human translation, which this protocol does not rank",
+    "outlier": "an outlier by the protocol",
+    "unjudged": "without human scores",
+}
+
+
+@presents(ProtocolResult, section=("protocol", "WMT's official table"))
+def parts(result: ProtocolResult) -> Iterator[Part]:
+    """Yield the first metric and its cluster, the table, what is left out, then every task with its clusters."""
+    yield Answer(_finding(result), answers=True)
+    ranked = [metric for metric in result.metrics if metric.rank]
+    few = len(result.tasks) <= _MOST_COLUMNS
+    shown = ranked[:_MOST_ROWS]
+    yield _main(result, shown, few=few, of=len(ranked))
+    yield Prose(_basis(result))
+    yield Notes(tuple(f"{note}." for note in (*_left_out(result), *result.notes, *_said_of_tests(result))))
+    yield table("Tasks", *_tasks(result), sortable=False, names=1, full=True)
+    if len(ranked) > len(shown) or not few:
+        yield _main(result, ranked, few=True, of=len(ranked), full=True)
+    yield _clusters(result)
+
+
+@lists(ProtocolResult)
+def rows(result: ProtocolResult) -> Iterator[Mapping[str, object]]:
+    """Yield a row a metric and task, that of the average among them."""
+    for metric in result.metrics:
+        about = {"metric": metric.metric, "baseline": metric.baseline, "primary": metric.primary}
+        if metric.rank:
+            yield {**about, "task": "average", "weight": 1.0, "value": metric.average, "rank": metric.rank}
+        for task in result.tasks:
+            if (figure := metric.figures.get(task.name)) is not None:
+                yield {**about, "task": task.name, "weight": task.weight, "value": figure.value, "rank": figure.rank}
+
+
+def _finding(result: ProtocolResult) -> str:
+    ranked = [metric for metric in result.metrics if metric.rank]
+    if not ranked:
+        return f"No metric has scores for all {len(result.tasks)} tasks of {result.protocol}: there is no average."
+    first = ranked[0]
+    tasks = f"{len(result.tasks)} tasks" if len(result.tasks) > 1 else "one task"
+    said = f"{first.metric} is first of {len(ranked)} metrics by the protocol of {result.protocol}: "
+    said += f"{first.average:.3f} on average over {tasks}"
+    if not result.tested:
+        return f"{said}. Nothing was tested: ranks are places."
+    same = [metric.metric for metric in ranked[1:] if metric.rank == 1]
+    if not same:
+        apart = f"is significantly better than {'all others' if len(ranked) > 2 else 'the other'}"
+        apart = apart if all((metric.p or 0) <= result.alpha for metric in ranked[1:]) else "is a cluster of its own"
+        return f"{said}; it {apart}{_level(result)}."
+    are = "is" if len(same) == 1 else "are"
+    return f"{said}; {some(same)} {are} in the same significance cluster{_level(result)}."
+
+
+def _level(result: ProtocolResult) -> str:
+    return f" (permutation of the two metrics' scores, {result.resamples:,} draws, one-sided p ≤ {result.alpha:g})"
+
+
+def _head(task: ProtocolTask) -> str:
+    pairs = task.pairs[0] if len(task.pairs) == 1 else "all"
+    return f"{pairs} {task.level} {_SHORT[task.statistic]}"
+
+
+def _main(
+    result: ProtocolResult, metrics: Sequence[RankedMetric], *, few: bool, of: int, full: bool = False
+) -> TablePart:
+    """Return the table: a column a task, or the mean of each kind of task."""
+    if few:
+        columns = {_head(task): [task] for task in result.tasks}
+    else:
+        columns = {}
+        for task in result.tasks:
+            columns.setdefault(f"{task.level} {_SHORT[task.statistic]}", []).append(task)
+    body = []
+    for metric in metrics:
+        name = text(metric.metric, mark="†" if metric.baseline else "" if metric.primary else "*")
+        cells = [_mean(metric, tasks) for tasks in columns.values()]
+        body.append([name, number(metric.rank), number(metric.average, strong=metric.rank == 1), *cells])
+    kept = f", the first {len(metrics)} of {of}" if len(metrics) < of else ""
+    used = {row[0].mark for row in body}
+    meanings = {"†": "† baseline", "*": "* not in the main table"}
+    marks = "; ".join(word for mark, word in meanings.items() if mark in used)
+    marks += "." * bool(marks)
+    means = "" if few else " Columns are means over language pairs; --full has each task."
+    return table(
+        f"{result.title}{kept}",
+        ["metric", "rank", "average", *columns],
+        body,
+        note=f"{marks}{means}".strip(),
+        full=full,
+    )
+
+
+def _mean(metric: RankedMetric, tasks: Sequence[ProtocolTask]) -> Cell:
+    values = [metric.figures[task.name].value for task in tasks if task.name in metric.figures]
+    return number(sum(values) / len(values)) if len(values) == len(tasks) else Cell(NONE)
+
+
+def _basis(result: ProtocolResult) -> str:
+    """Return what the average is made of."""
+    kinds: dict[tuple[str, str], float] = {}
+    for task in result.tasks:
+        key = (task.level, task.statistic)
+        kinds[key] = kinds.get(key, 0.0) + task.weight
+    made = [f"{100 * weight:.0f} % {_figure(level, kind)}" for (level, kind), weight in kinds.items()]
+    sizes: dict[str, tuple[int, int]] = {}
+    for task in result.tasks:
+        if len(task.pairs) == 1:
+            segments = max(sizes.get(task.pairs[0], (0, 0))[1], task.segments)
+            sizes[task.pairs[0]] = (task.systems[0], segments)
+        else:
+            sizes |= {p: (n, 0) for p, n in zip(task.pairs, task.systems, strict=True) if p not in sizes}
+    where = [f"{pair} ({n} systems{f', {m} judged segments' if m else ''})" for pair, (n, m) in sizes.items()]
+    scale = " (r as (r + 1) / 2)" if any(task.statistic == "pearson" for task in result.tasks) else ""
+    pairs = some(where) if len(where) <= NAMED else f"{len(where)} language pairs"
+    return f"The average{scale}: {'; '.join(made)}. Of {pairs}."
+
+
+def _figure(level: str, statistic: str) -> str:
+    return _STATISTICS[statistic].format({"sys": "systems", "seg": "segments"}[level])
+
+
+def _left_out(result: ProtocolResult) -> Iterator[str]:
+    if result.missing_pairs:
+        yield (
+            f"not the official table: {listed(result.missing_pairs)} "
+            f"{'is' if len(result.missing_pairs) == 1 else 'are'} left out, and weights are those of the others"
+        )
+    by: dict[str, list[LeftOutSystem]] = {}
+    for system in result.left_out:
+        by.setdefault(system.why, []).append(system)
+    for why, systems in by.items():
+        named = [f"{one.system} ({one.pair})" for one in systems]
+        yield f"not ranked, {_WHY[why]}: {some(named)}"
+    if result.missing_metrics:
+        yield f"of the main table without scores here: {some(result.missing_metrics)}"
+    if partial := [metric.metric for metric in result.metrics if not metric.rank]:
+        yield f"without an average, because a task has no scores of it: {some(partial)}"
+    dropped = [f"{task.dropped} of {task.pairs[0]}" for task in result.tasks if task.dropped]
+    if dropped:
+        yield f"judged segments left out of SPA, which needs every system's: {some(dropped)}"
+
+
+def _said_of_tests(result: ProtocolResult) -> Iterator[str]:
+    if result.tested and any(task.statistic == "acc_eq" for task in result.tasks):
+        yield (
+            "WMT's test of acc_eq swaps pairs of outputs one by one, as if those of a segment were independent: it "
+            "finds differences too often; bsx meta --statistic acc_eq swaps whole segments"
+        )
+
+
+def _tasks(result: ProtocolResult) -> tuple[list[str], list[list[Cell]]]:
+    body = [
+        [
+            text(_head(task)),
+            text(_figure(task.level, task.statistic)),
+            number(task.weight),
+            text("+".join(map(str, task.systems))),
+            number(task.segments or None),
+        ]
+        for task in result.tasks
+    ]
+    return ["task", "figure", "weight", "systems", "judged segments"], body
+
+
+def _clusters(result: ProtocolResult) -> TablePart:
+    """Return the cluster of each metric in each task, and p of the first metric being better."""
+    body = []
+    for metric in result.metrics:
+        figures = [metric.figures.get(task.name) for task in result.tasks]
+        ranks = [number(None if figure is None else figure.rank) for figure in figures]
+        body.append([text(metric.metric), number(metric.rank or None), p_value(metric.p), *ranks])
+    heads = ["metric", "average", "p (first is better)", *(_head(task) for task in result.tasks)]
+    words = "Significance clusters" if result.tested else "Places"
+    return table(f"{words} by task", heads, body, full=True)

@@ -1,0 +1,196 @@
+"""WMT's official table of a year: the protocol of the registry on scores of mt-metrics-eval, or on tables of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+from pydantic import Field
+
+from bsx.analysis.datasets.mtme import STANDARD, ScoreSet, find_scores, load_scores, pairs_of_scores, references_of
+from bsx.analysis.meta.protocol import (
+    Column,
+    LeftOutSystem,
+    ProtocolResult,
+    ProtocolScores,
+    ProtocolSettings,
+    RankedMetric,
+    rank_by_protocol,
+)
+from bsx.catalog.protocols import ProtocolEntry, ProtocolPair, find_protocol, load_protocols
+from bsx.data.run import as_one_run
+from bsx.errors import InputError
+from bsx.frames.settings import Watched
+from bsx.support.checks import Array
+from bsx.support.folders import data_folder
+from bsx.support.near import did_you_mean
+from bsx.support.progress import told
+from bsx.support.provenance import Provenance, provenance
+from bsx.support.settings import Option, part, settled
+
+
+class ProtocolRun(Watched, ProtocolSettings):
+    """Which year's table is made, of which language pairs and metrics, and where the scores are."""
+
+    table: Annotated[
+        str | None,
+        Field(description="Folder of the test set's scores, or the one above; data_dir unless given."),
+        Option(argument=True),
+    ] = None
+    protocol: Annotated[
+        str | None,
+        Field(
+            description="Make the official table of a WMT metrics task, wmt22 to wmt25, of the scores in the folder "
+            "TABLE (of mt-metrics-eval) or below data_dir."
+        ),
+    ] = None
+    language_pairs: Annotated[
+        Sequence[str],
+        Field(description="protocol: language pairs; not the official table if some are left out. [all of it]"),
+    ] = ()
+    also: Annotated[
+        Sequence[str],
+        Field(
+            description="protocol: metrics to rank next to those of the main table, by the names of their files "
+            "without the reference; all: every one that is there."
+        ),
+    ] = ()
+    data_dir: Annotated[Path | None, Field(description="Folder of all data sets; BSX_DATA or your data folder.")] = None
+
+
+@settled(ProtocolRun)
+@as_one_run
+def protocol_table(settings: ProtocolRun) -> ProtocolResult:
+    """Make the official table of a year of WMT's metrics task.
+
+    Args:
+        settings: see `ProtocolRun`.
+
+    Raises:
+        UnknownNameError: for an unknown protocol, language pair or metric.
+        DataUnavailableError: if there are no scores of the test set.
+        InputError: for scores that are not complete, or settings that cannot be used.
+    """
+    entry = find_protocol(settings.protocol or "")
+    settings.tested  # noqa: B018 - a wrong test is refused before anything is read
+    for pair in settings.language_pairs:
+        if pair not in entry.language_pairs:
+            hint = did_you_mean(pair, entry.language_pairs)
+            known = ", ".join(entry.language_pairs)
+            raise InputError(
+                f"language_pairs: {entry.name} has no {pair}; it has {known}.{hint}", setting="language_pairs"
+            )
+    if settings.table is not None and settings.data_dir is not None:
+        raise InputError("data_dir has no effect with a folder that is named: leave it out", setting="data_dir")
+    root = Path(settings.table) if settings.table is not None else data_folder(settings.data_dir)
+    if settings.table is not None and not root.is_dir():
+        raise InputError("is no folder; a protocol reads a folder of mt-metrics-eval", file=root)
+    folder = find_scores(root, entry.test_set)
+    years = {one.test_set for one in load_protocols().values()} - {entry.test_set}
+    if (of := folder.resolve().name) in years:  # the same language pair is there in several years
+        raise InputError(f"is {of}; the protocol {entry.name} is of {entry.test_set}", file=folder)
+    chosen = [pair for pair in entry.language_pairs if pair in settings.language_pairs or not settings.language_pairs]
+    there = pairs_of_scores(folder)
+    if missing := [pair for pair in chosen if pair not in there]:
+        rest = [pair for pair in chosen if pair in there]
+        ask = f"; language_pairs {','.join(rest)} makes a table of the others" if rest else ""
+        raise InputError(f"{entry.name} needs {', '.join(missing)}, of which there are no scores{ask}", file=folder)
+    wanted = None if "all" in settings.also else {*entry.primary, *entry.baselines, *settings.also}
+    watch, pairs, read = told(settings.progress), [], list[Path]()
+    left_out: list[LeftOutSystem] = []
+    for place, pair in enumerate(chosen):
+        if watch is not None:
+            watch("scores", place, len(chosen))
+        scores = load_scores(folder, pair, entry.language_pairs[pair].gold, wanted)
+        read += scores.files
+        own, left = ranked(scores, entry.language_pairs[pair])
+        pairs.append(own)
+        left_out += left
+    if watch is not None:
+        watch("scores", len(chosen), len(chosen))
+    found = {name.removesuffix(_NOREF) for own in pairs for name in (*own.of_systems, *own.of_segments)}
+    if unknown := [name for name in settings.also if name != "all" and name not in found]:
+        hint = did_you_mean(unknown[0], found)
+        raise InputError(
+            f"also: there are no scores of {unknown[0]!r} for the reference of {entry.name}.{hint}", setting="also"
+        )
+    columns = [Column(task.level, task.statistic, task.pooled) for task in entry.tasks]
+    tasks, metrics = rank_by_protocol(columns, pairs, settings.progress, **part(settings, ProtocolSettings))
+    return ProtocolResult(
+        protocol=entry.name,
+        title=entry.title,
+        source=entry.source,
+        tasks=tasks,
+        metrics=tuple(_told(metric, entry) for metric in metrics),
+        left_out=tuple(left_out),
+        missing_pairs=tuple(pair for pair in entry.language_pairs if pair not in chosen),
+        missing_metrics=tuple(name for name in (*entry.primary, *entry.baselines) if name not in found),
+        tested=settings.tested,
+        alpha=settings.alpha,
+        resamples=settings.resamples,
+        notes=tuple(note.rstrip(".") for note in entry.notes),
+        provenance=Provenance.read(provenance(ProtocolResult.kind, read)),
+    )
+
+
+_NOREF = "[noref]"
+
+
+def _told(metric: RankedMetric, entry: ProtocolEntry) -> RankedMetric:
+    base = metric.metric.removesuffix(_NOREF)
+    return replace(metric, baseline=base in entry.baselines, primary=base in entry.primary or base in entry.baselines)
+
+
+def ranked(scores: ScoreSet, rules: ProtocolPair) -> tuple[ProtocolScores, list[LeftOutSystem]]:
+    """Return the scores of the systems that the rules rank, and the systems that they leave out.
+
+    Raises:
+        InputError: if the reference is not there.
+    """
+    where, pair = scores.where, scores.lp
+    if rules.reference not in scores.references:
+        known = ", ".join(scores.references) or "none"
+        raise InputError(f"{pair}: the reference {rules.reference} is not there; there are {known}", file=where)
+    for level, people in scores.human.items():
+        if rules.gold not in people:
+            raise InputError(f"{pair}: there are no human scores {rules.gold} of the level {level}", file=where)
+    gold = {level: people[rules.gold] for level, people in scores.human.items()}
+    judged = {int(place) for values in gold.values() for place in np.flatnonzero((~np.isnan(values)).any(axis=1))}
+    left_out, kept = [], []
+    for place, system in enumerate(scores.systems):
+        if system == rules.reference:
+            left_out.append(LeftOutSystem(pair, system, "reference"))
+        elif system in rules.outliers:
+            left_out.append(LeftOutSystem(pair, system, "outlier"))
+        elif system in scores.references and not rules.humans:
+            left_out.append(LeftOutSystem(pair, system, "human"))
+        elif place not in judged:
+            left_out.append(LeftOutSystem(pair, system, "unjudged"))
+        else:
+            kept.append(place)
+    fits = {level: _named(metrics, rules.reference, scores.references) for level, metrics in scores.metrics.items()}
+    return (
+        ProtocolScores(
+            pair,
+            tuple(scores.systems[place] for place in kept),
+            gold["sys"][kept, 0],
+            gold["seg"][kept],
+            {name: values[kept, 0] for name, values in fits["sys"].items()},
+            {name: values[kept] for name, values in fits["seg"].items()},
+        ),
+        left_out,
+    )
+
+
+def _named(metrics: Mapping[str, Array], reference: str, references: Sequence[str]) -> dict[str, Array]:
+    """Return the metrics that use no other reference, as WMT prints their names."""
+    found: dict[str, Array] = {}
+    for name, values in metrics.items():
+        base, used = references_of(name)
+        used = frozenset(references) if used is None else used
+        if used <= {reference, STANDARD}:
+            found[base if used else f"{base}{_NOREF}"] = values
+    return found

@@ -1,0 +1,333 @@
+"""How large a study must be: of two systems, or of two metrics' correlations.
+
+Every estimate is, nearly, a mean of what each segment contributes (its influence), so that its squared standard error
+is a variance over the number of segments. A pilot, or stated figures, give that variance; what segments of a document
+have in common is a part of it, which grows with the size of documents.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from bsx.analysis.plan.power import (
+    Study,
+    components,
+    detectable,
+    interval_of_needed,
+    power_of,
+    smallest,
+    width_of,
+)
+from bsx.analysis.plan.result import Design, Pilot, PlanResult, Spread, Units
+from bsx.analysis.plan.settings import ComparePlan, MetaPlan
+from bsx.analysis.stats.correlation import HEAVY_TAILS, tail_weight
+from bsx.analysis.stats.resample import Clustered, all_counts, cluster_codes, drawn_units
+from bsx.analysis.stats.rowwise import clip_variance
+from bsx.analysis.stats.significance import williams_from_correlations
+from bsx.data.columns import Labels, TableLike, numeric_columns, standardised
+from bsx.data.documents import document_of_segment, refuse_single, seem_together
+from bsx.errors import InputError
+from bsx.support.checks import Array
+from bsx.support.result import Notice
+from bsx.support.settings import settled
+
+SHARES = (0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3)
+"""Of the smallest study, the sizes that are listed."""
+FEWEST = 10
+"""Documents, or units without documents, from which a pilot's variance is worth a plan."""
+FEW_DOCUMENTS = 20
+"""Documents below which a pilot says little about what segments of a document have in common."""
+_SAID = {"effect", "power", "alpha", "document_size", "icc", "resamples", "seed"}
+
+
+@settled(ComparePlan)
+def plan_compare(table: TableLike | None, settings: ComparePlan) -> PlanResult:
+    """Plan a comparison of two systems, by a metric's scores or by human judgments of the same segments.
+
+    The variance of the systems' differences has two parts: what the segments of a document have in common, and what
+    segments differ in beside that. Several judgments of a system's segment are averaged; a study gets as many.
+
+    >>> plan = plan_compare(None, effect=0.5, sd=1)
+    >>> plan.needed.units, round(plan.needed.power, 3)
+    (34, 0.808)
+
+    Args:
+        table: a pilot: a row a system and segment, or several where a segment has several judgments; None plans from
+            ``sd`` and ``icc``.
+        settings: see `ComparePlan`.
+
+    Returns:
+        The smallest study, others beside it, and what they rest on.
+
+    Raises:
+        UnknownNameError: for a missing column or system.
+        InputError: for a pilot that is too small, or settings that do not go together.
+    """
+    if table is None:
+        if settings.sd is None:
+            raise InputError(
+                "sd: without a pilot, state the standard deviation of the systems' difference on a segment",
+                setting="sd",
+            )
+        return _stated(settings, "compare", settings.sd, 1)
+    (score,) = _scores(settings, 1, "sd", "icc")
+    system, segment = settings.system, settings.segment
+    if system is None or segment is None:
+        missing = "system" if system is None else "segment"
+        raise InputError(f"{missing}: names the column of {missing}s, which a paired comparison needs", setting=missing)
+    columns, labels, _ = numeric_columns(table, [score], _labels(settings, system, segment), nan="omit")
+    names = list(dict.fromkeys(labels[system]))
+    pair = list(settings.systems) or names
+    for name in pair:
+        if name not in names:
+            raise InputError(f"systems: there is no system {name!r}; there are {', '.join(names)}", setting="systems")
+    if len(set(pair)) != 2 or len(pair) != 2:
+        raise InputError(f"systems: name the two to compare, of {', '.join(names)}", setting="systems")
+    lists: dict[str, dict[str, list[float]]] = {name: {} for name in pair}
+    for name, unit, value in zip(labels[system], labels[segment], columns[score], strict=True):
+        if name in lists:
+            lists[name].setdefault(unit, []).append(float(value))
+    sides = [{unit: np.array(held) for unit, held in side.items()} for side in lists.values()]
+    common = [unit for unit in sides[0] if unit in sides[1]]
+    documents, warnings = _documents(common, labels, settings, columns[score])
+    values = np.array([sides[0][unit].mean() - sides[1][unit].mean() for unit in common])
+    rows = sum(len(side[unit]) for side in sides for unit in common)
+    return _planned(settings, "compare", "segments", (pair[0], pair[1], score), values, documents, rows, 1, warnings)
+
+
+@settled(MetaPlan)
+def plan_meta(table: TableLike | None, settings: MetaPlan) -> PlanResult:
+    """Plan a comparison of two metrics by their Pearson correlations with human judgments.
+
+    Segments are counted; the systems that translate them stay the same.
+
+    Source: Steiger & Hakstian 1982 for the influence of a row on a correlation, from a pilot; Olkin & Siotani 1976 for
+    the variance of the difference where the three correlations are stated and scores are normal.
+
+    >>> plan = plan_meta(None, correlations=[0.5, 0.4, 0.6])
+    >>> plan.needed.units, round(plan.needed.power, 3)
+    (478, 0.8)
+
+    Args:
+        table: a pilot with both metrics' and human scores; None plans from ``correlations``.
+        settings: see `MetaPlan`.
+
+    Returns:
+        The smallest study, others beside it, and what they rest on.
+
+    Raises:
+        UnknownNameError: for a missing column.
+        InputError: for a pilot that is too small, or settings that do not go together.
+    """
+    if table is None:
+        return _stated_correlations(settings)
+    a, b = _scores(settings, 2, "icc", "correlations")
+    human, system, segment = settings.human, settings.system, settings.segment
+    if human is None:
+        raise InputError("human: names the column of human scores", setting="human")
+    if human in (a, b):
+        raise InputError(f"the column {human!r} is named twice")
+    for name in settings.lower:
+        if name not in (a, b):
+            raise InputError(f"lower: {name!r} is none of the columns of scores ({a}, {b})", setting="lower")
+    if system is not None and segment is None:
+        raise InputError(
+            "segment: rows are of systems: name the column of segments, which they share", setting="segment"
+        )
+    columns, labels, _ = numeric_columns(table, [a, b, human], _labels(settings, system, segment), nan="omit")
+    rows = len(columns[a])
+    columns = {name: -column if name in settings.lower else column for name, column in columns.items()}
+    x, y, h = standardised(columns, [a, b, human]).T
+    # Values whose mean is the difference of the correlations, and whose variance over n is its own.
+    first, second = float((x * h).mean()), float((y * h).mean())
+    influence = (x - y) * h - first / 2 * (x * x + h * h) + second / 2 * (y * y + h * h)
+    values = first - second + influence * math.sqrt(len(x) / max(1, len(x) - 3))
+    warnings = []
+    weight = max(tail_weight(columns[name], columns[human]) for name in (a, b))
+    if weight > HEAVY_TAILS:
+        warnings.append(Notice("heavy", values={"weight": weight}))
+    documents: Clustered = None
+    if system is not None and len(set(labels[system])) > 1:
+        warnings.append(Notice("fixed-systems", values={"systems": len(set(labels[system]))}))
+    if segment is not None:
+        places, units = cluster_codes(labels[segment]), list(dict.fromkeys(labels[segment]))
+        # The estimate is a mean over rows: a segment counts by how many it has.
+        values = values.mean() + np.bincount(places, values - values.mean()) * len(units) / rows
+        documents, more = _documents(units, labels, settings, columns[human])
+        warnings += more
+    elif settings.document is not None:
+        refuse_single(labels[settings.document], settings.document)
+        documents = cluster_codes(labels[settings.document])
+    lost = 3 if documents is None and len(values) == rows else 1
+    counted: Units = "rows" if segment is None else "segments"
+    return _planned(settings, "meta", counted, (a, b, human), values, documents, rows, lost, warnings)
+
+
+def _stated_correlations(settings: MetaPlan) -> PlanResult:
+    try:
+        stated = [float(r) for r in settings.correlations]
+    except ValueError:
+        stated = []
+    if len(stated) != 3:
+        raise InputError(
+            "correlations: without a pilot, state three: of A and of B with human scores, and of A with B (.5,.45,.7)",
+            setting="correlations",
+        )
+    a, b, between = stated
+    williams_from_correlations(a, b, between, 100)  # which refuses correlations that cannot occur together
+    if settings.effect is not None and abs(settings.effect - abs(a - b)) > 1e-9:
+        raise InputError(f"effect: the correlations differ by {abs(a - b):g}: leave it out", setting="effect")
+    if a == b:
+        raise InputError(
+            "correlations: both metrics have the same: there is no difference to find", setting="correlations"
+        )
+    settings = settings.model_copy(update={"effect": abs(a - b)})
+    shared = between * (1 - a * a - b * b) - a * b / 2 * (1 - a * a - b * b - between * between)
+    first, second = (1 - a * a) ** 2, (1 - b * b) ** 2
+    variance = float(clip_variance(first + second - 2 * shared, first + second + 2 * abs(shared)))
+    if variance == 0:
+        raise InputError(
+            "correlations: with these, both metrics are the same: there is no difference to plan for",
+            setting="correlations",
+        )
+    return _stated(settings, "meta", math.sqrt(variance), 3)
+
+
+def _stated(settings: ComparePlan | MetaPlan, design: Design, sd: float, lost: int) -> PlanResult:
+    """Plan from variances that are stated."""
+    size = settings.document_size
+    if settings.icc is not None and size is None:
+        raise InputError("document_size: icc needs to know how many segments a document has", setting="document_size")
+    spread = Spread(sd, settings.icc or 0.0, size or 1.0, size or 1.0)
+    return _plan(settings, design, "segments", ("", "", ""), spread, size is not None, lost)
+
+
+def _planned(
+    settings: ComparePlan | MetaPlan,
+    design: Design,
+    units: Units,
+    names: tuple[str, str, str],
+    values: Array,
+    documents: Clustered,
+    rows: int,
+    lost: int,
+    warnings: list[Notice],
+) -> PlanResult:
+    """Plan from what the units of a pilot contribute.
+
+    Args:
+        settings: what is planned.
+        design: what is studied.
+        units: what is counted.
+        names: both systems or metrics, and the column of scores.
+        values: what each unit contributes: the estimate is their mean (units,).
+        documents: of each unit (units,), or None.
+        rows: of the table.
+        lost: degrees of freedom that are not left.
+        warnings: what was found on the way.
+    """
+    clustered, size = documents is not None, settings.document_size
+    n, drawn = len(values), drawn_units(len(values), documents)
+    if drawn < FEWEST:
+        counted = "documents" if clustered else units
+        raise InputError(
+            f"a pilot of {drawn} {counted} is too small to plan from: at least {FEWEST} {counted}, or state variances "
+            "instead of a table"
+        )
+    held = np.bincount(np.arange(n) if documents is None else documents).astype(np.float64)
+    total, shared = (float(part[0]) for part in components(values, documents))
+    if total <= 0:
+        raise InputError("the pilot has no variance: every segment says the same, and nothing can be planned from it")
+    own = Spread(math.sqrt(total), min(1.0, shared / total), float(held.mean()), float((held**2).sum() / held.sum()))
+    if size is not None and not clustered:
+        raise InputError(
+            "document_size: the pilot has no documents: name their column with document", setting="document_size"
+        )
+    spread = own if size is None else replace(own, document_size=size, weighted_size=size)
+    there = (drawn if clustered else n) if size is None else None
+    plan = _plan(settings, design, units, names, spread, clustered, lost, there)
+    totals, parts = components(values, documents, all_counts(settings.resamples, drawn, settings.seed))
+    df, se = max(1, drawn - lost), math.sqrt((total + (own.weighted_size - 1) * shared) / n)
+    estimate, half = float(values.mean()), width_of(se, df, settings.alpha) / 2
+    pilot = Pilot(
+        n,
+        drawn if clustered else None,
+        rows,
+        estimate,
+        (estimate - half, estimate + half),
+        own,
+        power_of(plan.aim, se, df, settings.alpha),
+        2 * half,
+        detectable(se, df, settings.alpha, settings.power),
+    )
+    if clustered and drawn < FEW_DOCUMENTS:
+        warnings.append(Notice("few-documents", values={"documents": drawn}))
+    ends = interval_of_needed(plan.needed.units, totals + (spread.weighted_size - 1) * parts, drawn)
+    return replace(plan, needed_ci=ends, pilot=pilot, warnings=tuple(warnings))
+
+
+def _plan(
+    settings: ComparePlan | MetaPlan,
+    design: Design,
+    units: Units,
+    names: tuple[str, str, str],
+    spread: Spread,
+    clustered: bool,
+    lost: int,
+    there: int | None = None,
+) -> PlanResult:
+    """Return the smallest study, others beside it, and one of the pilot's size."""
+    if settings.effect is None:
+        raise InputError("effect: say how small a difference shall be found", setting="effect")
+    study = Study(settings.effect, settings.alpha, spread, clustered, lost)
+    needed = smallest(study, settings.power)
+    sizes = {max(lost + 1, round(share * (needed.documents or needed.units))) for share in SHARES}
+    return PlanResult(
+        design=design,
+        a=names[0],
+        b=names[1],
+        score=names[2],
+        units=units,
+        aim=settings.effect,
+        needed=needed,
+        needed_ci=None,
+        spread=spread,
+        steps=tuple(study.sized(count) for count in sorted(sizes if there is None else {*sizes, there})),
+        pilot=None,
+        lost=lost,
+        warnings=(),
+        settings=settings.model_dump(include=_SAID),
+    )
+
+
+def _documents(
+    names: Sequence[str], labels: dict[str, Labels], settings: ComparePlan | MetaPlan, scores: Array
+) -> tuple[Clustered, list[Notice]]:
+    """Return the document of each segment, or what speaks for some that no column names."""
+    segments = labels[str(settings.segment)]
+    if settings.document is None:
+        told = seem_together(segments, scores)
+        return None, [Notice("documents-unknown", values={"why": told})] if told else []
+    refuse_single(labels[settings.document], settings.document)
+    of = document_of_segment(segments, labels[settings.document], settings.document)
+    return cluster_codes([of[name] for name in names]), []
+
+
+def _labels(settings: ComparePlan | MetaPlan, *names: str | None) -> list[str]:
+    return [name for name in (*names, settings.document) if name is not None]
+
+
+def _scores(settings: ComparePlan | MetaPlan, count: int, *stated: str) -> list[str]:
+    """Return the columns of scores of a pilot, of which so many are needed; refuse what else would be stated."""
+    for name in stated:
+        if getattr(settings, name) not in (None, ()):
+            raise InputError(f"{name}: goes without a table, which says it itself: leave it out", setting=name)
+    names = list(dict.fromkeys(settings.columns))
+    if len(names) != count:
+        many = "one column of scores" if count == 1 else "the two metrics to compare"
+        raise InputError(f"columns: name {many} ({', '.join(names) or 'none are named'})", setting="columns")
+    return names

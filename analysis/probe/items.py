@@ -1,0 +1,177 @@
+"""The items of a probing experiment: divided into parts, labelled at random for a control task, drawn for intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bsx.analysis.stats.resample import bootstrap_counts
+from bsx.analysis.stats.validate import several_units
+from bsx.errors import InputError
+from bsx.support.checks import Array
+
+Labels = NDArray[np.int64]
+
+Part = Literal["train", "validation", "test"]
+PARTS: tuple[Part, ...] = ("train", "validation", "test")
+Codes = NDArray[np.int8]
+SHARES = (0.6, 0.2, 0.2)
+
+
+def random_parts(groups: NDArray[np.int64], rng: np.random.Generator, shares: Sequence[float] = SHARES) -> Codes:
+    """Divide items at random; items of one group come into the same part.
+
+    Args:
+        groups: number of each item's group (n,), counted from 0.
+        rng: random numbers.
+        shares: of training, validation and test part; they are met as nearly as whole groups allow.
+
+    Returns:
+        Index into `PARTS` of each item (n,).
+
+    >>> random_parts(np.array([0, 0, 1, 2, 3, 4]), np.random.default_rng(0)).tolist()
+    [1, 1, 2, 0, 0, 0]
+    """
+    sizes = np.bincount(groups)
+    order = rng.permutation(len(sizes))
+    middle = np.cumsum(sizes[order]) - sizes[order] / 2  # of each group, were the items laid side by side
+    bounds = np.cumsum(np.asarray(shares) / np.sum(shares))[:-1] * len(groups)
+    part = np.empty(len(sizes), dtype=np.int8)
+    part[order] = np.searchsorted(bounds, middle, side="right")
+    return part[groups]
+
+
+def given_parts(names: Sequence[str]) -> Codes:
+    """Return the index into `PARTS` of each item's named part (n,).
+
+    Raises:
+        InputError: for another name.
+    """
+    unknown = sorted(set(names) - set(PARTS))
+    if unknown:
+        raise InputError(f"the part {unknown[0]!r} of an item is not one of {', '.join(PARTS)}")
+    return np.array([PARTS.index(name) for name in names], dtype=np.int8)
+
+
+def carve_validation(parts: Codes, groups: NDArray[np.int64], rng: np.random.Generator) -> Codes:
+    """Take a quarter of the training part as validation part, if there is none."""
+    if (parts == PARTS.index("validation")).any():
+        return parts
+    rows = np.flatnonzero(parts == PARTS.index("train"))
+    if not len(rows):
+        return parts
+    kept = np.unique(groups[rows], return_inverse=True)[1]
+    divided = parts.copy()
+    divided[rows] = random_parts(kept, rng, shares=(0.75, 0.25))
+    return divided
+
+
+def number_types(types: Sequence[Hashable]) -> Labels:
+    """Return a number for each item's type (n,), counted from 0 in order of first appearance."""
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(value, len(numbers)) for value in types], dtype=np.int64)
+
+
+def control_labels(types: Labels, labels: Labels, rng: np.random.Generator) -> Labels:
+    """Draw one random label for each type and give it to all items of that type.
+
+    Whoever knows an item's type knows its control label, and nothing else helps. Source: Hewitt & Liang 2019, section
+    2, where a type is a word. A task on words uses the word form as type, as published. A task on whole sentences has
+    no such type; this function takes whatever types it is given. `bsx.analysis.probe.tasks` gives a sentence's first
+    word: it comes again in other sentences, and a vector of the sentence holds some trace of it.
+
+    The paper draws each type's label independently from the task's empirical distribution. Where one type is every
+    sixth item, as *The* among first words, such a draw is lopsided: saying the control task's most frequent label may
+    be right more often than for the task itself, and the two accuracies cannot be compared. Labels are therefore drawn
+    without replacement: the frequent types first, each label with the probability of the share that is still left of
+    it, so that items have the control labels in the task's own proportions.
+
+    Args:
+        types: number of each item's type (n,).
+        labels: the task's own labels (n,), counted from 0; only their distribution is used.
+        rng: random numbers.
+
+    Returns:
+        Control labels (n,).
+
+    Raises:
+        InputError: if the numbers of types and labels differ.
+    """
+    if types.shape != labels.shape:
+        raise InputError(f"{len(types)} types, {len(labels)} labels: numbers must match")
+    left, sizes = np.bincount(labels).astype(np.float64), np.bincount(types)
+    order = rng.permutation(len(sizes))
+    order = order[np.argsort(-sizes[order], kind="stable")]
+    label_of = np.empty(len(sizes), dtype=np.int64)
+    for kind, chance in zip(order, rng.random(len(sizes)), strict=True):
+        bounds = np.cumsum(np.maximum(left, 0))
+        label = int(np.searchsorted(bounds, chance * bounds[-1], side="right"))
+        label_of[kind] = label
+        left[label] -= sizes[kind]
+    return label_of[types]
+
+
+class ItemAccuracies:
+    """Which test items were predicted rightly, under several conditions and in several runs.
+
+    Items of one group are drawn together, and so are the results of one item in all runs and conditions: neither
+    copies of an item nor further runs on it pass for independent evidence, and differences between conditions are
+    paired.
+
+    Args:
+        groups: number of each item's group (n,), counted from 0.
+        conditions: how many conditions there are.
+    """
+
+    def __init__(self, groups: NDArray[np.int64], conditions: int) -> None:
+        self._groups = groups
+        self._right = np.zeros((conditions, int(groups.max()) + 1))
+        self._tested = np.zeros(int(groups.max()) + 1)
+
+    def add(self, items: NDArray[np.int64], right: NDArray[np.bool_]) -> None:
+        """Add a run.
+
+        Args:
+            items: the items that it tested (m,).
+            right: whether each was predicted rightly under each condition (conditions, m).
+        """
+        groups, width = self._groups[items], self._right.shape[1]
+        self._tested += np.bincount(groups, minlength=width)
+        for condition, row in enumerate(right):
+            self._right[condition] += np.bincount(groups, weights=row, minlength=width)
+
+    def accuracy(self) -> Array:
+        """Return the share of right predictions over all runs (conditions,)."""
+        return np.asarray(self._right.sum(axis=1) / self._tested.sum())
+
+    def draws(self, resamples: int, rng: np.random.Generator) -> Array:
+        """Return the accuracy in bootstrap resamples of the tested groups (resamples, conditions)."""
+        present = np.flatnonzero(self._tested)
+        several_units(len(present), "probe", "items that were tested", "group")
+        right, tested = self._right[:, present], self._tested[present]
+        blocks = bootstrap_counts(resamples, len(present), rng)
+        return np.concatenate([(times @ right.T) / (times @ tested)[:, None] for times in blocks])
+
+
+Figures = tuple[float, float, float, float | None, float | None, float | None, float | None]
+
+
+def layer_figures(pooled: Array, draws: Array, *, control: bool) -> list[Figures]:
+    """Return accuracy with its ends, and with a control task its accuracy and selectivity with ends, of each layer.
+
+    Args:
+        pooled: accuracies (conditions, layers): of the task, then of its control task if there is one, then any.
+        draws: their bootstrap draws (resamples, conditions, layers).
+        control: whether there is a control task.
+    """
+    low, high = np.percentile(draws[:, 0], [2.5, 97.5], axis=0)
+    figures = [pooled[0].tolist(), low.tolist(), high.tolist()]
+    if control:
+        bottom, top = np.percentile(draws[:, 0] - draws[:, 1], [2.5, 97.5], axis=0)
+        figures += [pooled[1].tolist(), (pooled[0] - pooled[1]).tolist(), bottom.tolist(), top.tolist()]
+    else:
+        figures += [[None] * pooled.shape[1]] * 4
+    return list(zip(*figures, strict=True))  # a layer each

@@ -1,0 +1,187 @@
+"""Several raters of the same translations: do they agree, how reliable is their mean, who is severe?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from bsx.analysis.stats.resample import bootstrap_counts, percentile_interval
+from bsx.analysis.stats.rowwise import pearson_rows
+from bsx.analysis.stats.validate import several_units
+from bsx.data.columns import TableLike, check_present, column_names, label_column, number_column
+from bsx.data.long import COLUMN, ColumnNames
+from bsx.errors import InputError
+from bsx.support.checks import Array
+from bsx.support.result import Interval, Number, Result
+from bsx.support.settings import DrawSettings, settled
+
+
+class RaterSettings(DrawSettings):
+    """How the agreement of raters is measured."""
+
+    human: Annotated[str, Field(description="Column of scores; rows without one are left out."), COLUMN] = "human"
+    judge: Annotated[str, Field(description="Column that names the rater."), COLUMN] = "judge"
+    items: Annotated[ColumnNames, Field(description="Columns that together name what was rated.")] = (
+        "system",
+        "segment",
+    )
+
+
+@dataclass(frozen=True)
+class Rater:
+    """One of them.
+
+    Attributes:
+        name: as in the table.
+        n: translations judged, that somebody else judged too.
+        mean: mean score of these.
+        severity: the others' mean on the same translations, less this rater's.
+        r: Pearson's r with the mean of the others; NaN for fewer than three.
+    """
+
+    name: str
+    n: int
+    mean: Number
+    severity: Number
+    r: Number
+
+
+@dataclass(frozen=True, repr=False)
+class RaterAgreement(Result):
+    """How far raters agree.
+
+    Attributes:
+        items: translations with two ratings or more.
+        single: translations with one, which say nothing here.
+        ratings: of those items.
+        per_item: mean number of ratings of an item.
+        alpha: Krippendorff's alpha for intervals: 1 for perfect agreement, 0 for chance.
+        alpha_ci: its bootstrap interval over items.
+        one: reliability of one rating, the intraclass correlation ICC(1).
+        one_ci: its interval.
+        mean: reliability of the mean of ``per_item`` ratings, which `disentangle` takes as ``reliability=``.
+        mean_ci: its interval.
+        confidence: level of the intervals.
+        raters: each of them, the severest first.
+    """
+
+    kind: ClassVar[str] = "raters"
+
+    items: int
+    single: int
+    ratings: int
+    per_item: float
+    alpha: Number
+    alpha_ci: Interval
+    one: Number
+    one_ci: Interval
+    mean: Number
+    mean_ci: Interval
+    confidence: float
+    raters: tuple[Rater, ...]
+
+
+@settled(RaterSettings)
+def rater_agreement(columns: TableLike, settings: RaterSettings) -> RaterAgreement:
+    """Measure how far raters agree on the same translations; they need not be the same for each.
+
+    Source: Krippendorff 2011 for alpha; Shrout & Fleiss 1979 for ICC(1), with the mean number of ratings of uneven
+    groups after Donner 1986; Spearman 1910 and Brown 1910 for the reliability of a mean.
+
+    Args:
+        columns: name -> values (n,): a row a rating, as `load_mqm` and `load_esa` give with ``per_rater=True``.
+        settings: see `RaterSettings`.
+
+    Raises:
+        UnknownNameError: for an unknown column; lists those present.
+        InputError: if nothing has two ratings, all scores are equal, or a rater judged something twice.
+    """
+    human, judge, items, confidence = settings.human, settings.judge, settings.items, settings.confidence
+    check_present([human, judge, *items], column_names(columns))
+    scores, who = number_column(human, columns[human]), label_column(judge, columns[judge])
+    keys = list(zip(*(label_column(name, columns[name]) for name in items), strict=True))
+    chosen = [row for row in range(len(scores)) if not np.isnan(scores[row])]
+    seen: set[object] = set()
+    for row in chosen:
+        if (who[row], keys[row]) in seen:
+            raise InputError(
+                f"rater {who[row]!r} judged {' '.join(map(str, keys[row]))} twice: name all columns of items"
+            )
+        seen.add((who[row], keys[row]))
+    number = {key: place for place, key in enumerate(dict.fromkeys(keys[row] for row in chosen))}
+    of = np.array([number[keys[row]] for row in chosen], dtype=np.int64)
+    x = scores[chosen]
+    count = np.bincount(of, minlength=len(number))
+    kept = count[of] > 1 if len(of) else np.zeros(0, dtype=bool)
+    if not kept.any():
+        raise InputError(f"no translation has two ratings: {', '.join(items)} name it, {judge!r} the rater")
+    names = [str(who[row]) for row, keep in zip(chosen, kept, strict=True) if keep]
+    x, of = x[kept], np.unique(of[kept], return_inverse=True)[1]
+    if np.ptp(x) == 0:
+        raise InputError(f"all ratings are {x[0]:g}: nothing can be agreed on")
+    sums = _Sums.of(x - x.mean(), of)
+    several_units(len(sums.count), ", ".join(items), "ratings", "translation")
+    figures = sums.figures(np.ones((1, len(sums.count))))[:, 0]
+    drawn = [sums.figures(weights) for weights in bootstrap_counts(settings.resamples, len(sums.count), settings.seed)]
+    ends = [percentile_interval(draws, confidence) for draws in np.concatenate(drawn, axis=1)]
+    alpha, one, mean = (float(value) for value in figures)
+    return RaterAgreement(
+        items=len(sums.count),
+        single=int((count == 1).sum()),
+        ratings=len(x),
+        per_item=float(sums.count.mean()),
+        alpha=alpha,
+        alpha_ci=ends[0],
+        one=one,
+        one_ci=ends[1],
+        mean=mean,
+        mean_ci=ends[2],
+        raters=_raters(x, of, names),
+        confidence=confidence,
+    )
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Of each item: number of ratings, their sum, sum of squares, and sum of squares around their mean."""
+
+    count: Array
+    total: Array
+    squares: Array
+    within: Array
+
+    @classmethod
+    def of(cls, x: Array, of: NDArray[np.int64]) -> _Sums:
+        count, total, squares = (np.bincount(of, weights=w).astype(np.float64) for w in (np.ones_like(x), x, x * x))
+        return cls(count, total, squares, squares - total * total / count)
+
+    def figures(self, weights: Array) -> Array:
+        """Return alpha, ICC(1) and the reliability of a mean under weights of items (b, items): (3, b)."""
+        n, ratings = weights.sum(axis=1), weights @ self.count
+        total, within = weights @ self.total, weights @ self.within
+        around = weights @ self.squares - total**2 / ratings
+        with np.errstate(invalid="ignore", divide="ignore"):
+            disagreement = weights @ (self.count / (self.count - 1) * self.within) / ratings
+            alpha = 1 - disagreement / (around / (ratings - 1))
+            between, error = (around - within) / (n - 1), within / (ratings - n)
+            even = (ratings - weights @ self.count**2 / ratings) / (n - 1)
+            one = (between - error) / (between + (even - 1) * error)
+            k = ratings / n
+            return np.stack([alpha, one, k * one / (1 + (k - 1) * one)])
+
+
+def _raters(x: Array, of: NDArray[np.int64], names: Sequence[str]) -> tuple[Rater, ...]:
+    count, total = np.bincount(of), np.bincount(of, weights=x)
+    others = (total[of] - x) / (count[of] - 1)
+    results = []
+    for name in dict.fromkeys(names):
+        own = np.array([other == name for other in names])
+        mine, theirs = x[own], others[own]
+        r = float(pearson_rows(mine, theirs)) if len(mine) > 2 else float("nan")
+        results.append(Rater(name, len(mine), float(mine.mean()), float((theirs - mine).mean()), r))
+    return tuple(sorted(results, key=lambda rater: -rater.severity))

@@ -1,0 +1,1 @@
+"""Metrics trained on human scores, and how much data they need."""

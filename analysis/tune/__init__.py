@@ -1,0 +1,1 @@
+"""The layer of a model that agrees best with human scores."""

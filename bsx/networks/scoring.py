@@ -1,0 +1,82 @@
+"""Scoring pairs of texts with a trained network: each text is read once, whatever it is compared with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn.utils.rnn import pad_sequence
+
+from bsx.encode.states import States
+from bsx.networks.architectures import Encoded, Network
+from bsx.networks.batches import buckets, lengths_of, predict
+from bsx.networks.data import Instances
+from bsx.networks.record import SavedModel
+from bsx.networks.vectors import VectorStore
+from bsx.support.arrays import gathered, tensor
+
+Index = NDArray[np.int64]
+_BATCH = 64
+
+
+def score_pairs(network: Network, states: States, candidates: Index, references: Index) -> NDArray[np.float64]:
+    """Score candidates beside references.
+
+    Args:
+        network: the network.
+        states: the frozen encoder's states of all texts (layers, tokens, dim), without special tokens.
+        candidates: index of each pair's candidate (pairs,); none without tokens.
+        references: index of its reference (pairs,); none without tokens.
+
+    Returns:
+        The network's output (pairs,).
+    """
+    done = []
+    pairs = np.stack([candidates, references], axis=1)
+    vectors = tensor(states.vectors)
+    flat = vectors.new_zeros((vectors.shape[1], 2 * network.hidden))  # the network's states of all texts
+    with torch.inference_mode():
+        texts = np.flatnonzero(states.lengths)
+        for batch in buckets(states.lengths[texts][:, None], _BATCH):
+            chosen = texts[batch]
+            rows = np.concatenate([np.arange(states.lengths[i]) + states.offsets[i] for i in chosen])
+            at = torch.from_numpy(rows).to(flat.device)
+            lengths = torch.from_numpy(states.lengths[chosen]).to(flat.device)
+            encoded = network.encode(vectors.index_select(1, at), lengths)
+            flat[at] = torch.cat([row[:n] for row, n in zip(encoded.states, lengths.tolist(), strict=True)])
+        for batch in buckets(states.lengths[pairs], _BATCH):
+            sides = []
+            for column in pairs[batch].T:
+                parts = [flat[states.offsets[i] : states.offsets[i] + states.lengths[i]] for i in column]
+                lengths = torch.from_numpy(states.lengths[column]).to(flat.device)
+                sides.append(Encoded(pad_sequence(parts, batch_first=True), lengths))
+            done.append((batch, network(*sides).double()))
+        return gathered(done, len(candidates))
+
+
+def score_instances(folder: Path, instances: Instances, store: VectorStore) -> NDArray[np.float64]:
+    """Score instances with a trained metric, from stored vectors.
+
+    Args:
+        folder: of the metric.
+        instances: n instances.
+        store: holds the vectors of their texts, of the encoder that the metric was trained on.
+
+    Returns:
+        The mean over its networks (n,); the lowest training score where a text has no content.
+    """
+    saved = SavedModel.open(folder)
+    scores = np.full(len(instances), saved.record.low)
+    full = np.flatnonzero((lengths_of(instances, store) > 0).all(axis=1))
+    scores[full] = mean_score(saved, instances.take(full), store, size=_BATCH)
+    return scores
+
+
+def mean_score(saved: SavedModel, instances: Instances, store: VectorStore, *, size: int) -> NDArray[np.float64]:
+    """Return the mean score of a metric's networks (n,) for instances whose texts all have content."""
+    record, device = saved.record, store.encoder.view.device
+    outputs = [predict(network.to(device), instances, store, size=size) for network in saved.networks()]
+    mean: NDArray[np.float64] = np.mean([record.shift + record.scale * output for output in outputs], axis=0)
+    return mean

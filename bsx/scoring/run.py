@@ -1,0 +1,409 @@
+"""Scoring files of any size with any metrics, or with BERTScore's three figures, here or on a Ray cluster.
+
+Rows of several languages in one table are scored one language after the other, each with its own model.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Literal, Self, cast
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from bsx.bertscore.config import ScorerConfig
+from bsx.catalog.catalog import load_registry
+from bsx.catalog.languages import find_language
+from bsx.data.corpus import Corpus, InContext, Segment
+from bsx.data.files import TableFile
+from bsx.data.run import as_one_run, is_stream
+from bsx.data.tables import Row
+from bsx.encode.devices import choose_devices
+from bsx.errors import BsxError, InputError
+from bsx.frames.metrics import (
+    build_metrics,
+    check_sides,
+    detected,
+    encoding,
+    look_at_scripts,
+    wanted_sides,
+)
+from bsx.frames.settings import Reported
+from bsx.frames.texts import Input
+from bsx.metrics.run import Prepared, ScoredBlock, block_tokens, prepare, stream, survey
+from bsx.metrics.summary import Tally, Totals, about, by_document, flags, summarise, to_text
+from bsx.support.progress import told
+from bsx.support.provenance import provenance
+from bsx.support.settings import Option, settled
+from bsx.support.untyped import JsonObject
+
+
+class ScoreRun(Reported, ScorerConfig, Input):
+    """What is scored, by which metrics or by BERTScore with which settings, where, and what is written."""
+
+    metrics: Annotated[
+        Sequence[str],
+        Field(
+            description="Metrics instead of BERTScore's three figures: NAME[:field=value,…][,NAME…]; see bsx metrics."
+        ),
+    ] = ()
+    output: Annotated[
+        Path | str | None,
+        Field(description="Write one row per segment: .tsv, .csv, .jsonl, .parquet or .xlsx."),
+        Option(("-o",), writable=True),
+    ] = None
+    resume: Annotated[bool, Field(description="Go on where a run that was stopped with the same output left off.")] = (
+        False
+    )
+    fail_under: Annotated[
+        Sequence[str],
+        Field(
+            description="Exit with 1 if a system scores worse: SCORE=VALUE, a metric as it is printed, or bertscore.f1 "
+            "and its like."
+        ),
+        Option(whole=True),
+    ] = ()
+    device: Annotated[
+        str,
+        Field(
+            description="auto, cpu, cuda, cuda:N or mps; several for a process each: cuda:0,cuda:1, or cuda:all for "
+            "all cards."
+        ),
+    ] = "auto"
+    spread: Annotated[
+        Literal["auto", "off"],
+        Field(
+            description="auto: a long table is scored with TER or METEOR by processes, one for each core; off: by this "
+            "one alone."
+        ),
+    ] = "auto"
+    engine: Annotated[
+        Literal["local", "ray"], Field(description="Where to score: in this process, or on a Ray cluster.")
+    ] = "local"
+    address: Annotated[
+        str | None, Field(description="Ray cluster, host:port or ray://host:port; one on this machine unless given.")
+    ] = None
+    workers: Annotated[int, Field(ge=1, le=1024, description="Processes that score, with the engine ray.")] = 1
+    blocks: Annotated[
+        Callable[[ScoredBlock], None] | None,
+        Field(description="Called with each block of scores, in order.", exclude=True),
+        Option(python=True),
+    ] = None
+    origin: Annotated[
+        Sequence[Path | str],
+        Field(description="Files that the texts are from, where those that are read are copies.", exclude=True),
+        Option(python=True),
+    ] = ()
+
+    @model_validator(mode="after")
+    def _together(self) -> Self:
+        if self.engine == "local" and (self.address is not None or self.workers > 1):
+            raise ValueError(f"{'workers' if self.address is None else 'address'} needs the engine ray")
+        if self.resume and (self.output is None or is_stream(self.output)):
+            raise ValueError("resume goes on with the file of output: name it")
+        if self.lang_column is not None:
+            other = "resume" if self.resume else "fail_under" if self.fail_under else "the engine ray"
+            if self.resume or self.fail_under or self.engine == "ray":
+                raise ValueError(f"lang_column cannot be combined with {other}")
+            if self.lang is not None:
+                raise ValueError("lang and lang_column exclude each other")
+        if self.on_several and (self.lang_column is not None or self.engine == "ray"):
+            other = "lang_column" if self.lang_column else "the engine ray"
+            raise ValueError(f"several devices cannot be combined with {other}: name one")
+        if not self.metrics and (self.sources is not None or self.source is not None):
+            raise ValueError("BERTScore reads no sources: name metrics that do")
+        if self.context and self.document is None:
+            raise ValueError("context needs document, which names the column of documents")
+        return self
+
+    @property
+    def on_several(self) -> bool:
+        """Whether several devices are named."""
+        return "," in self.device or self.device == "cuda:all"
+
+    @property
+    def table_out(self) -> Path | None:
+        """The table to write."""
+        return None if self.output is None else Path(self.output)
+
+
+@dataclass(frozen=True)
+class ScoredFiles:
+    """What a run came to.
+
+    Attributes:
+        prepared: the metrics and the corpus, which is closed by now.
+        tally: what the scores of all rows, systems and documents add up to.
+        files: the input.
+        column: the column of systems whose rows stand one below the other.
+        gates: scores that had to be reached.
+    """
+
+    prepared: Prepared
+    tally: Tally
+    files: Sequence[str]
+    column: str | None = None
+    gates: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def totals(self) -> Sequence[Totals]:
+        """Each metric's totals."""
+        return self.tally.totals
+
+    def to_dict(self) -> JsonObject:
+        """Return the summary, as ``bsx score`` prints it in JSON."""
+        result = summarise(self.prepared, self.totals, self.tally.by_system)
+        if self.tally.by_document:
+            result["documents"] = by_document(self.prepared, self.tally.by_document)
+        if self.prepared.metrics[0].figures is not None:
+            return result
+        known = {entry["metric"]: entry["signature"] for entry in result["metrics"]}
+        return {**result, "provenance": provenance("score", list(self.files), known)}
+
+    def to_text(self, result: JsonObject, *, full: bool = False) -> str:
+        """Return a summary that `to_dict` made for a terminal: a sentence and a table, of all systems if ``full``."""
+        return to_text(self.prepared, result, full=full)
+
+    def shortfalls(self, result: JsonObject) -> list[str]:
+        """Return one sentence for each score of a summary that `to_dict` made that is worse than it had to be."""
+        if not self.gates:
+            return []
+        from bsx.metrics.gates import shortfalls
+
+        return shortfalls(result, self.gates)
+
+    def notes(self) -> list[str]:
+        """Return what the user should know about metrics, encoders and rows, one sentence each."""
+        several = len(self.tally.by_system)
+        column = self.column or "system"
+        below = [f"the column {column!r} names {several} systems: each is summed up by itself"] if several > 1 else []
+        notes = [*about(self.prepared.metrics), *flags(self.prepared, self.totals)]
+        return [*below, *self.tally.notes(), *notes]
+
+
+@settled(ScoreRun)
+@as_one_run
+def score_files(settings: ScoreRun) -> ScoredFiles:
+    """Score files of any size, within the memory budget, with metrics or with BERTScore by itself.
+
+    Args:
+        settings: see `ScoreRun`.
+
+    Raises:
+        InputError: if files, settings or metrics are wrong or do not fit together, before anything is scored.
+    """
+    if settings.lang_column is not None:
+        raise InputError("lang_column needs bsx.score_languages", setting="lang_column")
+    progress, say, output = told(settings.progress), settings.say, settings.table_out
+    metrics = settings.metrics
+    gates = {}
+    if settings.fail_under:
+        from bsx.metrics.gates import read_gates
+
+        gates = read_gates(settings.fail_under, metrics or None)
+    if gates and settings.all_layers:
+        raise InputError("fail_under is about one layer: choose it with layer", setting="fail_under")
+    elsewhere, devices = settings.engine == "ray", list[str]()
+    if settings.on_several:
+        devices = choose_devices(settings.device)
+        settings = settings.model_copy(update={"device": devices[0]})
+    if elsewhere:
+        from bsx.cluster.corpus import alike
+
+        settings = alike(settings)
+    if output is not None:
+        from bsx.data.output import ScoreTable, check_table
+        from bsx.scoring.rows import column_types, keeping, kept_blocks, rows_of
+
+        check_table(output)
+    wants = wanted_sides(metrics, settings)
+    with contextlib.ExitStack() as stack:
+        settings = stack.enter_context(settings.opened(say))
+        corpus = stack.enter_context(settings.open(wants, keep_rows=output is not None))
+        check_sides(metrics, settings, corpus)
+        texts = corpus
+        if settings.context:
+            corpus = InContext(corpus, settings.context)
+        reused = encoding(metrics, settings)
+        plan = survey(corpus, settings.normalize, reused=reused)  # malformed input is found before a model is loaded
+        settings = detected(settings, texts, say)
+        journal = table = None
+        if output is not None:
+            journal = stack.enter_context(keeping(output, settings.resume, say))
+            types = column_types(texts, metrics or None, output, layers=settings.all_layers)
+            table = ScoreTable(output, types)
+            table.expect(plan.segments * len(corpus.systems))
+            stack.enter_context(table)
+        made = build_metrics(metrics, settings, settings.context)
+        look_at_scripts(settings, texts, say)
+        prepared = prepare(made, corpus, plan=plan, progress=progress, say=say)
+        tally = Tally(prepared)
+
+        def blocks(start: int, tokens: int) -> Iterator[ScoredBlock]:
+            here = devices
+            if not here and not elsewhere and settings.spread == "auto" and any(metric.pace for metric in made):
+                from bsx.cluster.devices import worthwhile
+
+                here = ["cpu"] * worthwhile(prepared, start)
+            if len(here) > 1:
+                from bsx.cluster.devices import stream as on_devices
+
+                several = on_devices(prepared, here, tokens=tokens, progress=progress, start=start)
+                return stack.enter_context(contextlib.closing(several))
+            if not elsewhere:
+                return stream(prepared, progress=progress, start=start, tokens=tokens)
+            from bsx.cluster.corpus import stream as there
+
+            at, workers = settings.address, settings.workers
+            away = there(prepared, tokens=tokens, address=at, workers=workers, progress=progress, start=start)
+            return stack.enter_context(contextlib.closing(away))
+
+        tokens = block_tokens(made)
+        if output is None:
+            results = blocks(0, tokens)
+        else:
+            results = kept_blocks(journal, settings.resume, prepared, tokens, blocks, say)
+        for block in results:
+            tally.add(block)
+            if settings.blocks is not None:
+                settings.blocks(block)
+            if table is not None:
+                for row in rows_of(block, prepared):
+                    table.write(row)
+        files = [str(file) for file in settings.origin] or settings.files()
+        result = ScoredFiles(prepared, tally, files, settings.system, gates)
+        if table is not None:  # beside it: what its scores are, those that its input had among them
+            from bsx.data.sidecar import carried
+
+            before = carried(settings.table_name)
+            if made[0].figures is not None:
+                table.signature = str(prepared.signature(0))
+                table.sidecar = {"metrics": before} if before else None
+            else:
+                summary = result.to_dict()
+                table.sidecar = {**summary, "metrics": [*before, *summary["metrics"]]}
+    return result
+
+
+@dataclass(frozen=True)
+class ScoredLanguages:
+    """What a run over rows of several languages came to: that of each language, by its code."""
+
+    languages: Mapping[str, ScoredFiles]
+
+    def to_dict(self) -> JsonObject:
+        """Return the summary of each language."""
+        return {"languages": {code: scored.to_dict() for code, scored in self.languages.items()}}
+
+    def to_text(self, result: JsonObject, *, full: bool = False) -> str:
+        """Return a summary that `to_dict` made, language by language, for a terminal; of all systems if ``full``."""
+        parts = result["languages"]
+        told = (f"{code}: {scored.to_text(parts[code], full=full)}" for code, scored in self.languages.items())
+        return "\n\n".join(told)
+
+    def notes(self) -> list[str]:
+        """Return what the user should know, one sentence each."""
+        return [f"{code}: {note}" for code, scored in self.languages.items() for note in scored.notes()]
+
+
+class _OfLanguage:
+    """The segments of a corpus that are of one language."""
+
+    def __init__(self, corpus: Corpus, codes: Sequence[str], code: str) -> None:
+        self._corpus, self._codes, self._code = corpus, codes, code
+        self.systems, self.has = corpus.systems, corpus.has
+
+    def __iter__(self) -> Iterator[Segment]:
+        pairs = zip(self._corpus, self._codes, strict=True)
+        return (segment for segment, code in pairs if code == self._code)
+
+
+@settled(ScoreRun)
+@as_one_run
+def score_languages(settings: ScoreRun) -> ScoredLanguages:
+    """Score a table each row of which names its language, which decides on model, baseline and tokeniser.
+
+    One language is scored after the other, so that one model is in memory at a time. The output has the order of the
+    input, and a column for the language; the scores of all rows are held in memory until it is written.
+
+    Args:
+        settings: see `ScoreRun`; ``lang_column`` holds tags or English names.
+
+    Raises:
+        InputError: if the table, settings or metrics are wrong or do not fit together.
+    """
+    from bsx.data.output import ScoreTable, check_table
+    from bsx.data.sidecar import carried
+    from bsx.scoring.rows import column_types, rows_of
+
+    progress, metrics, column = told(settings.progress), settings.metrics, settings.lang_column
+    output = settings.table_out
+    if column is None or settings.table is None:
+        raise InputError("lang_column names a column of a table: give the table too", setting="lang_column")
+    if output is not None:
+        check_table(output)
+    catalog = load_registry(settings.registry)
+    wants = wanted_sides(metrics, settings)
+    with contextlib.ExitStack() as stack:
+        corpus = stack.enter_context(settings.open(wants, keep_rows=True))
+        cast(TableFile, corpus).table.require(column)
+        check_sides(metrics, settings, corpus)
+        types = {} if output is None else column_types(corpus, metrics or None, output, layers=settings.all_layers)
+        texts = InContext(corpus, settings.context) if settings.context else corpus
+        spelled: dict[str, str] = {}
+        codes = []
+        for segment in texts:
+            row = cast(Row, segment.row)
+            spelling = row.name(column)
+            if spelling not in spelled:
+                try:
+                    spelled[spelling] = find_language(spelling, catalog).code
+                except BsxError as error:
+                    raise InputError(f"{row.where}, column {column!r}: {error}") from error
+            codes.append(spelled[spelling])
+        table = None if output is None else stack.enter_context(ScoreTable(output, types))
+        results: dict[str, ScoredFiles] = {}
+        blocks: dict[str, list[ScoredBlock]] = {}
+        for code in dict.fromkeys(codes):
+            part = _OfLanguage(texts, codes, code)
+            plan = survey(part, settings.normalize)
+            own = settings.model_copy(update={"lang": code})
+            prepared = prepare(build_metrics(metrics, own, settings.context), part, plan=plan, progress=progress)
+            tally, blocks[code] = Tally(prepared), []
+            for block in stream(prepared, progress=progress):
+                tally.add(block)
+                if table is not None:
+                    blocks[code].append(replace(block, segments=[]))
+            results[code] = ScoredFiles(prepared, tally, settings.files(), settings.system)
+        result = ScoredLanguages(results)
+        if table is None:
+            return result
+        wide = len(texts.systems)
+        places = {
+            code: ((block, at) for block in some for at in range(0, len(block.scores[0].values), wide))
+            for code, some in blocks.items()
+        }
+        for segment, code in zip(texts, codes, strict=True):
+            block, at = next(places[code])
+            single = ScoredBlock([segment], [scores.select(np.arange(at, at + wide)) for scores in block.scores])
+            for cells in rows_of(single, results[code].prepared):
+                table.write(cells if metrics else {"id": cells["id"], column: code} | cells | {column: code})
+        before = carried(settings.table_name)
+        if not metrics:
+            table.signature = "\n".join(f"{code}: {of.prepared.signature(0)}" for code, of in results.items())
+            table.sidecar = {"metrics": before} if before else None
+            return result
+        summaries = {code: of.to_dict()["metrics"] for code, of in results.items()}
+        joined = [
+            {
+                "metric": entry["metric"],
+                "higher_is_better": entry["higher_is_better"],
+                "signature": " ".join(f"{code}: {entries[place]['signature']}" for code, entries in summaries.items()),
+            }
+            for place, entry in enumerate(next(iter(summaries.values())))
+        ]
+        table.sidecar = {"metrics": [*before, *joined], **result.to_dict()}
+    return result

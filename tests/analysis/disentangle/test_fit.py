@@ -1,0 +1,711 @@
+"""Disentangling regressions against closed forms, brute force, simulation and published numbers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("statsmodels")
+from bsx.analysis.disentangle.bootstrap import bootstrap_regressions, compare_coefficients
+from bsx.analysis.disentangle.checks import linearity_checks, nested_test
+from bsx.analysis.disentangle.fit import disentangle, notices
+from bsx.analysis.disentangle.result import DisentangleResult
+from bsx.analysis.disentangle.show import worded
+from bsx.analysis.stats.importance import dominance, shapley_shares, subset_r2
+from bsx.analysis.stats.regression import fit_ols, pooled_test
+from bsx.data.columns import read_columns, standardise
+from bsx.errors import InputError, UnknownNameError
+
+Run = Callable[..., Any]
+FACTORS = ["sem", "syn", "lex"]
+
+
+def make(n: int = 200, seed: int = 1, *, noise: float = 1.0) -> dict[str, np.ndarray]:
+    """Two metrics, three correlated factors, residuals whose spread grows with the first factor."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 3)) @ np.array([[1, 0.3, 0.5], [0, 1, 0.2], [0, 0, 1]])
+    errors = rng.normal(size=(n, 2)) * (0.5 + np.abs(x[:, :1])) * noise
+    m = 10 + 2 * x @ np.array([0.5, 0.0, 0.3]) + errors[:, 0]
+    k = -3 + x @ np.array([0.1, 0.4, 0.6]) + errors[:, 1]
+    return {"m": m, "k": k, "sem": x[:, 0] * 5 + 3, "syn": x[:, 1], "lex": x[:, 2] / 10}
+
+
+def z(values: np.ndarray) -> np.ndarray:
+    return (values - values.mean()) / values.std()
+
+
+def design(table: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    return np.column_stack([z(table[name]) for name in FACTORS]), z(table["m"])
+
+
+def test_ols_is_the_closed_form_with_n_minus_p_degrees_of_freedom() -> None:
+    from scipy import stats
+
+    table = make()
+    x, y = design(table)
+    beta = np.linalg.inv(x.T @ x) @ x.T @ y
+    residuals = y - x @ beta
+    df = len(y) - 3
+    se = np.sqrt(np.diag(np.linalg.inv(x.T @ x)) * (residuals @ residuals) / df)
+    fit = disentangle(table, ["m"], FACTORS, se="classic")["m"]
+    assert list(fit.coef.values()) == pytest.approx(beta)
+    assert list(fit.se.values()) == pytest.approx(se)
+    assert list(fit.p.values()) == pytest.approx(2 * stats.t.sf(np.abs(beta / se), df))
+    assert [high for _, high in fit.ci.values()] == pytest.approx(beta + stats.t.ppf(0.975, df) * se)
+    assert fit.r2 == pytest.approx(1 - residuals @ residuals / (y @ y))
+    assert fit.adj_r2 == pytest.approx(1 - (1 - fit.r2) * len(y) / df)
+    assert fit.df == df
+    assert fit.intercept is None
+    with_intercept = disentangle(table, ["m"], FACTORS, se="classic", intercept=True)["m"]
+    assert with_intercept.intercept == pytest.approx(0, abs=1e-12)
+    assert list(with_intercept.coef.values()) == pytest.approx(beta)
+    assert list(with_intercept.se.values()) == pytest.approx(se * math.sqrt(df / (df - 1)))
+    assert with_intercept.df == df - 1
+
+
+def test_hc3_and_cluster_standard_errors_by_hand() -> None:
+    from scipy import stats
+
+    table = make()
+    x, y = design(table)
+    inverse = np.linalg.inv(x.T @ x)
+    beta = inverse @ x.T @ y
+    residuals = y - x @ beta
+    leverage = np.array([row @ inverse @ row for row in x])
+    meat = sum((e / (1 - h)) ** 2 * np.outer(row, row) for e, h, row in zip(residuals, leverage, x, strict=True))
+    se = np.sqrt(np.diag(inverse @ meat @ inverse))
+    result = disentangle(table, ["m"], FACTORS, se="hc3")
+    assert list(result["m"].se.values()) == pytest.approx(se)
+    assert list(result["m"].p.values()) == pytest.approx(2 * stats.norm.sf(np.abs(beta / se)))
+    assert result.reference == "normal"
+    groups = np.arange(len(y)) % 25
+    meat = np.zeros((3, 3))
+    for g in range(25):
+        mine = groups == g
+        values, vectors = np.linalg.eigh(np.eye(int(mine.sum())) - x[mine] @ inverse @ x[mine].T)
+        score = x[mine].T @ (vectors / np.sqrt(values) @ vectors.T) @ residuals[mine]  # CR2
+        meat += np.outer(score, score)
+    se = np.sqrt(np.diag(inverse @ meat @ inverse))
+    clustered = disentangle({**table, "doc": [f"d{g}" for g in groups]}, ["m"], FACTORS, se="cluster", cluster="doc")
+    assert list(clustered["m"].se.values()) == pytest.approx(se)
+    df = fit_ols(y, x, se="cluster", clusters=[str(g) for g in groups]).reference_df
+    assert list(clustered["m"].p.values()) == pytest.approx(2 * stats.t.sf(np.abs(beta / se), df))
+    assert (df < 24).all()
+
+
+def test_vif_is_one_over_one_minus_r2_of_a_factor_on_the_others() -> None:
+    table = make()
+    x, _ = design(table)
+    fit = disentangle(table, ["m"], FACTORS)["m"]
+    for j, name in enumerate(FACTORS):
+        others = np.delete(x, j, axis=1)
+        rest = x[:, j] - others @ np.linalg.lstsq(others, x[:, j], rcond=None)[0]
+        assert fit.vif[name] == pytest.approx(1 / (rest @ rest / (x[:, j] @ x[:, j])))
+    assert disentangle(table, ["m"], FACTORS).condition_number == pytest.approx(np.linalg.cond(x))
+
+
+def r2_of(x: np.ndarray, y: np.ndarray, members: tuple[int, ...]) -> float:
+    if not members:
+        return 0.0
+    part = x[:, members]
+    rest = y - part @ np.linalg.lstsq(part, y, rcond=None)[0]
+    return float(1 - rest @ rest / (y @ y))
+
+
+def test_shares_are_the_mean_gain_over_all_orders() -> None:
+    table = make()
+    x, y = design(table)
+    shares = np.zeros(3)
+    for order in itertools.permutations(range(3)):
+        for place, j in enumerate(order):
+            shares[j] += (r2_of(x, y, order[: place + 1]) - r2_of(x, y, order[:place])) / 6
+    fit = disentangle(table, ["m"], FACTORS)["m"]
+    assert list(fit.r2_share.values()) == pytest.approx(shares)
+    assert sum(fit.r2_share.values()) == pytest.approx(fit.r2)
+    for j, name in enumerate(FACTORS):
+        others = tuple(i for i in range(3) if i != j)
+        gain = fit.r2 - r2_of(x, y, others)
+        assert fit.semipartial_r2[name] == pytest.approx(gain)
+        assert fit.partial_r2[name] == pytest.approx(gain / (1 - r2_of(x, y, others)))
+
+
+def test_dominance_by_its_definition() -> None:
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(60, 4)) @ rng.normal(size=(4, 4))
+    y = x @ np.array([1.0, 0.2, -0.5, 0.0]) + rng.normal(size=60)
+    x, y = (x - x.mean(axis=0)) / x.std(axis=0), z(y)
+    r2 = subset_r2(x.T @ x / 60, x.T @ y / 60)
+    found = dominance("abcd", r2)
+    for i, j in itertools.permutations(range(4), 2):
+        rest = [k for k in range(4) if k not in (i, j)]
+        subsets = [s for size in range(3) for s in itertools.combinations(rest, size)]
+        complete = all(r2_of(x, y, (*s, i)) >= r2_of(x, y, (*s, j)) for s in subsets)
+        assert (("abcd"[i], "abcd"[j]) in found.completely) == complete
+    for i in range(4):
+        for size in range(4):
+            others = [k for k in range(4) if k != i]
+            gains = [r2_of(x, y, (*s, i)) - r2_of(x, y, s) for s in itertools.combinations(others, size)]
+            assert found.conditional[i, size] == pytest.approx(np.mean(gains))
+    assert list(found.general.values()) == pytest.approx(shapley_shares(r2))
+    assert set(found.completely) <= set(found.conditionally) <= set(found.generally)
+    with pytest.raises(InputError, match="at most 15"):
+        subset_r2(np.eye(16), np.zeros(16))
+
+
+def test_the_bootstrap_standardises_every_resample() -> None:
+    table = make(40)
+    x = np.column_stack([table[name] for name in FACTORS])
+    y = np.column_stack([table["m"], table["k"]])
+    draws = bootstrap_regressions(x, y, resamples=5, seed=3)
+    indices = np.random.default_rng(3).integers(40, size=(5, 40))
+    for b, rows in enumerate(indices):
+        part, responses = x[rows], y[rows]
+        part = (part - part.mean(axis=0)) / part.std(axis=0)
+        responses = (responses - responses.mean(axis=0)) / responses.std(axis=0)
+        beta = np.linalg.lstsq(part, responses, rcond=None)[0]
+        assert draws.coef[b] == pytest.approx(beta.T, rel=0, abs=1e-10)
+        assert draws.r2[b, 1] == pytest.approx(r2_of(part, responses[:, 1], (0, 1, 2)))
+    fit = disentangle(table, ["m"], FACTORS, resamples=200, seed=3)["m"]
+    again = disentangle(table, ["m"], FACTORS, resamples=200, seed=3)["m"]
+    assert fit.ci_bootstrap == again.ci_bootstrap
+    assert fit.r2_bootstrap is not None
+    assert fit.r2_bootstrap[0] < fit.r2 < fit.r2_bootstrap[1]
+    low, high = fit.r2_share_bootstrap["sem"]
+    assert low < fit.r2_share["sem"] < high
+
+
+def test_whole_clusters_are_drawn() -> None:
+    table = make(30)
+    x, y = np.column_stack([table[name] for name in FACTORS]), table["m"][:, None]
+    clusters = [str(i // 3) for i in range(30)]
+    draws = bootstrap_regressions(x, y, resamples=3, seed=5, clusters=clusters)
+    names = sorted(set(clusters))
+    for b, drawn in enumerate(np.random.default_rng(5).integers(10, size=(3, 10))):
+        rows = [i for g in drawn for i in range(30) if clusters[i] == names[g]]
+        part, response = x[rows], y[rows, 0]
+        part = (part - part.mean(axis=0)) / part.std(axis=0)
+        assert draws.coef[b, 0] == pytest.approx(np.linalg.lstsq(part, z(response), rcond=None)[0], rel=0, abs=1e-10)
+
+
+@pytest.mark.slow
+def test_bootstrap_intervals_cover_and_classic_ones_do_not_under_uneven_spread() -> None:
+    big = make(400_000, seed=99)
+    x, y = design(big)
+    truth = np.linalg.lstsq(x, y, rcond=None)[0]
+    hits = np.zeros((3, 3))
+    runs = 150
+    for seed in range(runs):
+        table = make(150, seed=1000 + seed)
+        robust = disentangle(table, ["m"], FACTORS, se="hc3", resamples=400, seed=seed)["m"]
+        classic = disentangle(table, ["m"], FACTORS, se="classic")["m"]
+        for row, intervals in enumerate((robust.ci_bootstrap, robust.ci, classic.ci)):
+            hits[row] += [low <= t <= high for (low, high), t in zip(intervals.values(), truth, strict=True)]
+    coverage = hits / runs
+    # Binomial spread of 150 runs at 95 %: 0.018.
+    assert (coverage[0] > 0.88).all()
+    assert (coverage[1] > 0.88).all()
+    assert coverage[2, 0] < coverage[0, 0] - 0.05
+
+
+def test_nested_models_are_tested_by_f() -> None:
+    from scipy import stats
+
+    table = make()
+    x, y = design(table)
+    small, full = r2_of(x, y, (0,)), r2_of(x, y, (0, 1, 2))
+    expected = (full - small) / 2 / ((1 - full) / (len(y) - 3))
+    test = nested_test(table, "m", ["sem"], ["syn", "lex"], se="classic")
+    assert test.statistic == pytest.approx(expected)
+    assert test.p == pytest.approx(stats.f.sf(expected, 2, len(y) - 3))
+    assert (test.df1, test.df2, test.gain) == (2, len(y) - 3, pytest.approx(full - small))
+    fit = disentangle(table, ["m"], FACTORS, se="hc3")["m"]
+    one = nested_test(table, "m", ["sem", "lex"], ["syn"], se="hc3")
+    assert one.p == pytest.approx(fit.p["syn"])  # a single coefficient: the same test
+    assert nested_test(table, "m", [], ["sem"]).r2_base == 0
+    with pytest.raises(InputError, match="at least one factor to add"):
+        nested_test(table, "m", ["sem"], [])
+
+
+def test_reset_agrees_with_statsmodels_and_finds_bends_and_products() -> None:
+    import statsmodels.api as sm
+    from statsmodels.stats.diagnostic import linear_reset
+
+    table = make()
+    x, y = design(table)
+    checks = linearity_checks(table, "m", FACTORS, se="classic")
+    expected = linear_reset(sm.OLS(y, sm.add_constant(x)).fit(), power=3, test_type="fitted", use_f=True)
+    assert checks["reset"].p == pytest.approx(float(expected.pvalue))
+    assert list(checks["interactions"].added) == ["sem:syn", "sem:lex", "syn:lex"]
+    bent = {**table, "m": z(table["sem"]) ** 2 + z(table["lex"]) + 0.1 * table["k"]}
+    found = linearity_checks(bent, "m", FACTORS, se="hc3")
+    assert found["squares"].p < 1e-6
+    assert min(found["squares"].term_p, key=found["squares"].term_p.__getitem__) == "sem²"
+    crossed = {**table, "m": z(table["sem"]) * z(table["syn"]) + table["k"]}
+    terms = linearity_checks(crossed, "m", FACTORS)["interactions"].term_p
+    assert min(terms, key=terms.__getitem__) == "sem:syn"
+    two = {"m": table["m"], "flag": (table["syn"] > 0).astype(float)}
+    assert "squares" not in linearity_checks(two, "m", ["flag"])
+    assert "interactions" not in linearity_checks(two, "m", ["flag"])
+
+
+def test_groups_are_compared_by_chows_test() -> None:
+    from scipy import stats
+
+    parts = {}
+    for seed, name in enumerate(("de", "zh", "ru")):
+        table = make(60, seed=seed)
+        parts[name] = (z(table["m"]), np.column_stack([z(table[f]) for f in FACTORS]))
+    y = np.concatenate([response for response, _ in parts.values()])
+    x = np.concatenate([columns for _, columns in parts.values()])
+    rest = y - x @ np.linalg.lstsq(x, y, rcond=None)[0]
+    own = sum(
+        float((r - c @ np.linalg.lstsq(c, r, rcond=None)[0]) @ (r - c @ np.linalg.lstsq(c, r, rcond=None)[0]))
+        for r, c in parts.values()
+    )
+    expected = (rest @ rest - own) / 6 / (own / (180 - 9))
+    test = pooled_test("m", FACTORS, parts)
+    assert test.statistic == pytest.approx(expected)
+    assert test.p == pytest.approx(stats.f.sf(expected, 6, 171))
+    assert test.method == "Chow test"
+
+
+def test_groups_get_their_own_fits_and_unfit_ones_are_named() -> None:
+    a, b = make(80, seed=1), make(80, seed=2)
+    b["m"] = b["m"] - 12 * z(b["sem"])
+    table: dict[str, Any] = {name: np.concatenate([a[name], b[name], a[name][:2]]) for name in a}
+    table["lp"] = ["de-en"] * 80 + ["zh-en"] * 80 + ["ru-en"] * 2
+    result = disentangle(table, ["m", "k"], FACTORS, group="lp", se="classic")
+    assert list(result.groups) == ["de-en", "zh-en"]
+    assert result.groups["zh-en"]["m"].coef == disentangle(b, ["m"], FACTORS)["m"].coef
+    left = next(w for w in result.warnings if w.name == "group-left-out")
+    assert (left.about, left.values["column"]) == ("ru-en", "lp")
+    by_metric = {test.metric: test for test in result.pooled}
+    assert by_metric["m"].p < 1e-6
+    assert by_metric["m"].by_factor["sem"] < 1e-6 < by_metric["k"].by_factor["sem"]
+    assert "Chow test" in result.to_text(full=True)
+    content: dict[str, Any] = result.to_dict()
+    assert list(content["groups"]) == ["de-en", "zh-en"]
+    with pytest.raises(InputError, match="no group can be fitted by itself"):
+        disentangle({**a, "lp": [str(i) for i in range(80)]}, ["m"], FACTORS, group="lp")
+
+
+def test_a_fit_without_degrees_of_freedom_is_refused_and_a_small_group_is_named() -> None:
+    a, b, c = make(80, seed=1), make(3, seed=2), make(9, seed=3)
+    table: dict[str, Any] = {name: np.concatenate([a[name], b[name], c[name]]) for name in a}
+    table["lp"] = ["de-en"] * 80 + ["zh-en"] * 3 + ["ru-en"] * 9
+    result = disentangle(table, ["m"], ["sem", "lex"], group="lp")
+    assert list(result.groups) == ["de-en", "ru-en"]
+    said = {notice.name: notice for notice in result.warnings}
+    assert said["group-left-out"].about == "zh-en"
+    assert said["tiny-n"].values == {"groups": {"ru-en": 9}}
+    assert worded(said["tiny-n"]) in result.to_text()
+    with pytest.raises(InputError, match="no degree of freedom is left; at least 4 are needed"):
+        disentangle(b, ["m"], ["sem", "lex"])
+
+
+def test_two_metrics_are_compared_over_the_same_resamples() -> None:
+    table = make(300)
+    found = compare_coefficients(table, "m", "k", FACTORS, resamples=500, seed=2).by
+    m, k = disentangle(table, ["m", "k"], FACTORS).results
+    for name in FACTORS:
+        assert found[name].difference == pytest.approx(m.coef[name] - k.coef[name])
+        assert found[name].ci[0] < found[name].difference < found[name].ci[1]
+    assert found["r2"].value_a == pytest.approx(m.r2)
+    assert found["sem"].p_two_sided < 0.05
+    swapped = compare_coefficients(table, "k", "m", FACTORS, resamples=500, seed=2).by
+    assert swapped["sem"].difference == pytest.approx(-found["sem"].difference)
+    assert swapped["sem"].ci[1] == pytest.approx(-found["sem"].ci[0])
+    same = compare_coefficients({**table, "twin": table["m"] * 3 + 1}, "m", "twin", FACTORS, resamples=100).by
+    assert same["sem"].difference == pytest.approx(0, abs=1e-12)
+
+
+def test_correction_runs_over_the_whole_table() -> None:
+    from bsx.analysis.stats.clusters import adjust
+
+    table = make(60)
+    result = disentangle(table, ["m", "k"], FACTORS, correction="holm")
+    raw = [p for fit in result.results for p in fit.p.values()]
+    assert [p for fit in result.results for p in fit.p_adjusted.values()] == pytest.approx(adjust(raw, "holm"))
+    content: dict[str, Any] = result.to_dict()
+    assert "p_adjusted" in content["results"][0]
+    assert "Holm" in result.to_text()
+
+
+def test_warnings_are_named() -> None:
+    table = make(25)
+    table["twin"] = table["sem"] + 0.01 * table["syn"] + 1e-3 * table["k"]
+    names = {w.name for w in disentangle(table, ["m"], [*FACTORS, "twin"]).warnings}
+    assert {"collinearity", "tiny-n"} <= names
+    table = make(300)
+    table["m"][0], table["sem"][0] = -300, 300
+    found = {w.name: w for w in disentangle(table, ["m"], FACTORS).warnings}
+    assert (found["influential-rows"].about, found["influential-rows"].values) == ("m", {"rows": [1]})
+    few = disentangle({**make(60), "doc": list("abcd") * 15}, ["m"], FACTORS, se="cluster", cluster="doc")
+    assert "few-clusters" in {w.name for w in few.warnings}
+    flags = {"m": make(12)["m"], "flag": [0] * 11 + [1]}
+    undefined = disentangle(flags, ["m"], ["flag"], resamples=100)
+    assert "undefined-resamples" in {w.name for w in undefined.warnings}
+
+
+def test_the_outlier_case_of_mlqe_moves_a_star(shared: Path) -> None:
+    table = read_columns(shared / "data/kaster2021/mlqe-de.tsv", ["labse", "sem", "syn", "bleu_s", "morph"])
+    result = disentangle(table, ["labse"], ["sem", "syn", "bleu_s", "morph"], se="classic")
+    found = next(w.values["changed"] for w in result.warnings if w.name == "stars-depend-on-se")
+    moved = next(one for one in found if one["factor"] == "syn")
+    assert (moved["p"], moved["hc3"]) == pytest.approx((0.00038, 0.17), rel=0.03)
+    assert "influential-rows" in {w.name for w in result.warnings}
+
+
+FILES = {
+    "T3_wmt": "wmt-en",
+    "T3_sts": "sts-en",
+    "T4_wmt": "wmt-zh",
+    "T4_sts": "sts-zh",
+    "T10_wmt": "wmt-de",
+    "T10_sts": "sts-de",
+    "T12_de": "mlqe-de",
+    "T12_zh": "mlqe-zh",
+}
+
+
+@pytest.mark.parametrize("table", FILES)
+def test_published_scores_give_the_reference_figures(shared: Path, table: str) -> None:
+    content = json.loads((shared / "reference_values.json").read_text(encoding="utf-8"))
+    expected = next(value for key, value in content["regression_detail"].items() if key.startswith(f"{table}_"))
+    factors = [name.replace("-", "_") for name in expected["regressors"]]
+    metrics = list(expected["metrics"])
+    data = read_columns(shared / f"data/kaster2021/{FILES[table]}.tsv", [*metrics, *factors])
+    classic = disentangle(data, metrics, factors, se="classic", resamples=1000, seed=1)
+    robust = disentangle(data, metrics, factors, se="hc3")
+    assert classic.n == expected["n"]
+    for metric, figures in expected["metrics"].items():
+        fit, hc3 = classic[metric], robust[metric]
+        for theirs, own in zip(expected["regressors"], factors, strict=True):
+            assert fit.coef[own] == pytest.approx(figures["coef"][theirs], abs=1e-7)
+            assert fit.se[own] == pytest.approx(figures["se"][theirs], abs=1e-7)
+            assert fit.p[own] == pytest.approx(figures["p"][theirs], rel=1e-3, abs=1e-7)
+            assert hc3.se[own] == pytest.approx(figures["se_HC3"][theirs], abs=1e-7)
+            assert hc3.p[own] == pytest.approx(figures["p_HC3_normal"][theirs], rel=1e-3, abs=1e-7)
+            assert fit.r2_share[own] == pytest.approx(figures["LMG"][theirs], abs=1e-7)
+            assert fit.vif[own] == pytest.approx(expected["VIF"][theirs], abs=1e-7)
+            # Other draws: the ends of an interval agree to about a hundredth.
+            assert fit.ci_bootstrap[own] == pytest.approx(figures["boot95"][theirs], abs=0.015)
+        assert fit.r2 == pytest.approx(figures["R2"], abs=1e-7)
+        assert fit.r2_bootstrap == pytest.approx(figures["boot95_R2"], abs=0.015)
+
+
+def test_json_has_the_agreed_shape() -> None:
+    result = disentangle(make(), ["m", "k"], FACTORS, resamples=50, spline=["sem"])
+    content = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert DisentangleResult.from_dict(content).to_dict() == content
+    with pytest.raises(InputError, match="n: is missing"):
+        DisentangleResult.from_dict({name: value for name, value in content.items() if name != "n"})
+    with pytest.raises(InputError, match="no key of this result"):
+        DisentangleResult.from_dict({**content, "confidance": 0.9})
+    assert list(content)[:3] == ["n", "factors", "results"]
+    assert content["n"] == 200
+    assert content["factors"] == FACTORS
+    first = content["results"][0]
+    for key in ("coef", "se", "p", "ci", "vif", "r2_share"):
+        assert list(first[key]) == FACTORS
+    assert len(first["ci"]["sem"]) == 2
+    assert sum(first["r2_share"].values()) == pytest.approx(first["r2"])
+
+
+def test_tables_mark_what_is_significant() -> None:
+    table = {**make(), "bleu_s": make()["lex"]}
+    factors = ["sem", "syn", "bleu_s"]
+    result = disentangle(table, ["m"], factors)
+    fit = result["m"]
+    assert [fit.significant[name] for name in factors] == [fit.p[name] < 0.05 for name in factors]
+    assert not fit.significant["syn"]
+    cells = [f"{fit.coef[name]:.2f}{'†' if fit.significant[name] else ''}" for name in factors]
+    markdown = result.to_markdown().splitlines()
+    place = markdown.index("| metric | sem | syn | bleu_s | R² |")
+    assert markdown[place + 2].startswith("| " + " | ".join(["m", *cells, f"{fit.r2:.2f}"]))
+    assert "syn" not in result.to_text().splitlines()[0]  # the answer names what is significant alone
+    latex = result.to_latex()
+    assert r"metric & sem & syn & bleu\_s & $R^2$ \\" in latex
+    assert r"\rlap{$^\dagger$}" in latex
+    assert f"{fit.coef['sem']:.2f}†" in result.to_text()
+    assert f"{fit.coef['syn']:.2f}†" not in result.to_text()
+    rows = list(csv.DictReader(io.StringIO(result.to_csv())))
+    assert [row["factor"] for row in rows if not row["variant"]] == factors
+    assert float(rows[0]["coef"]) == fit.coef["sem"]
+    with pytest.raises(UnknownNameError, match="no metric 'x'; there are m"):
+        result["x"]
+
+
+def test_pictures_are_drawn(tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    result = disentangle(make(), ["m", "k"], FACTORS, resamples=20)
+    result.plot(tmp_path / "c.png")
+    result.plot(tmp_path / "s.svg", chart="How much each factor explains")
+    assert all(f">{name}<" in (tmp_path / "s.svg").read_text(encoding="utf-8") for name in FACTORS)
+    result.plot(tmp_path / "r.pdf")
+    assert all((tmp_path / name).stat().st_size > 3000 for name in ("c.png", "s.svg", "r.pdf"))
+    with pytest.raises(InputError, match=r"must end in \.png, \.svg, \.pdf"):
+        result.plot(tmp_path / "s.gif")
+    with pytest.raises(UnknownNameError, match="no chart 'shares'"):
+        result.plot(chart="shares")
+
+
+def test_a_dataframe_and_missing_numbers() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = make(50)
+    frame = pandas.DataFrame(table)
+    assert disentangle(frame, ["m"], FACTORS)["m"].coef == disentangle(table, ["m"], FACTORS)["m"].coef
+    frame.loc[4, "syn"] = None
+    with pytest.raises(InputError, match=r"column 'syn': 1 missing values, the first in row 5; nan=omit"):
+        disentangle(frame, ["m"], FACTORS)
+    result = disentangle(frame, ["m"], FACTORS, nan="omit")
+    assert (result.n, result.omitted) == (49, 1)
+    assert "1 rows are left out" in result.to_text()
+
+
+BAD: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "missing": ({}, {"factors": ["sem", "lexx"]}, r"no column 'lexx'; there are m, k, sem, syn, lex\. Near: lex"),
+    "text": ({"syn": ["1", "x"] * 100}, {}, r"column 'syn', row 2 is 'x', not a finite number"),
+    "constant": ({"syn": [3.0] * 200}, {}, r"column 'syn': all 200 values are 3"),
+    "infinite": ({"syn": [math.inf] * 200}, {}, r"column 'syn', row 1 is 'inf', not a finite number"),
+    "length": ({"syn": [1.0, 2.0]}, {}, r"columns differ in length: m 200, sem 200, syn 2"),
+    "matrix": ({"syn": np.ones((200, 2))}, {}, r"column 'syn': has shape \(200, 2\)"),
+    "collinear": ({"syn": make()["sem"] * 2 + 1}, {}, r"column 'syn' is a linear combination of sem"),
+    "twice": ({}, {"factors": ["sem", "m"]}, r"column 'm' is named twice"),
+    "none": ({}, {"factors": []}, r"factors: name at least one column"),
+    "string": ({}, {"factors": "sem"}, r"factors"),
+    "se": ({}, {"se": "hc9"}, r"^se: .*hc9"),
+    "cluster": ({}, {"se": "cluster"}, r"se cluster needs a column of clusters"),
+    "clusters": ({"d": ["a"] * 200}, {"se": "hc3", "cluster": "d"}, r"cluster needs se cluster"),
+    "one cluster": ({"d": ["a"] * 200}, {"se": "cluster", "cluster": "d"}, r"of one cluster, 'a'.*at least 2"),
+    "label": ({"lp": [None] * 200}, {"group": "lp"}, r"column 'lp', row 1 is empty"),
+    "confidence": ({}, {"confidence": 95}, "must be less than 1"),
+    "resamples": ({}, {"resamples": -1}, r"resamples\b.*got -1"),
+    "leverage": (
+        {"flag": [0.0] * 199 + [1.0]},
+        {"factors": ["sem", "flag"], "se": "hc3", "intercept": True},
+        r"row 200 of those fitted decides a coefficient alone",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_wrong_input_is_explained(case: str) -> None:
+    columns, settings, message = BAD[case]
+    arguments: dict[str, Any] = {"metrics": ["m"], "factors": FACTORS, **settings}
+    with pytest.raises((InputError, UnknownNameError), match=message):
+        disentangle({**make(), **columns}, **arguments)  # type: ignore[call-arg]
+
+
+def test_fewer_rows_than_factors() -> None:
+    table = {name: column[:3] for name, column in make().items()}
+    with pytest.raises(InputError, match="3 rows are too few for 3 coefficients: at least 4 are needed"):
+        disentangle(table, ["m"], FACTORS)
+
+
+def test_standardise_survives_a_large_mean() -> None:
+    values = 1e9 + np.arange(10.0)
+    assert standardise("x", values).std() == pytest.approx(1)
+    with pytest.raises(InputError, match="all 3 values are 0.1"):
+        standardise("x", np.array([0.1, 0.1, 0.1]))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    table = make(80)
+    path = tmp_path / "data.tsv"
+    lines = ["text\tlp\t" + "\t".join(table)]
+    lines += [
+        "\t".join(['"quoted', "de-en" if i % 2 else "en-de", *(f"{table[name][i]!r}" for name in table)])
+        .replace("np.float64(", "")
+        .replace(")", "")
+        for i in range(80)
+    ]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def test_the_command_prints_the_json(cli: Run, file: Path) -> None:
+    arguments = ("disentangle", file, "--columns", "m,k", "--factor-columns", "sem, syn,lex")
+    done = cli(*arguments, "--se", "hc3", "--format", "json")
+    assert done.status == 0, done.err
+    content = json.loads(done.out)
+    expected: dict[str, Any] = disentangle(make(80), ["m", "k"], FACTORS, se="hc3").to_dict()
+    assert content["results"][1]["metric"] == "k"
+    assert content["results"][1]["se"] == pytest.approx(expected["results"][1]["se"])
+    table = {name: list(map(float, column)) for name, column in make(80).items()}
+    for suffix in ("csv", "jsonl", "parquet"):
+        other = file.with_suffix(f".{suffix}")
+        pandas = pytest.importorskip("pandas")
+        frame = pandas.DataFrame(table)
+        if suffix == "csv":
+            frame.to_csv(other, index=False)
+        elif suffix == "jsonl":
+            frame.to_json(other, orient="records", lines=True, double_precision=15)
+        else:
+            frame.to_parquet(other)
+        again = cli("disentangle", other, *arguments[2:], "--se", "hc3", "--format", "json")
+        assert again.status == 0, again.err
+        assert json.loads(again.out)["results"][0]["coef"] == pytest.approx(content["results"][0]["coef"])
+
+
+def test_an_intercept_is_asked_for_or_declined(cli: Run, file: Path) -> None:
+    base = ("disentangle", file, "--columns", "m", "--factor-columns", "sem,syn", "--format", "json")
+    plain, declined, fitted = (json.loads(cli(*base, *more).out) for more in ([], ["--no-intercept"], ["--intercept"]))
+    assert (plain["intercept"], declined["intercept"], fitted["intercept"]) == (False, False, True)
+    assert declined["results"] == plain["results"]
+
+
+def test_the_command_tests_compares_and_fills_a_folder(cli: Run, file: Path, tmp_path: Path) -> None:
+    base = ("disentangle", file, "--columns", "m,k", "--factor-columns", "sem,syn,lex")
+    more = ("--add", "syn", "--checks", "--compare", "m,k", "--resamples", "60", "--group", "lp")
+    done = cli(*base, *more, "-o", tmp_path / "out", "--pictures")
+    assert done.status == 0, done.err
+    assert "more tables: " in done.out
+    whole = cli(*base, *more, "--full").out
+    for part in ("m compared with k", "de-en", "60 resamples", "interactions"):
+        assert part in whole
+    for ending, form in (("json", "json"), ("tex", "latex"), ("txt", "text"), ("html", "html"), ("csv", "csv")):
+        for _ in range(2 if form == "json" else 1):  # written anew
+            done = cli(*base, *more, "-o", tmp_path / f"one.{ending}")
+            assert (done.status, done.out) == (0, ""), done.err
+        written = (tmp_path / f"one.{ending}").read_text(encoding="utf-8")
+        assert "one." in written if form == "json" else written == cli(*base, *more, "--format", form, "--full").out
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    assert names == {
+        "disentangle.txt",
+        "disentangle.json",
+        "disentangle.csv",
+        "disentangle.tex",
+        "disentangle.md",
+        "disentangle.html",
+        "what-each-metric-is-associated-with.png",
+        "what-each-metric-is-associated-with-group-by-group.png",
+        "how-much-each-factor-explains.png",
+    }
+    content = json.loads((tmp_path / "out/disentangle.json").read_text(encoding="utf-8"))
+    assert content["tests"]["m"][0]["added"] == ["syn"]
+    assert set(content["comparison"]["by"]) == {*FACTORS, "r2"}
+    for form, start in (("csv", "group,n,metric"), ("latex", r"\begin{table}"), ("markdown", "On 80 rows")):
+        assert "m compared with k" in (text := cli(*base, *more, "--format", form).out) or form == "csv"
+        assert "further terms" in text or form == "csv"
+        assert cli(*base, "--format", form).out.startswith(start)
+    german = cli(*base, "--lang", "de", "--format", "json")
+    assert json.loads(german.out)["n"] == 40
+
+
+def test_the_command_explains_wrong_input(cli: Run, file: Path) -> None:
+    def error(*arguments: object) -> str:
+        done = cli("disentangle", *arguments)
+        assert done.status == 2
+        return str(done.err)
+
+    missing = error(file, "--columns", "m", "--factor-columns", "sem,morph")
+    assert "has no column 'morph'; it has text, lp, m, k, sem, syn, lex" in missing
+    assert "line 2, column 'text' is '\"quoted', not a finite number" in error(
+        file, "--columns", "m", "--factor-columns", "text"
+    )
+    assert "pictures are drawn into a folder" in error(file, "--columns", "m", "--factor-columns", "sem", "--pictures")
+    assert "name two of the metrics m, as A,B" in error(
+        file, "--columns", "m", "--factor-columns", "sem", "--compare", "m,k"
+    )
+    assert "no row of column 'lp' goes into fr; there are de-en, en-de" in error(
+        file, "--columns", "m", "--factor-columns", "sem", "--lang", "fr"
+    )
+    short = file.with_name("short.tsv")
+    short.write_text("m\tsem\tsyn\n1\t2\t3\n2\t3\t5\n", encoding="utf-8")
+    assert "2 rows are too few for 2 coefficients" in error(short, "--columns", "m", "--factor-columns", "sem,syn")
+    short.write_text("m\tsem\n", encoding="utf-8")
+    assert "has no rows" in error(short, "--columns", "m", "--factor-columns", "sem")
+
+
+def test_columns_named_after_settings_are_one_name() -> None:
+    from bsx.cli.output import split_names
+
+    assert split_names("sem, lex:variant=bleu1,lowercase=true,syn") == [
+        "sem",
+        "lex:variant=bleu1,lowercase=true",
+        "syn",
+    ]
+    assert split_names("a,b") == ["a", "b"]
+
+
+def test_the_certified_values_of_longleys_data() -> None:
+    # NIST's reference data set for regressions, in the public domain; its factors are nearly collinear.
+    # https://www.itl.nist.gov/div898/strd/lls/data/Longley.shtml
+    from statsmodels.datasets import longley
+
+    data = longley.load_pandas().data
+    table = {name: data[name].to_numpy(dtype=float) for name in data.columns}
+    factors = ["GNPDEFL", "GNP", "UNEMP", "ARMED", "POP", "YEAR"]
+    certified = [15.0618722713733, -0.0358191792925910, -2.02022980381683, -1.03322686717359, -0.0511041056535807]
+    certified.append(1829.15146461355)
+    fit = disentangle(table, ["TOTEMP"], factors)["TOTEMP"]
+    assert fit.r2 == pytest.approx(0.995479004577296, abs=1e-10)
+    for name, value in zip(factors, certified, strict=True):
+        raw = fit.coef[name] * table["TOTEMP"].std() / table[name].std()
+        assert raw == pytest.approx(value, rel=1e-6), name
+
+
+def test_the_published_regression_of_stack_loss() -> None:
+    # Brownlee 1965, in the public domain; the figures are those that R prints for lm(stack.loss ~ .).
+    from statsmodels.datasets import stackloss
+
+    data = stackloss.load_pandas().data
+    table = {name: data[name].to_numpy(dtype=float) for name in data.columns}
+    published = {"AIRFLOW": (0.7156, 5.8e-05), "WATERTEMP": (1.2953, 0.00263), "ACIDCONC": (-0.1521, 0.34405)}
+    fit = disentangle(table, ["STACKLOSS"], list(published), intercept=True, se="classic")["STACKLOSS"]
+    assert fit.r2 == pytest.approx(0.9136, abs=5e-5)
+    for name, (coefficient, p) in published.items():
+        raw = fit.coef[name] * table["STACKLOSS"].std() / table[name].std()
+        assert raw == pytest.approx(coefficient, abs=5e-5), name
+        assert fit.p[name] == pytest.approx(p, rel=0.01), name
+
+
+def test_scores_are_computed_where_no_column_holds_them(cli: Run, tmp_path: Path) -> None:
+    pytest.importorskip("sacrebleu")
+    rng = np.random.default_rng(3)
+    words = ["a", "big", "dog", "saw", "the", "small", "cat", "in", "our", "old", "house"]
+    lines = ["lp\tcandidate\treference\tsem"]
+    lines += [
+        "\t".join([("de-en", "en-de")[i % 2], *(" ".join(rng.choice(words, 6)) for _ in "cr"), f"{rng.normal():.3f}"])
+        for i in range(60)
+    ]
+    (tmp_path / "t.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert cli("score", tmp_path / "t.tsv", "--metrics", "chrf,ter", "-o", tmp_path / "s.tsv").status == 0
+    more = ("--factor-columns", "sem", "--lang", "en", "--format", "json")
+    stored = json.loads(cli("disentangle", tmp_path / "s.tsv", *more).out)
+    computed = json.loads(cli("disentangle", tmp_path / "t.tsv", "--metrics", "chrf,ter", *more).out)
+    assert computed["n"] == 30
+    for one, other in zip(stored["results"], computed["results"], strict=True):
+        assert (one["metric"], one["coef"]) == (other["metric"], pytest.approx(other["coef"], abs=1e-6))
+    assert set(computed["provenance"]["signatures"]) == {"chrf", "ter"}
+    idle = cli("disentangle", tmp_path / "s.tsv", "--factor-columns", "sem", "--reference", "reference")
+    assert (idle.status, "reference" in idle.err) == (2, True)
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+def test_influential_rows_are_those_of_statsmodels(intercept: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    import statsmodels.api as sm
+
+    table = make(12)
+    x, y = design(table)
+    distance = sm.OLS(y, sm.add_constant(x) if intercept else x).fit().get_influence().cooks_distance[0]
+    found = disentangle(table, ["m"], FACTORS, intercept=intercept)
+    own = [fit_ols(y, x, se="hc3", intercept=intercept)]
+    for k, limit in enumerate(sorted(distance, reverse=True)):
+        rows = [int(i) + 1 for i in np.argsort(-distance)]
+        # A millionth on either side: what is compared are numbers of twelve rows, exact to about 1e-12.
+        for factor, most in ((1 - 1e-6, k + 1), (1 + 1e-6, k)):
+            monkeypatch.setattr("bsx.analysis.disentangle.fit.COOK_LIMIT", limit * factor)
+            said = {w.name: w.values for w in notices(12, found.results, own, 1.0, None)}
+            assert said.get("influential-rows", {"rows": []})["rows"] == rows[:most]

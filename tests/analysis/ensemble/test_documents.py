@@ -1,0 +1,55 @@
+"""Ensembles keep documents together, in folds and in resamples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bsx.analysis.disentangle.fit import disentangle
+from bsx.analysis.ensemble.combine import ensemble
+from bsx.errors import InputError
+
+DOCUMENTS, SIZE = 20, 6
+
+
+def table() -> dict[str, Any]:
+    rng = np.random.default_rng(3)
+    of = np.repeat(np.arange(DOCUMENTS), SIZE)
+    quality = rng.normal(size=DOCUMENTS)[of] + rng.normal(size=DOCUMENTS * SIZE)
+    columns: dict[str, Any] = {
+        name: quality + rng.normal(size=DOCUMENTS)[of] + rng.normal(size=len(of)) for name in ("a", "b", "human")
+    }
+    return {**columns, "doc": [f"d{k}" for k in of], "segment": [f"g{k}" for k in range(len(of))]}
+
+
+def test_documents_are_drawn_and_held_out_whole() -> None:
+    columns = table()
+    rows = ensemble(columns, ["a", "b"], "human", segment="segment", resamples=99)
+    whole = ensemble(columns, ["a", "b"], "human", segment="segment", document="doc", resamples=99)
+    assert (rows.groups[0].units, whole.groups[0].units) == (len(columns["doc"]), DOCUMENTS)
+    assert whole.average_gain == rows.average_gain
+    assert np.diff(whole.average_ci) > np.diff(rows.average_ci)
+    assert rows.groups[0].decisive == rows.groups[0].tests["williams"].p
+    assert whole.groups[0].decisive == whole.groups[0].tests["bootstrap"].p
+    assert "sets of rows with the same segment or doc (20 here)" in whole.to_text()
+    learnt = ensemble(columns, ["a", "b"], "human", document="doc", how="ridge", folds=5, resamples=20)
+    assert {fold.test for fold in learnt.folds} == {4 * SIZE}
+
+
+def test_documents_that_cannot_be_are_refused() -> None:
+    columns = table()
+    with pytest.raises(InputError, match="at least 2 documents"):
+        ensemble({**columns, "doc": ["one"] * len(columns["doc"])}, ["a", "b"], "human", document="doc")
+    twice = {**columns, "segment": ["g1", "g1", *columns["segment"][2:]], "doc": ["x", *columns["doc"][1:]]}
+    with pytest.raises(InputError, match="'g1' is in two documents"):
+        ensemble(twice, ["a", "b"], "human", document="doc", segment="segment")
+
+
+def test_rows_of_one_unit_are_refused() -> None:
+    columns = {name: column[:20] for name, column in table().items() if name not in ("doc", "segment")}
+    with pytest.raises(InputError, match="nothing is known about others"):
+        ensemble({**columns, "source": ["the same"] * 20}, ["a", "b"], "human", resamples=20)
+    with pytest.raises(InputError, match="nothing is known about others"):
+        disentangle({**columns, "source": ["the same"] * 20}, ["a"], ["b"])

@@ -1,0 +1,541 @@
+"""Ensembles: rules, weights, folds, gains; every number against loops, SciPy or scikit-learn."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+pytest.importorskip("scipy")
+from scipy import optimize, stats
+
+from bsx.analysis.ensemble.combine import combine, ensemble
+from bsx.analysis.ensemble.fit import Training, Weights, fit_members, learn_weights, out_of_fold, weighted
+from bsx.analysis.ensemble.result import EnsembleResult
+from bsx.analysis.ensemble.settings import EnsembleSettings
+from bsx.analysis.ensemble.weights import (
+    PENALTIES,
+    nnls_weights,
+    ridge_penalty,
+    ridge_weights,
+    within_groups,
+)
+from bsx.analysis.stats.folds import Fold, refuse_leak, unit_folds, units
+from bsx.analysis.stats.significance import williams
+from bsx.catalog.entries.metrics import Combination, Member
+from bsx.errors import InputError, UnknownNameError
+
+NAMES = ["a", "b", "c", "d"]
+
+
+def made(n: int = 240, seed: int = 0, segment_size: int = 3) -> dict[str, Any]:
+    """Four metrics of two language pairs; d is upside down, c nearly noise."""
+    rng = np.random.default_rng(seed)
+    human = rng.normal(size=n)
+    segment = [f"s{i // segment_size}" for i in range(n)]
+    return {
+        "a": human + rng.normal(size=n),
+        "b": 20 + 5 * (human + 1.2 * rng.normal(size=n)),
+        "c": 0.2 * human + rng.normal(size=n),
+        "d": -human + 1.5 * rng.normal(size=n),
+        "human": human + np.repeat([0.0, 1.0], n // 2),
+        "lp": ["x"] * (n // 2) + ["y"] * (n // 2),
+        "segment": segment,
+        "reference": [f"the text of {name}" for name in segment],
+    }
+
+
+def training(table: dict[str, Any], names: list[str] = NAMES) -> Training:
+    scores = np.stack([stats.zscore(-table[m] if m == "d" else table[m]) for m in names], axis=1)
+    groups = np.unique(table["lp"], return_inverse=True)[1]
+    return Training(scores, scores, table["human"], groups, units([table["segment"]], len(groups)))
+
+
+# -- rules ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["mean", "z", "rank"])
+def test_rules_without_weights_against_loops(how: Any) -> None:
+    table = made()
+    columns = {m: (-table[m] if m == "d" else table[m]) for m in NAMES}
+    if how == "z":
+        columns = {
+            m: [(v - np.mean(x)) / np.sqrt(np.mean((x - np.mean(x)) ** 2)) for v in x] for m, x in columns.items()
+        }
+    if how == "rank":
+        columns = {m: [sum(w < v for w in x) + (1 + sum(w == v for w in x)) / 2 for v in x] for m, x in columns.items()}
+    expected = np.array([sum(columns[m][i] for m in NAMES) / 4 for i in range(240)])
+    result = ensemble(table, NAMES, "human", group="lp", lower=["d"], how=how, resamples=20)
+    gains = []
+    for found, rows in zip(result.groups, (list(range(120)), list(range(120, 240))), strict=True):
+        r = {m: stats.pearsonr((-table[m] if m == "d" else table[m])[rows], table["human"][rows])[0] for m in NAMES}
+        whole = stats.pearsonr(expected[rows], table["human"][rows])[0]
+        assert found.members == pytest.approx(r, abs=1e-12)
+        assert found.ensemble == pytest.approx(whole, abs=1e-12)
+        assert found.best == max(r, key=r.__getitem__)
+        assert found.gain == pytest.approx(whole / max(r.values()) - 1, abs=1e-12)
+        gains.append(found.gain)
+    assert result.average_gain == pytest.approx(sum(gains) / 2, abs=1e-12)
+    assert result.folds == ()
+
+
+def test_z_is_over_all_rows_not_within_groups() -> None:
+    # b's spread is ten times larger in y: z over all rows lets it count more there than z within y would.
+    lists = {"a": [1, 2, 3, 5, 1, 4, 2, 3], "b": [1, 3, 2, 4, 10, 20, 30, 50], "h": [1, 2, 3, 4, 1, 2, 3, 4]}
+    table = {name: np.array(column, dtype=float) for name, column in lists.items()}
+    table["lp"] = np.array(list("xxxxyyyy"))
+    found = ensemble(table, ["a", "b"], "h", group="lp", resamples=20).groups[1]
+    z = stats.zscore(table["a"]) + stats.zscore(table["b"])
+    within = stats.zscore(table["a"][4:]) + stats.zscore(table["b"][4:])
+    assert found.ensemble == pytest.approx(stats.pearsonr(z[4:], table["h"][4:])[0], abs=1e-12)
+    assert found.ensemble != pytest.approx(stats.pearsonr(within, table["h"][4:])[0], abs=1e-3)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.floats(0.01, 100), st.floats(-100, 100))
+def test_scales_change_nothing_for_z_and_orders_nothing_for_ranks(scale: float, shift: float) -> None:
+    table = made(60)
+    moved = {**table, "b": table["b"] * scale + shift}
+    plain, other = (ensemble(t, NAMES[:3], "human", resamples=20).average_gain for t in (table, moved))
+    assert other == pytest.approx(plain, abs=1e-8)  # rounding of large shifts
+    bent = {**table, "a": np.exp(table["a"])}
+    apply = [
+        weighted("rank", "rank", fit_members({"a": t["a"]}, [], "rank"), np.ones(1)).apply(t) for t in (table, bent)
+    ]
+    np.testing.assert_array_equal(apply[0], apply[1])
+
+
+def test_turning_a_metric_is_the_same_as_naming_it_lower() -> None:
+    table = made()
+    turned = {**table, "d": -table["d"]}
+    for how in ("mean", "z", "rank", "weights", "ridge"):
+        one = ensemble(table, NAMES, "human", group="lp", segment="segment", lower=["d"], how=how, resamples=20)
+        other = ensemble(turned, NAMES, "human", group="lp", segment="segment", how=how, resamples=20)
+        assert one.average_gain == pytest.approx(other.average_gain, abs=1e-9)
+        assert one.average_ci == pytest.approx(other.average_ci, abs=1e-9)
+    assert [notice.about for notice in one.warnings if notice.name == "lower-is-better"] == ["d"]
+
+
+def test_a_combination_scores_rows_as_the_table_was() -> None:
+    table = made()
+    for how in ("mean", "z", "rank", "ridge"):
+        config = EnsembleSettings(how=how, resamples=20)
+        combination = combine(table, NAMES, "human", **dict(config), segment="segment", lower=["d"]).combination
+        whole = combination.apply(table)
+        half = combination.apply({name: table[name][:10] for name in NAMES})
+        np.testing.assert_allclose(half, whole[:10], atol=1e-12)
+        again = Combination.model_validate(combination.model_dump())
+        np.testing.assert_array_equal(again.apply(table), whole)
+
+
+def test_positions_of_new_scores_among_many_known_ones() -> None:
+    known = np.random.default_rng(0).normal(size=20_000)
+    [member] = fit_members({"a": known}, [], "rank")
+    assert member.ranks is not None
+    assert len(member.ranks) <= 1001
+    new = np.linspace(-2, 2, 50)
+    expected = np.array([stats.percentileofscore(known, value, kind="mean") / 100 for value in new])
+    np.testing.assert_allclose(member.normalised(new, "rank"), expected, atol=2e-3)  # 1,001 points of 20,000
+    ends = member.normalised(np.array([-99.0, 99.0, np.nan]), "rank")
+    assert 0 < ends[0] < 0.001 < 0.999 < ends[1] < 1
+    assert np.isnan(ends[2])
+    [few] = fit_members({"a": np.array([1.0, 1.0, 2.0, 4.0])}, [], "rank")
+    assert few.ranks == [[1.0, 0.25], [2.0, 0.625], [4.0, 0.875]]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"members": []}, "at least one"),
+        ({"members": [Member(metric="a", weight=0.0)]}, "every weight is 0"),
+        ({"members": [Member(metric="a", weight=1.0)] * 2}, "'a' is there twice"),
+        ({"normalise": "z"}, "normalise=z needs centre"),
+        ({"normalise": "rank"}, "normalise=rank needs ranks"),
+    ],
+)
+def test_combinations_that_say_too_little(change: dict[str, Any], message: str) -> None:
+    right = {"how": "mean", "normalise": "none", "members": [Member(metric="a", weight=1.0)]}
+    with pytest.raises(ValidationError, match=message):
+        Combination(**{**right, **change})
+    with pytest.raises(ValidationError, match="must rise"):
+        Member(metric="a", weight=1.0, ranks=[[1.0, 0.5], [1.0, 0.6]])
+    with pytest.raises(InputError, match="no scores"):
+        Combination(**right).apply({"b": [1.0]})  # type: ignore[arg-type]
+
+
+# -- weights -------------------------------------------------------------------------------------------------------
+
+
+def test_non_negative_weights_against_another_solver() -> None:
+    data = training(made(seed=3))
+    scores = np.column_stack([data.scores, -data.scores[:, 0] + data.scores[:, 2]])  # one that deserves nothing
+    got = nnls_weights(scores, data.human, data.groups)
+    x, y = within_groups(scores, data.groups), within_groups(data.human, data.groups)
+    expected = optimize.lsq_linear(x, y, bounds=(0, np.inf), tol=1e-14).x
+    np.testing.assert_allclose(got, expected / expected.sum(), atol=1e-6)  # two iterative solvers
+    assert got.min() >= 0
+    assert got.sum() == pytest.approx(1)
+    gradient = x.T @ (x @ optimize.nnls(x, y)[0] - y)
+    assert (gradient >= -1e-8).all()  # no weight can rise and help: the solution of Karush, Kuhn and Tucker
+    assert not nnls_weights(-data.scores[:, :2], data.human, data.groups).any()
+
+
+def test_ridge_against_scikit_learn() -> None:
+    linear = pytest.importorskip("sklearn.linear_model")
+    data = training(made(seed=4))
+    x, y = within_groups(data.scores, data.groups), within_groups(data.human, data.groups)
+    for penalty in (1e-4, 0.3, 10.0):
+        expected = linear.Ridge(alpha=penalty * len(y), fit_intercept=False, tol=1e-12).fit(x, y).coef_
+        got = ridge_weights(data.scores, data.human, data.groups, penalty)
+        np.testing.assert_allclose(got, expected / np.abs(expected).sum(), atol=1e-9)
+    ordinary = np.linalg.lstsq(x, y, rcond=None)[0]
+    got = ridge_weights(data.scores, data.human, data.groups, 0.0)
+    np.testing.assert_allclose(got, ordinary / np.abs(ordinary).sum(), atol=1e-9)
+
+
+def test_the_penalty_against_a_literal_inner_cross_validation() -> None:
+    linear = pytest.importorskip("sklearn.linear_model")
+    rng = np.random.default_rng(5)
+    n = 90
+    human = rng.normal(size=n)
+    scores = 0.15 * human[:, None] + rng.normal(size=(n, 20))
+    groups, of = np.arange(n) % 3, np.arange(n) // 2
+    errors = dict.fromkeys(PENALTIES, 0.0)
+    for fold in unit_folds(of, 5, 7):
+        parts = {}
+        for name, rows in (("train", fold.train), ("test", fold.test)):
+            x, y = scores[rows].copy(), human[rows].copy()
+            for g in range(3):
+                x[groups[rows] == g] -= x[groups[rows] == g].mean(axis=0)
+                y[groups[rows] == g] -= y[groups[rows] == g].mean()
+            parts[name] = x, y
+        for penalty in PENALTIES:
+            model = linear.Ridge(alpha=penalty * len(fold.train), fit_intercept=False).fit(*parts["train"])
+            errors[penalty] += float(np.sum((parts["test"][1] - model.predict(parts["test"][0])) ** 2))
+    expected = min(errors, key=errors.__getitem__)
+    assert ridge_penalty(scores, human, groups, of, seed=7) == expected
+    assert PENALTIES[0] > expected > PENALTIES[-1]
+
+
+# -- folds and leaks -----------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=4, max_size=40), st.integers(0, 5))
+def test_what_belongs_together_stays_together(rows: list[tuple[int, int]], seed: int) -> None:
+    columns = [[f"s{a}" for a, _ in rows], ["" if b == 0 else f"Text  {b}" for _, b in rows]]
+    of = units(columns, len(rows))
+    parent = list(range(len(rows)))
+    for i, j in itertools.combinations(range(len(rows)), 2):
+        if rows[i][0] == rows[j][0] or rows[i][1] == rows[j][1] != 0:
+            old, new = parent[i], parent[j]
+            parent = [new if p == old else p for p in parent]
+    assert [[of[i] == of[j] for j in range(len(rows))] for i in range(len(rows))] == [
+        [parent[i] == parent[j] for j in range(len(rows))] for i in range(len(rows))
+    ]
+    folds = min(3, len(set(parent)))
+    if folds < 2:
+        with pytest.raises(InputError, match="folds need as many segments"):
+            unit_folds(of, 2, seed)
+        return
+    made = unit_folds(of, folds, seed)
+    assert sorted(np.concatenate([fold.test for fold in made]).tolist()) == list(range(len(rows)))
+    for fold in made:
+        assert set(fold.train) | set(fold.test) == set(range(len(rows)))
+    refuse_leak(made, {"segment": columns[0], "text": columns[1]})
+
+
+def test_equal_texts_of_different_segments_stay_together() -> None:
+    assert units([["1", "2", "3"], ["A  cat.", "a cat. ", "a dog."]], 3).tolist() == [0, 0, 1]
+    table = made()
+    table["candidate"] = [f"text {i}" for i in range(240)]
+    table["candidate"][0] = table["candidate"][200] = "The same."
+    result = ensemble(table, NAMES, "human", segment="segment", how="weights", lower=["d"], resamples=20)
+    assert result.kept_together == ("segment", "reference", "candidate")
+    assert result.units == 79
+    apart = ensemble(table, NAMES, "human", segment="segment", texts=(), how="weights", lower=["d"], resamples=20)
+    assert (apart.kept_together, apart.units) == (("segment",), 80)
+
+
+def test_a_row_in_both_parts_is_a_leak() -> None:
+    with pytest.raises(InputError, match="row 2, which it is trained on too"):
+        refuse_leak([Fold("f", np.array([0, 1]), np.array([1, 2]))], {})
+
+
+def test_a_planted_leak_shows_a_gain_where_there_is_none() -> None:
+    # Labels know nothing of 25 random metrics, but every row has four copies. Folds of rows let weights see the copies
+    # of what they are tested on; folds of segments do not.
+    rng = np.random.default_rng(11)
+    segments, copies, k = 70, 5, 25
+    scores = np.repeat(stats.zscore(rng.normal(size=(segments, k))), copies, axis=0)
+    human = np.repeat(rng.normal(size=segments), copies)
+    groups, of = np.zeros(len(human), dtype=np.int64), np.repeat(np.arange(segments), copies)
+    names = [f"m{j}" for j in range(k)]
+    data = Training(scores, scores, human, groups, of)
+
+    def ridge(part: Training) -> Weights:
+        return Weights(ridge_weights(part.scores, part.human, part.groups, 0.001))
+
+    rows = np.arange(len(human))
+    leaky, honest = unit_folds(rows, 10, 1), unit_folds(of, 10, 1)
+    found = {}
+    for name, folds in (("leaky", leaky), ("honest", honest)):
+        together, _, _ = out_of_fold(data, folds, names, ridge)
+        found[name] = stats.pearsonr(together, human)[0]
+    best = max(stats.pearsonr(scores[:, j], human)[0] for j in range(k))
+    assert found["leaky"] / best - 1 > 0.5
+    assert found["honest"] < 0.1 < best
+    labels = {"segment": [str(unit) for unit in of]}
+    refuse_leak(honest, labels)
+    with pytest.raises(InputError, match="leak: fold 01 tests row"):
+        refuse_leak(leaky, labels)
+    # The public function finds the copies by their texts, and sees no gain either.
+    table = {**{name: scores[:, j] for j, name in enumerate(names)}, "human": human, "candidate": labels["segment"]}
+    for how in ("weights", "ridge"):
+        assert ensemble(table, names, "human", how=how, resamples=20).average_gain < 0
+
+
+def test_each_rows_weights_come_from_other_segments() -> None:
+    table = made()
+    data = training(table)
+    seen: list[set[str]] = []
+
+    def spy(part: Training) -> Weights:
+        rows = [i for i in range(240) if (part.human == table["human"][i]).any()]
+        seen.append({table["segment"][i] for i in rows})
+        return learn_weights(part, EnsembleSettings(how="weights"))
+
+    folds = unit_folds(data.of, 4, 1)
+    together, baseline, taught = out_of_fold(data, folds, NAMES, spy)
+    for fold, trained, weights in zip(folds, seen, taught, strict=True):
+        assert not trained & {table["segment"][i] for i in fold.test}
+        expected = data.scores[fold.test] @ np.array(list(weights.weights.values()))
+        np.testing.assert_allclose(together[fold.test], expected, atol=1e-12)
+        np.testing.assert_array_equal(baseline[fold.test], data.scores[fold.test, NAMES.index(weights.best)])
+
+
+# -- gains and tests -----------------------------------------------------------------------------------------------
+
+
+def test_intervals_against_a_literal_bootstrap() -> None:
+    table = made(60, seed=2)
+    result = ensemble(table, NAMES[:2], "human", group="lp", segment="segment", resamples=40, seed=5)
+    rng = np.random.default_rng(5)
+    both = stats.zscore(table["a"]) + stats.zscore(table["b"])
+    columns = {"a": table["a"], "b": table["b"], "both": both}
+    gained: list[list[list[float]]] = []
+    # Ten segments a group are few: t with nine degrees of freedom stands for the normal of the draws.
+    widened = np.sqrt(10 / 9) * stats.t.isf(0.025, 9) / stats.norm.isf(0.025)
+
+    def contracted(share: float, units: int) -> float:
+        return float(stats.t.sf(stats.norm.isf(share) / np.sqrt(units / (units - 1)), units - 1))
+
+    for group, rows in zip(result.groups, (np.arange(30), np.arange(30, 60)), strict=True):
+        seen = {name: stats.pearsonr(column[rows], table["human"][rows])[0] for name, column in columns.items()}
+        apart = np.array([np.arctanh(seen["both"]) - np.arctanh(seen[name]) for name in "ab"])
+        noise, differences, gains = [], [], []
+        for drawn in rng.integers(10, size=(40, 10)):
+            chosen = np.concatenate([rows[3 * s : 3 * s + 3] for s in drawn])
+            r = {name: stats.pearsonr(column[chosen], table["human"][chosen])[0] for name, column in columns.items()}
+            noise.append(np.arctanh(r["both"]) - np.arctanh([r["a"], r["b"]]) - apart)
+            differences.append([r["both"] - r["a"], r["both"] - r["b"]])
+            gains.append([r["both"] / r["a"] - 1, r["both"] / r["b"] - 1])
+        spread = np.std(noise, axis=0)
+        below = np.quantile([max(-one / spread) for one in noise], 0.975)
+        ends = [min(apart - widened * np.quantile(noise, 0.975, axis=0)), min(apart + widened * below * spread)]
+        low, high = (seen["both"] / np.tanh(np.arctanh(seen["both"]) - end) - 1 for end in ends)
+        assert group.ci == pytest.approx((min(low, group.gain), max(high, group.gain)), abs=1e-9)
+        p = [(sum(d <= 0 for d in one) + 1) / 41 for one in zip(*differences, strict=True)]
+        assert group.tests["bootstrap"].p == pytest.approx(contracted(max(p), 10))  # it must beat each of them
+        gained.append([one[int(np.argmax(p))] for one in gains])
+    first, second = result.groups
+    down, up = (
+        np.hypot(first.gain - first.ci[0], second.gain - second.ci[0]) / 2,
+        np.hypot(first.ci[1] - first.gain, second.ci[1] - second.gain) / 2,
+    )
+    assert result.average_ci == pytest.approx((result.average_gain - down, result.average_gain + up))
+    assert result.average_p == pytest.approx(contracted((sum(np.mean(gained, axis=0) <= 0) + 1) / 41, 20))
+
+
+@pytest.mark.parametrize("best", ["sample", "training"])
+def test_the_gain_over_the_best_of_equal_members_is_covered(best: Literal["sample", "training"]) -> None:
+    covered, runs, truth = 0, 25, float(np.sqrt((1 + 1.3**2) / (1 + 1.3**2 / 6))) - 1
+    for run in range(runs):  # percentiles of resamples that choose the best member anew cover in 2 %
+        rng = np.random.default_rng(run)
+        quality = rng.normal(size=150)
+        table = {f"m{j}": quality + 1.3 * rng.normal(size=150) for j in range(6)}
+        table["human"] = quality + 0.7 * rng.normal(size=150)
+        folds = 4 if best == "training" else 10
+        result = ensemble(table, [f"m{j}" for j in range(6)], "human", best=best, resamples=100, folds=folds)
+        covered += result.average_ci[0] <= truth <= result.average_ci[1]
+    assert covered >= 0.85 * runs
+
+
+def test_williams_is_that_of_the_best_member() -> None:
+    table = made(seed=6)
+    for found, rows in zip(
+        ensemble(table, NAMES, "human", group="lp", lower=["d"], resamples=20).groups,
+        (slice(120), slice(120, None)),
+        strict=True,
+    ):
+        whole = sum(stats.zscore(-table[m] if m == "d" else table[m]) for m in NAMES)
+        best = -table["d"] if found.best == "d" else table[found.best]
+        expected = williams(whole[rows], best[rows], table["human"][rows])
+        own = found.tests["williams"]
+        assert own.statistic == pytest.approx(expected.statistic, abs=1e-9)
+        assert own.p == pytest.approx(expected.p, abs=1e-12)
+        assert own.ci == pytest.approx(expected.ci, abs=1e-9)
+
+
+def test_the_member_to_beat_may_be_chosen_on_training_rows() -> None:
+    table = made(seed=8)
+    # In the second pair another metric is best, so that the choice over both differs from the choice in each.
+    table["c"][120:] = table["human"][120:] * 3 + np.random.default_rng(0).normal(size=120)
+    sample = ensemble(table, NAMES[:3], "human", group="lp", segment="segment", resamples=50)
+    chosen = ensemble(table, NAMES[:3], "human", group="lp", segment="segment", best="training", resamples=50)
+    assert [group.best for group in sample.groups][1] == "c"
+    assert len({group.best for group in chosen.groups}) == 1
+    assert all(a.best_r >= b.best_r - 1e-12 for a, b in zip(sample.groups, chosen.groups, strict=True))
+    assert all(a.ensemble == b.ensemble for a, b in zip(sample.groups, chosen.groups, strict=True))
+    assert chosen.average_gain > sample.average_gain
+    assert "best-of-the-same-rows" in {notice.name for notice in sample.warnings}
+    assert "best-of-the-same-rows" not in {notice.name for notice in chosen.warnings}
+    for how in ("mean", "rank"):  # what members are worth does not depend on how they are combined
+        other = ensemble(
+            table, NAMES[:3], "human", group="lp", segment="segment", best="training", how=how, resamples=20
+        )
+        assert [g.best_r for g in other.groups] == pytest.approx([g.best_r for g in chosen.groups], abs=1e-12)
+
+
+def test_a_table_to_fit_on() -> None:
+    first, second = made(seed=1), made(seed=2)
+    second["segment"] = [f"t{name}" for name in second["segment"]]
+    second["reference"] = [f"new {text}" for text in second["reference"]]
+    result = ensemble(second, NAMES, "human", group="lp", segment="segment", fit=first, how="weights", lower=["d"])
+    config = EnsembleSettings(how="weights", resamples=20)
+    alone = combine(first, NAMES, "human", **dict(config), group="lp", segment="segment", lower=["d"])
+    assert result.weights == alone.result.weights
+    assert result.folds == ()
+    together = alone.combination.apply(second)
+    assert result.groups[0].ensemble == pytest.approx(stats.pearsonr(together[:120], second["human"][:120])[0])
+    best = ensemble(second, NAMES, "human", group="lp", fit=first, how="weights", lower=["d"], best="training")
+    assert best.groups[0].best == best.groups[1].best == "a"
+    assert best.groups[0].best_r == best.groups[0].members["a"]
+    second["reference"][7] = first["reference"][0]
+    with pytest.raises(InputError, match=r"leak: the table tests row 248 and is trained on row 1.*the same reference"):
+        ensemble(second, NAMES, "human", group="lp", fit=first, how="weights", lower=["d"])
+    ensemble(second, NAMES, "human", group="lp", fit=first, how="z", lower=["d"], resamples=20)  # learns nothing
+
+
+def test_metrics_that_deserve_no_weight() -> None:
+    table = made()
+    result = ensemble(table, ["d", "c"], "human", how="weights", resamples=20, segment="segment")
+    assert result.weights["d"] == 0
+    opposite = ensemble({**table, "c": table["d"] ** 3}, ["d", "c"], "human", how="weights", resamples=20)
+    assert opposite.weights == {"d": 0.5, "c": 0.5}
+    assert {"folds": 10, "of": 10} in [notice.values for notice in opposite.warnings if notice.name == "equal-weights"]
+    assert np.isnan(opposite.average_gain)  # below 0 there is no gain to speak of
+    content: dict[str, Any] = opposite.to_dict()
+    assert content["groups"][0]["gain"] is None
+    assert math.isnan(EnsembleResult.from_dict(content).groups[0].gain)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        ({}, {"metrics": ["a"]}, "at least two metrics"),
+        ({}, {"metrics": "ab"}, "give a list"),
+        ({}, {"metrics": ["a", "human"]}, "'human' is named twice"),
+        ({}, {"metrics": ["a", "nosuch"]}, "no column 'nosuch'"),
+        ({}, {"lower": ["e"]}, "'e' is not one of the metrics"),
+        ({}, {"texts": ["nosuch"]}, "no column of texts 'nosuch'"),
+        ({}, {"group": "nosuch"}, "no column 'nosuch'"),
+        ({}, {"how": "best"}, "^how: "),
+        ({}, {"folds": 3}, "^folds needs"),
+        ({}, {"how": "weights", "folds": 200, "segment": "segment"}, "have 80: ask for fewer folds"),
+        ({"a": [1.0] * 240}, {}, "column 'a': all 240 items have the value 1"),
+        ({"a": [*[1.0] * 120, *range(120)]}, {"group": "lp"}, "group 'x': a: all 120 items"),
+        ({"lp": ["x"] * 237 + ["y"] * 3}, {"group": "lp"}, "group 'y': a: 3 items are too few"),
+        ({"b": [float("nan"), *range(239)]}, {}, "column 'b': 1 missing values, the first in row 1"),
+        ({"b": ["bad", *range(239)]}, {}, "column 'b', row 1 is 'bad'"),
+    ],
+)
+def test_bad_input(change: dict[str, Any], options: dict[str, Any], message: str) -> None:
+    metrics = options.pop("metrics", ["a", "b"])
+    with pytest.raises((InputError, UnknownNameError), match=message):
+        ensemble({**made(), **change}, metrics, "human", **options)
+
+
+def test_rows_that_miss_a_number_can_be_left_out() -> None:
+    table = made()
+    holes = {**table, "b": table["b"].copy()}
+    holes["b"][[3, 100]] = np.nan
+    rows = [i for i in range(240) if i not in (3, 100)]
+    less = {name: [column[i] for i in rows] for name, column in table.items()}
+    one = ensemble(holes, NAMES, "human", group="lp", segment="segment", nan="omit", how="weights", resamples=20)
+    other = ensemble(less, NAMES, "human", group="lp", segment="segment", how="weights", resamples=20)
+    assert one.average_gain == other.average_gain
+    assert one.omitted == 2
+
+
+def test_seeds_repeat_and_matter() -> None:
+    table = made()
+    common: dict[str, Any] = {"group": "lp", "segment": "segment", "how": "weights", "lower": ["d"], "resamples": 50}
+    one, again, other = (ensemble(table, NAMES, "human", seed=seed, **common).to_dict() for seed in (1, 1, 2))
+    assert one == again
+    assert one["average_ci"] != other["average_ci"]
+
+
+# -- what is shown -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["z", "rank", "ridge"])
+def test_results_are_read_as_they_were_written(how: Any) -> None:
+    table = made()
+    result = ensemble(table, NAMES, "human", group="lp", segment="segment", lower=["d"], how=how, resamples=20)
+    content = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert EnsembleResult.from_dict(content).to_dict() == content
+    assert content["members"] == NAMES
+    assert [len(group["tests"]) for group in content["groups"]] == [2, 2]
+    with pytest.raises(InputError, match="average_gain: is missing"):
+        EnsembleResult.from_dict({name: value for name, value in content.items() if name != "average_gain"})
+
+
+def test_an_ensemble_is_called_better_only_if_it_is_significantly() -> None:
+    rng = np.random.default_rng(9)
+    human = rng.normal(size=200)
+    half = {"a": human + rng.normal(size=200), "b": human + rng.normal(size=200), "human": human}
+    for weak, found in ((half["b"], "better"), (rng.normal(size=200), "worse")):
+        result = ensemble({**half, "b": weak}, ["a", "b"], "human", resamples=100)
+        assert (result.average_p < 0.05) == (found == "better")
+        assert (result.average_ci[1] < 0) == (found == "worse")
+        assert f"significantly {found}" in first_line(result)
+    level = ensemble({**half, "b": rng.normal(size=200)}, ["a", "b"], "human", resamples=100, confidence=0.5)
+    assert "significantly worse" not in first_line(level)  # an interval of 50 % is no test
+    alike = ensemble({**half, "b": half["a"] + 0.1 * rng.normal(size=200)}, ["a", "b"], "human", resamples=100)
+    assert alike.average_p > 0.05
+    assert "neither significantly better nor worse" in first_line(alike)
+
+
+def test_a_two_sided_interval_that_holds_0_is_no_significant_gain() -> None:
+    rng = np.random.default_rng(9)
+    human = rng.normal(size=200)
+    table = {"a": human + rng.normal(size=200), "b": human + rng.normal(size=200), "human": human}
+    result = ensemble(table, ["a", "b"], "human", resamples=100)
+    assert result.average_ci[0] > 0
+    held = replace(result, average_p=0.04, average_ci=(-0.01, 0.2))
+    assert "significantly better" in first_line(result)
+    assert "significantly" not in first_line(held)
+    assert "one-sided test" in first_line(held)
+
+
+def first_line(result: EnsembleResult) -> str:
+    return result.to_text().partition("\n")[0]

@@ -1,0 +1,536 @@
+"""`bsx compare`: the metric's own corpus score, sacreBLEU's paired tests, simulation under the null."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bsx
+import bsx.analysis
+from bsx.analysis.compare.result import CompareResult
+from bsx.analysis.compare.settings import CompareSettings
+from bsx.analysis.compare.systems import compare_systems, together
+from bsx.analysis.present.forms import parts_of
+from bsx.analysis.present.parts import Answer, Surprise, TablePart
+from bsx.analysis.stats.equivalence import equivalence_p
+from bsx.analysis.stats.systems.paired import bootstrap_systems, prepared, randomise_systems
+from bsx.data.corpus import MemoryCorpus
+from bsx.errors import InputError
+from bsx.metrics.paired import paired_scores
+from bsx.metrics.zoo import get_metrics
+from tests.helpers.tables import read_rows, write_lines
+
+Run = Callable[..., Any]
+DATA = Path(str(files("bsx.examples") / "en-systems.tsv"))
+SYSTEMS = ("atlas", "brook", "cinder")
+TABLE = (DATA, "--candidate", ",".join(SYSTEMS))
+
+
+@pytest.fixture(scope="module")
+def texts() -> dict[str, list[str]]:
+    rows = read_rows(DATA)
+    return {name: [row[name] for row in rows] for name in (*SYSTEMS, "reference")}
+
+
+@pytest.fixture
+def lines(tmp_path: Path, texts: dict[str, list[str]]) -> Callable[[str], Path]:
+    for name, column in texts.items():
+        (tmp_path / f"{name}.txt").write_text("\n".join(column) + "\n", encoding="utf-8")
+    return lambda name: tmp_path / f"{name}.txt"
+
+
+def test_few_segments_are_swapped_and_a_bootstrap_of_them_is_doubted(cli: Run, tmp_path: Path) -> None:
+    for name, lines in {"a": ["a cat", "b"], "b": ["the cat", "b c"], "r": ["the cat sat", "b c d"]}.items():
+        (tmp_path / name).write_text("\n".join(lines) + "\n")
+    files = ("-c", tmp_path / "a", "-c", tmp_path / "b")
+    command = ("compare", *files, "-r", tmp_path / "r", "--metrics", "chrf", "--format", "json")
+    done = cli(*command)
+    found = json.loads(done.out)
+    assert (found["settings"]["test"], found["settings"]["resamples"]) == ("randomise", 10_000)
+    assert [notice["name"] for notice in found["warnings"]] == ["too-few-to-swap"]
+    assert found["metrics"][0]["tests"][0]["better"] is None
+    assert found["metrics"][0]["tests"][0]["ci"] == [None, None]
+    found = json.loads(cli(*command, "--test", "bootstrap").out)
+    assert [notice["name"] for notice in found["warnings"]] == ["few-segments"]
+    assert found["metrics"][0]["tests"][0]["better"] is None
+
+
+@pytest.mark.parametrize("n", [10, 20])
+def test_a_bootstrap_of_few_segments_keeps_its_level(n: int) -> None:
+    """With the normal's tails it rejected 9 % at 10 normal differences."""
+    rng = np.random.default_rng(1)
+    zero = np.zeros(n)
+    called = [bootstrap_systems(d, zero, resamples=400, seed=2).p_two_sided < 0.05 for d in rng.normal(size=(600, n))]
+    assert np.mean(called) == pytest.approx(0.05, abs=0.03)
+
+
+@pytest.mark.parametrize("function", [bootstrap_systems, randomise_systems])
+@pytest.mark.parametrize("n", [6, 15, 60, 130])
+def test_test_and_interval_never_contradict_each_other(function: Any, n: int) -> None:
+    rng = np.random.default_rng(n)
+    said = set()
+    for _ in range(40):
+        y = rng.exponential(size=n)
+        x = y + rng.exponential(size=n) - 1 + rng.choice([0, 0.5, 1]) * 3 / np.sqrt(n)
+        for documents in (None, [str(k // 2) for k in range(n)]):
+            result = function(x, y, resamples=199, seed=3, documents=documents)
+            assert result.ci[0] <= result.difference <= result.ci[1]
+            assert (result.p_two_sided < 0.05) == (not result.ci[0] <= 0 <= result.ci[1])
+            said.add(result.p_two_sided < 0.05)
+    assert said == {True, False} or n == 6
+
+
+def test_the_randomisation_interval_is_the_test_turned_round() -> None:
+    rng = np.random.default_rng(4)
+    x, y = rng.normal(size=(2, 12))
+    found = randomise_systems(x, y, resamples=999, seed=1)
+    for end, inside in zip(found.ci, (1, -1), strict=True):
+        for step in (-0.01, 0.01):
+            moved = randomise_systems(x - end - step, y, resamples=999, seed=1)  # of "the difference is end + step"
+            assert (moved.p_two_sided >= 0.05) == (step * inside > 0)
+
+
+def test_documents_are_drawn_and_swapped_whole() -> None:
+    """A segment of every document, repeated, is as much evidence as once."""
+    rng = np.random.default_rng(5)
+    x, y = rng.normal(size=(2, 12))
+    of = [str(k) for k in range(12) for _ in range(8)]
+    for function in (bootstrap_systems, randomise_systems):
+        once = function(x, y, resamples=300, seed=2)
+        repeated = function(np.repeat(x, 8), np.repeat(y, 8), documents=of, resamples=300, seed=2)
+        assert repeated.n == 96
+        for name in ("difference", "ci", "p", "p_two_sided"):
+            assert getattr(repeated, name) == pytest.approx(getattr(once, name)), name
+    found = compare_systems({"a": np.repeat(x, 8), "b": np.repeat(y, 8)}, documents=of)
+    assert (found.segments, found.documents, found.settings["test"]) == (96, 12, "randomise")
+    assert "12 documents" in next(part.caption for part in parts_of(found) if isinstance(part, TablePart))
+    assert CompareResult.from_dict(found.to_dict()).to_dict() == found.to_dict()
+    with pytest.raises(InputError, match="at least 2"):
+        compare_systems({"a": x, "b": y}, documents=["one"] * 12)
+
+
+def write_documents(file: Path, documents: Callable[[int], str], column: str = "doc", seed: int = 3) -> Path:
+    rng = np.random.default_rng(seed)
+    own = {name: rng.normal(size=15) for name in ("a", "b")}
+    rows = [(name, k, documents(k), f"{own[name][k // 8] + rng.normal() / 3:.4f}") for name in own for k in range(120)]
+    return write_lines(file, [("system", "segment", column, "m"), *rows])
+
+
+def test_a_column_of_documents_is_found_named_missed_or_refused(cli: Run, tmp_path: Path) -> None:
+    start = ("--columns", "m", "--format", "json")
+    table = write_documents(tmp_path / "t.tsv", lambda k: f"d{k // 8}")
+    found = json.loads(cli("compare", table, *start).out)
+    assert found["documents"] == 15
+    other = write_documents(tmp_path / "u.tsv", lambda k: f"d{k // 8}", column="text")
+    assert json.loads(cli("compare", other, *start, "--document", "text").out)["documents"] == 15
+    done = cli("compare", other, *start)
+    assert "documents" not in json.loads(done.out)
+    assert any("name a column of them" in note for note in json.loads(done.out)["notes"])
+    for name, documents, message in (
+        ("v.tsv", lambda k: "one", "at least 2 documents"),
+        ("w.tsv", None, "is in two documents"),
+    ):
+        file = tmp_path / name
+        if documents is not None:
+            write_documents(file, documents)
+        else:
+            file.write_text(table.read_text().replace("b\t0\td0", "b\t0\td1"))
+        done = cli("compare", file, *start, "--document", "doc", "-o", tmp_path / "out.json")
+        assert (done.status, done.err.count("\n")) == (2, 1)
+        assert message in done.err
+        assert not (tmp_path / "out.json").exists()
+    single = json.loads(cli("compare", tmp_path / "v.tsv", *start).out)  # a column that nobody named
+    assert "documents" not in single
+    assert any("all rows are of one document" in note for note in single["notes"])
+
+
+def test_documents_of_texts(cli: Run, tmp_path: Path, texts: dict[str, list[str]]) -> None:
+    """Systems as columns, and one below the other."""
+    wide, long = tmp_path / "wide.tsv", tmp_path / "long.tsv"
+    rows = list(zip(texts["atlas"], texts["brook"], texts["reference"], strict=True))
+    head = ("segment", "doc", "atlas", "brook", "reference")
+    write_lines(wide, [head, *((k, f"d{k // 5}", *row) for k, row in enumerate(rows))])
+    systems = [(k, name, row[i], row[2]) for i, name in enumerate(("atlas", "brook")) for k, row in enumerate(rows)]
+    below = [(k, f"d{k // 5}", *cells) for k, *cells in systems]
+    write_lines(long, [("segment", "doc", "system", "candidate", "reference"), *below])
+    start = ("--metrics", "chrf", "--resamples", 100, "--format", "json")
+    one = json.loads(cli("compare", wide, "--candidate", "atlas,brook", *start).out)
+    two = json.loads(cli("compare", long, *start).out)
+    assert one["documents"] == two["documents"] == 22
+    assert one["metrics"] == two["metrics"]
+
+
+def test_equivalence_is_that_of_statsmodels() -> None:
+    """`ttost_paired` and the t interval; a hand calculation; the resampling tests come near both."""
+    from scipy.stats import t
+    from statsmodels.stats.weightstats import ttost_paired
+
+    rng = np.random.default_rng(6)
+    for shift in (0.0, 0.15, -0.3):
+        y = rng.normal(size=80)
+        x = y + shift + rng.normal(size=80)
+        d = x - y
+        error, margin = d.std(ddof=1) / np.sqrt(80), 0.35
+        expected = ttost_paired(x, y, -margin, margin)[0]
+        ends = tuple(d.mean() + error * t.ppf([0.025, 0.975], 79))
+        assert equivalence_p(d.mean(), ends, margin, df=79) == pytest.approx(expected)
+        by_hand = max(t.sf((d.mean() + margin) / error, 79), t.cdf((d.mean() - margin) / error, 79))
+        assert by_hand == pytest.approx(expected)
+        for function in (bootstrap_systems, randomise_systems):
+            found = function(x, y, margin=margin, resamples=9999)
+            assert found.p_equivalence == pytest.approx(expected, abs=0.02)
+    assert equivalence_p(0.1, (0.1, 0.1), 0.2) == 0
+    assert equivalence_p(0.3, (0.3, 0.3), 0.2) == 1
+    with pytest.raises(InputError, match="greater than 0"):
+        equivalence_p(0.1, (0, 0.2), -1)
+
+
+def test_a_margin_tells_the_same_from_the_unknown(cli: Run) -> None:
+    rng = np.random.default_rng(2)
+    base = rng.normal(size=400)
+    scores = {
+        "base": base,
+        "same": base + 0.05 * rng.normal(size=400),
+        "apart": base + 0.05 * rng.normal(size=400) + 1,
+        "vague": base + 3 * rng.normal(size=400),
+        "little": base + 0.05 * rng.normal(size=400) + 0.02,
+    }
+    found = compare_systems(scores, margin=0.1, metric="m")
+    said = {test.a: test.verdict for test in found.metrics[0].tests}
+    assert said == {
+        "same": "equivalent",
+        "apart": "different",
+        "vague": "undecided",
+        "little": "different, equivalent",
+    }
+    shown = next(part for part in parts_of(found) if isinstance(part, TablePart) and "Paired" in part.caption)
+    assert [row[-1].text for row in shown.rows] == [
+        "equivalent within 0.1",
+        "different",
+        "undecided",
+        "different, but within 0.1",
+    ]
+    assert CompareResult.from_dict(found.to_dict()).to_dict() == found.to_dict()
+    done = cli("compare", *TABLE, "--metrics", "chrf", "--margin", -1)
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert "margin" in done.err
+
+
+def test_many_systems_get_draws_enough_for_their_correction() -> None:
+    assert CompareSettings().draws(500, 3) == 1000
+    assert CompareSettings().draws(500, 105) == 8400
+    assert CompareSettings().draws(20, 105) == 10_000
+    assert CompareSettings(resamples=50).draws(500, 105) == 50
+    rng = np.random.default_rng(1)
+    scores = {str(k): rng.normal(size=60) for k in range(8)}
+    (notice,) = compare_systems(scores, all_pairs=True, resamples=100).warnings
+    assert notice.name == "few-resamples"
+
+
+def test_line_files(cli: Run, lines: Callable[[str], Path], texts: dict[str, list[str]]) -> None:
+    files = (*(word for name in SYSTEMS for word in ("-c", lines(name))), "-r", lines("reference"))
+    named = ("--metrics", "chrf,ter", "--metrics", "bertscore", "--model", "minilm")
+    done = cli("compare", *files, *named, "--format", "json")
+    assert (done.status, done.err) == (0, "")
+    result = json.loads(done.out)
+    assert (result["segments"], result["baseline"], result["systems"]) == (110, "atlas", list(SYSTEMS))
+    assert [found["metric"] for found in result["metrics"]] == ["chrf", "ter", "bertscore"]
+    for found in result["metrics"]:
+        metric = bsx.get_metric(
+            found["metric"], encoders=bsx.Encoders(model="minilm" if "bert" in found["metric"] else None)
+        )
+        for system in found["systems"]:
+            whole = metric.score(texts[system["system"]], texts["reference"]).system
+            assert system["score"] == pytest.approx(whole, abs=1e-5)
+            assert system["ci"][0] < whole < system["ci"][1]
+        assert [(test["a"], test["b"]) for test in found["tests"]] == [("brook", "atlas"), ("cinder", "atlas")]
+        assert found["tests"][0]["better"] == "brook"
+        assert found["tests"][0]["p"] < 0.025
+    ter = result["metrics"][1]
+    assert not ter["higher_is_better"]
+    assert ter["tests"][0]["difference"] < 0
+
+
+def test_systems_are_chosen_and_ordered(cli: Run, lines: Callable[[str], Path]) -> None:
+    how = ("--metrics", "chrf", "--resamples", 40, "--format", "json")
+    named = [word for name in SYSTEMS for word in ("-c", lines(name))]
+    files = json.loads(cli("compare", *named, "-r", lines("reference"), "--systems", "cinder,atlas", *how).out)
+    table = json.loads(cli("compare", *TABLE, "--systems", "cinder,atlas", *how).out)
+    direct = json.loads(cli("compare", DATA, "--candidate", "cinder,atlas", *how).out)
+    assert files["systems"] == ["cinder", "atlas"]
+    assert files["metrics"] == table["metrics"] == direct["metrics"]
+
+
+def test_columns_of_a_table_and_all_pairs(cli: Run, lines: Callable[[str], Path]) -> None:
+    shared = ("--metrics", "chrf", "--all-pairs", "--resamples", 200, "--format", "json")
+    table = cli("compare", *TABLE, *shared)
+    files = cli(
+        "compare", *(word for name in SYSTEMS for word in ("-c", lines(name))), "-r", lines("reference"), *shared
+    )
+    columns, lined = json.loads(table.out), json.loads(files.out)
+    assert columns.pop("provenance")["signatures"] == lined["provenance"]["signatures"]
+    assert [file["name"] for file in lined.pop("provenance")["files"]] == [f"{n}.txt" for n in (*SYSTEMS, "reference")]
+    assert columns == lined
+    result = json.loads(table.out)
+    assert result["baseline"] is None
+    tests = result["metrics"][0]["tests"]
+    assert [(test["a"], test["b"]) for test in tests] == [("atlas", "brook"), ("atlas", "cinder"), ("brook", "cinder")]
+    plain = json.loads(cli("compare", *TABLE, *shared, "--correction", "none").out)
+    assert all("p_adjusted" not in test for test in plain["metrics"][0]["tests"])
+    corrected = [test["p_adjusted"] for test in tests]
+    raw = [test["p_two_sided"] for test in tests]
+    order = np.argsort(raw)
+    expected = np.maximum.accumulate([min(1, raw[k] * (3 - i)) for i, k in enumerate(order)])
+    assert [corrected[k] for k in order] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "randomise"])
+def test_corpus_metrics_agree_with_sacrebleu(texts: dict[str, list[str]], test: Any) -> None:
+    """sacreBLEU's paired tests with its own generator: scores exactly, p-values as 2,000 draws allow."""
+    sacrebleu = pytest.importorskip("sacrebleu")
+    from sacrebleu.significance import PairedTest
+
+    references = texts["reference"]
+    # Atlas and cinder are close, so that p-values are not all at their smallest.
+    named: list[tuple[str, Sequence[str]]] = [(name, texts[name]) for name in ("atlas", "cinder", "brook")]
+    kinds = {"bootstrap": "bs", "randomise": "ar"}
+    metrics = {"BLEU": sacrebleu.BLEU(references=[references]), "chrF2": sacrebleu.CHRF(references=[references])}
+    signatures, theirs = PairedTest(named, metrics, None, kinds[test], n_samples=2000)()
+    assert len(signatures) == 2
+    corpus = MemoryCorpus(dict(named), references)
+    _, _, ours = paired_scores(get_metrics(["bleu", "chrf"]), corpus)
+    config: dict[str, Any] = {"test": test, "resamples": 2000}
+    for name, paired in zip(("BLEU", "chrF2"), ours, strict=True):
+        (found,) = compare_systems(paired.scores, aggregate=paired.aggregate, **config).metrics
+        results: Any = theirs[name]
+        assert [s.score for s in found.systems] == pytest.approx([r.score for r in results])
+        for tested, expected in zip(found.tests, results[1:], strict=True):
+            p = tested.p_two_sided
+            if test == "bootstrap":  # theirs is one-sided: it centres absolute differences
+                p = min(
+                    tested.p,
+                    bootstrap_systems(
+                        paired.scores[tested.b], paired.scores[tested.a], aggregate=paired.aggregate, resamples=2000
+                    ).p,
+                )
+            if expected.p_value < 0.1:
+                assert p == pytest.approx(expected.p_value, abs=0.012)
+            assert (p < 0.05) == (expected.p_value < 0.05)
+        if test == "bootstrap":
+            for score, expected in zip(found.systems, results, strict=True):
+                assert (score.ci[1] - score.ci[0]) / 2 == pytest.approx(expected.ci, rel=0.12)
+
+
+def test_one_pass_gives_what_the_modules_give(texts: dict[str, list[str]]) -> None:
+    rng = np.random.default_rng(1)
+    scores = {"a": rng.normal(size=50), "b": rng.normal(0.3, size=50), "c": rng.normal(size=50)}
+    for test, function in (("bootstrap", bootstrap_systems), ("randomise", randomise_systems)):
+        (found,) = compare_systems(scores, test=test, resamples=300, seed=4).metrics  # type: ignore[arg-type]
+        for result in found.tests:
+            assert result.b == "a"
+            expected = function(scores[result.a], scores["a"], resamples=300, seed=4)
+            assert result.p == expected.p
+    assert CompareSettings(test="randomise").draws(500, 1) == 10_000
+    with pytest.raises(InputError, match="only the system a is given"):
+        compare_systems({"a": scores["a"]})
+    with pytest.raises(InputError, match="missing values"):
+        compare_systems({"a": scores["a"], "b": np.full(50, np.nan)})
+
+
+@pytest.mark.parametrize("test", ["bootstrap", "randomise"])
+def test_equal_systems_are_rarely_called_different(test: Any) -> None:
+    rng = np.random.default_rng(6)
+    trials = 300
+    alarms = 0
+    for _ in range(trials):
+        scores = {"a": rng.normal(size=60), "b": rng.normal(size=60)}
+        settings: dict[str, Any] = {"test": test, "resamples": 200, "seed": int(rng.integers(2**31))}
+        alarms += compare_systems(scores, **settings).metrics[0].tests[0].better is not None
+    assert 0.02 < alarms / trials < 0.09
+
+
+def test_several_references_keep_ter_s_fractions(texts: dict[str, list[str]]) -> None:
+    references = [[one, other] for one, other in zip(texts["reference"], texts["brook"], strict=True)]
+    corpus = MemoryCorpus({"atlas": texts["atlas"], "cinder": texts["cinder"]}, references)
+    _, totals, (paired,) = paired_scores(get_metrics(["ter"]), corpus)
+    (found,) = compare_systems(paired.scores, aggregate=paired.aggregate, higher_is_better=False).metrics
+    assert [score.score for score in found.systems] == pytest.approx([totals[0].system(0), totals[0].system(1)])
+    winner = min(found.systems, key=lambda score: score.score).system
+    assert found.tests[0].better in (winner, None)
+
+
+def test_forms(cli: Run, tmp_path: Path) -> None:
+    start = ("compare", *TABLE, "--metrics", "chrf,ter", "--resamples", 200)
+    text = cli(*start).out.splitlines()
+    assert "brook is significantly better than atlas" in text[0]
+    assert not any("**" in line for line in text)  # a best is named only where it was tested against all
+    tests = [test for found in json.loads(cli(*start, "--format", "json").out)["metrics"] for test in found["tests"]]
+    marked = ["†" in line for line in text if line.startswith(("chrf  ", "ter "))]
+    assert marked == [test["better"] is not None for test in tests]
+    assert len(text) < 25
+    table = list(csv.DictReader(io.StringIO(cli(*start, "--format", "csv").out)))
+    assert [(row["metric"], row["a"], row["b"]) for row in table[:2]] == [
+        ("chrf", "brook", "atlas"),
+        ("chrf", "cinder", "atlas"),
+    ]
+    assert float(table[0]["difference"]) == pytest.approx(float(table[0]["score_a"]) - float(table[0]["score_b"]))
+    done = cli(*start, "--format", "latex", "-o", tmp_path / "t.tex")
+    assert (done.status, done.out) == (0, "")
+    latex = (tmp_path / "t.tex").read_text(encoding="utf-8").splitlines()
+    assert r"system & chrf & ter (lower is better) \\" in latex
+    assert any("dagger" in line for line in latex)
+    randomised = json.loads(cli(*start, "--test", "randomise", "--format", "json").out)
+    low, high = randomised["metrics"][0]["tests"][0]["ci"]
+    assert low < randomised["metrics"][0]["tests"][0]["difference"] < high
+    assert randomised == json.loads(cli(*start, "--test", "randomise", "--format", "json").out)
+
+
+def test_the_name_of_the_output_says_its_form(cli: Run, tmp_path: Path) -> None:
+    start = ("compare", *TABLE, "--metrics", "chrf,bleu", "--resamples", 200)
+    forms = {"tex": "latex", "md": "markdown", "csv": "csv", "json": "json"}
+    for suffix, form in forms.items():
+        file = tmp_path / f"out.{suffix}"
+        assert cli(*start, "-o", file).status == 0
+        written, printed = file.read_text(encoding="utf-8"), cli(*start, "--format", form).out
+        if form == "json":
+            del (written := json.loads(written))["provenance"], (printed := json.loads(printed))["provenance"]
+        assert written == printed
+
+
+def test_all_pairs_are_marked_against_every_system(cli: Run) -> None:
+    start = ("compare", *TABLE, "--metrics", "chrf,ter", "--resamples", 200, "--all-pairs", "--format")
+    found = CompareResult.from_dict(json.loads(cli(*start, "json").out))
+    shown = next(part for part in parts_of(found) if isinstance(part, TablePart))
+    assert [row[0].text for row in shown.rows] == ["1 atlas", "2 brook", "3 cinder"]
+    for place, metric in ((1, found.metrics[0]), (3, found.metrics[1])):
+        for entry, row in zip(metric.systems, shown.rows, strict=True):
+            decided = [test for test in metric.tests if test.better and entry.system in (test.a, test.b)]
+            beats = [SYSTEMS.index(str(test.worse)) + 1 for test in decided if test.better == entry.system]
+            assert row[place].value == entry.score
+            assert row[place].mark == (f"†{','.join(map(str, sorted(beats)))}" if beats else "")
+            assert row[place].strong == (len(decided) == len(beats))
+            assert row[place + 1].value == entry.rank
+    latex = cli(*start, "latex").out
+    assert r"\textbf{" in latex
+    assert r"$^{\dagger 1,3}$" in latex
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([DATA, "--candidate", "atlas", "--metrics", "chrf"], "name several columns of candidates"),
+        ([*TABLE, "--systems", "atlas", "--metrics", "chrf"], "only the system atlas"),
+        ([*TABLE, "--systems", "atlas,nope", "--metrics", "chrf"], "there is no system 'nope'"),
+        ([DATA, "--candidate", "atlas,nope", "--metrics", "chrf"], "has no column 'nope'"),
+        (["-c", "a.txt", "-c", "r.txt", "--metrics", "chrf"], "no references"),
+        ([*TABLE, "--metrics", "crhf"], "unknown metric 'crhf'"),
+        ([*TABLE, "--metrics", "chrf", "--confidence", 2], "confidence: "),
+        ([*TABLE, "--metrics", "chrf", "--resamples", 1], "resamples: must be at least"),
+        ([*TABLE, "--metrics", "chrf", "--columns", "x"], "columns needs one column of candidates"),
+        ([], "name a table of scores"),
+        (TABLE, "candidate needs metrics"),
+        ([DATA], "holds one system"),
+        (["-c", "a.txt", "-c", "x/a.txt", "-r", "r.txt", "--metrics", "chrf"], "two candidate files are called 'a'"),
+    ],
+)
+def test_mistakes_are_one_line(
+    cli: Run, arguments: Sequence[Any], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x").mkdir()
+    for name in ("a.txt", "x/a.txt", "r.txt"):
+        (tmp_path / name).write_text("a\nb\n")
+    done = cli("compare", *arguments)
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    assert message in done.err
+
+
+def test_ranks_are_the_clusters_of_significance(cli: Run, tmp_path: Path) -> None:
+    start = ("compare", *TABLE, "--metrics", "chrf", "--resamples", 200)
+    assert "rank" not in cli(*start, "--format", "json").out
+    shown = cli(*start, "--all-pairs").out
+    (found,) = json.loads(cli(*start, "--all-pairs", "--format", "json").out)["metrics"]
+    order = sorted(found["systems"], key=lambda row: -row["score"])
+    beaten = {
+        (test["better"], test["b"] if test["better"] == test["a"] else test["a"])
+        for test in found["tests"]
+        if test["better"] is not None
+    }
+    rank, cluster = 1, [order[0]["system"]]
+    assert order[0]["rank"] == 1
+    for row in order[1:]:  # a system that any of its cluster beats opens the next one
+        if any((one, row["system"]) in beaten for one in cluster):
+            rank, cluster = rank + 1, []
+        cluster.append(row["system"])
+        assert row["rank"] == rank
+    outperformed = {name for _, name in beaten}
+    bold = [line.split()[1] for line in shown.splitlines() if "**" in line]
+    assert bold == [row["system"] for row in found["systems"] if row["system"] not in outperformed]
+    assert cli(*start, "--all-pairs", "-o", tmp_path / "t.html").status == 0
+    page = (tmp_path / "t.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert page.count("<svg") == page.count("<figcaption>") > 0
+    assert "metric:chrf|" in page
+
+
+def test_of_error_rates_the_lower_ranks_higher() -> None:
+    draw = np.random.default_rng(1).normal(size=60)
+    settings: dict[str, Any] = {"resamples": 100, "all_pairs": True}
+    (found,) = compare_systems({"worse": draw + 5, "better": draw}, higher_is_better=False, **settings).metrics
+    assert {one.system: one.rank for one in found.systems} == {"better": 1, "worse": 2}
+
+
+def answer(result: CompareResult) -> str:
+    first = parts_of(result)[0]
+    assert isinstance(first, Answer)
+    return first.text
+
+
+def test_a_system_is_called_better_only_if_it_is_significantly() -> None:
+    draw = np.random.default_rng(2).normal(size=(3, 60))
+    alike = {"a": draw[0], "b": draw[0] + 0.01 * draw[1], "c": draw[0] + 0.01 * draw[2]}
+    for every in (False, True):
+        settings: dict[str, Any] = {"resamples": 300, "all_pairs": every}
+        told = compare_systems({**alike, "d": draw[0] + 3}, metric="m", **settings)
+        assert "d is significantly better than" in answer(told)
+        same = compare_systems(alike, metric="m", **settings)
+        assert [test.better for test in same.metrics[0].tests] == [None] * len(same.metrics[0].tests)
+        assert "better" not in answer(same)
+        assert "told apart" in answer(same)
+        few = compare_systems({name: values[:5] for name, values in alike.items()}, **settings)
+        assert [notice.name for notice in few.warnings] == ["too-few-to-swap"]
+        assert "too few" in answer(few)
+
+
+def test_metrics_that_say_opposite_things_are_a_surprise() -> None:
+    draw = np.random.default_rng(2).normal(size=60)
+    settings: dict[str, Any] = {"resamples": 100}
+    one = compare_systems({"a": draw, "b": draw + 3}, metric="one", **settings)
+    other = compare_systems({"a": draw + 3, "b": draw}, metric="other", **settings)
+    for found, surprises in ((together([one, one]), 0), (together([one, other]), 1)):
+        assert len(found.metrics) == 2
+        assert sum(isinstance(part, Surprise) for part in parts_of(found)) == surprises
+
+
+def test_a_systems_score_is_its_own() -> None:
+    scores = {"a": [1.0, 2.0, 3.0, 4.0], "b": [2.0, 2.0, 3.0, 5.0]}
+    (compared,) = bsx.analysis.compare_systems(scores).metrics
+    assert {name: (compared[name].system, compared[name].score) for name in scores} == {
+        "a": ("a", 2.5),
+        "b": ("b", 3.0),
+    }
+
+
+def test_what_is_drawn_are_segments_or_their_documents() -> None:
+    a, b = [1.0, 2.0, 3.0, 4.0], [2.0, 2.0, 3.0, 5.0]
+    alone, together = prepared(a, b, None, None), prepared(a, b, None, ["x", "x", "y", "y"])
+    assert (alone.what, alone.units) == ("segments", 4)
+    assert (together.what, together.units) == ("documents", 2)

@@ -1,0 +1,184 @@
+"""Documents are drawn whole at every level, and rows that share a segment where no column names systems."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bsx.analysis.meta.evaluate import meta_evaluate
+from bsx.analysis.meta.result import MetaResult
+from bsx.analysis.stats.correlation import influence, worth
+from bsx.analysis.stats.resample import all_counts, bootstrap_rows, cluster_codes
+from bsx.analysis.stats.rowwise import weighted_spearman
+from bsx.errors import InputError
+from tests.helpers.tables import write_columns
+
+SYSTEMS, DOCUMENTS, SIZE = 4, 12, 5
+
+
+def table(seed: int = 1, *, systems: int = SYSTEMS) -> dict[str, Any]:
+    """Two metrics and people; documents differ."""
+    rng = np.random.default_rng(seed)
+    n, of = DOCUMENTS * SIZE, np.repeat(np.arange(DOCUMENTS), SIZE)
+    shape = (systems, n)
+    columns: dict[str, Any] = {}
+    quality = rng.normal(size=(systems, DOCUMENTS))[:, of] + rng.normal(size=shape)
+    for name in ("a", "b", "human"):
+        columns[name] = (quality + rng.normal(size=(systems, DOCUMENTS))[:, of] + rng.normal(size=shape)).ravel()
+    columns["system"] = [f"s{k}" for k in range(systems) for _ in range(n)]
+    columns["segment"] = [f"g{k}" for k in range(n)] * systems
+    columns["doc"] = [f"d{k}" for k in of] * systems
+    return columns
+
+
+def evaluated(columns: dict[str, Any], **how: Any) -> MetaResult:
+    return meta_evaluate(columns, ["a", "b"], "human", **{"resamples": 99, **how})
+
+
+LEVELS: list[dict[str, Any]] = [
+    {},
+    {"statistic": "spearman"},
+    {"grouping": "item"},
+    {"grouping": "sys", "statistic": "spearman"},
+    {"test": "permutation"},
+    {"resample": "both"},
+    {"statistic": "acc_eq"},
+    {"statistic": "acc_eq", "test": "bootstrap"},
+    {"level": "darr", "threshold": 1},
+    {"level": "hybrid", "hybrids": 50, "sample": 10},
+    {"level": "sys", "resample": "segments"},
+    {"level": "sys", "resample": "both"},
+]
+
+
+@pytest.mark.parametrize("how", LEVELS)
+def test_a_document_a_segment_changes_nothing_and_documents_do(how: dict[str, Any]) -> None:
+    columns = table()
+    where = {"system": "system", "segment": "segment"}
+    alone = evaluated(columns, **where, **how)
+    single = evaluated(
+        {**columns, "doc": [f"of {name}" for name in columns["segment"]]}, document="doc", **where, **how
+    )
+    whole = evaluated(columns, document="doc", **where, **how)
+    for one, same, other in zip(
+        alone.groups[0].metrics, single.groups[0].metrics, whole.groups[0].metrics, strict=True
+    ):
+        assert (one.value, *one.ci) == pytest.approx((same.value, *same.ci), abs=1e-9)
+        assert other.value == one.value
+        assert other.ci != one.ci or one.ci == (-1, 1)
+        assert "document" in other.method
+    assert [test.p for test in alone.groups[0].tests] == pytest.approx(
+        [test.p for test in single.groups[0].tests], abs=0.02
+    )
+    assert all("document" in test.method for test in whole.groups[0].tests)
+    assert "documents" in whole.target
+
+
+def test_rows_without_systems_are_drawn_by_document_or_by_segment() -> None:
+    columns = table(systems=1)
+    rows = evaluated(columns)
+    by_document = evaluated(columns, document="doc")
+    assert rows.groups[0].test == "williams"
+    assert by_document.groups[0].test == "bootstrap"
+    assert by_document.target == "other documents like these"
+    # One by one, segments without systems are rows; those that repeat are drawn whole, as documents of that name are.
+    assert evaluated(columns, segment="segment").groups == rows.groups
+    shared = evaluated({**columns, "segment": columns["doc"]}, segment="segment")
+    assert shared.target == "other segments like these"
+    assert shared.groups[0]["a"].ci == by_document.groups[0]["a"].ci
+    nested = evaluated(columns, document="doc", segment="segment")
+    assert nested.groups == by_document.groups
+    swapped = evaluated(columns, document="doc", test="permutation")
+    assert swapped.groups[0].tests[0].method == "difference of pearson, permutation of documents"
+
+
+def test_documents_that_cannot_be_are_refused() -> None:
+    columns = table()
+    where = {"system": "system", "segment": "segment"}
+    with pytest.raises(InputError, match="'one' in every row: at least 2 documents"):
+        evaluated({**columns, "doc": ["one"] * len(columns["doc"])}, document="doc", **where)
+    with pytest.raises(InputError, match="'g0' is in two documents"):
+        evaluated({**columns, "doc": ["other", *columns["doc"][1:]]}, document="doc", **where)
+    with pytest.raises(InputError, match="'segment' names one segment"):
+        evaluated({**columns, "segment": ["g"] * len(columns["doc"])}, segment="segment")
+    lp = ["en-de" if name < "s2" else "en-cs" for name in columns["system"]]
+    mixed = ["one" if pair == "en-cs" else name for pair, name in zip(lp, columns["doc"], strict=True)]
+    with pytest.raises(InputError, match="group en-cs: document"):
+        evaluated({**columns, "doc": mixed, "lp": lp}, document="doc", group="lp", **where)
+
+
+def test_neighbours_that_are_alike_are_pointed_at() -> None:
+    columns = table()
+    columns["segment"] = [str(k) for k in range(DOCUMENTS * SIZE)] * SYSTEMS
+    where = {"system": "system", "segment": "segment"}
+    assert any("neighbouring segments" in note for note in evaluated(columns, **where).notes)
+    assert not any("neighbouring" in note for note in evaluated(columns, document="doc", **where).notes)
+    assert not any("neighbouring" in note for note in evaluated(columns, level="sys", **where).notes)
+
+
+def test_few_segments_that_weigh_much_count_less() -> None:
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(2, 60))
+    even = worth(influence(x, x + y))
+    assert 25 <= even <= 60
+    x[0], y[0] = 30, 25
+    assert worth(influence(x, x + y)) <= 10
+    # influences add to 0, and give the variance of r that the jackknife finds
+    added = influence(x, x + y)
+    assert added.sum() == pytest.approx(0, abs=1e-9)
+    columns = table()
+    columns["a"][0], columns["human"][0] = 60.0, 50.0
+    found = evaluated(columns, system="system", segment="segment")
+    assert any(note.startswith("a few of 60 segments determine the correlation of a") for note in found.notes)
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+def test_spearman_of_counts_is_that_of_resampled_rows(clustered: bool) -> None:
+    rng = np.random.default_rng(0)
+    x = np.round(rng.normal(size=(2, 40)), 1)
+    y = np.round(x[0] + rng.normal(size=40), 1)
+    clusters = cluster_codes((rng.integers(0, 9, 40)).tolist()) if clustered else None
+    expected = [
+        [stats.spearmanr(row[rows], y[rows]).statistic for row in x] for rows in bootstrap_rows(20, 40, 3, clusters)
+    ]
+    assert weighted_spearman(x, y, all_counts(20, 40, 3, clusters)) == pytest.approx(np.array(expected), abs=1e-12)
+
+
+def test_the_command_finds_documents_and_uses_segments_without_systems(cli: Callable[..., Any], tmp_path: Path) -> None:
+    columns = table()
+    file = write_columns(tmp_path / "s.tsv", columns)
+    found = json.loads(cli("meta", file, "--columns", "a,b", "--resamples", "99", "--format", "json").out)
+    assert found["target"] == "these systems on other documents like these"
+    assert found["groups"][0]["metrics"][0]["method"].endswith("bootstrap over documents")
+    del columns["doc"], columns["system"]
+    file = write_columns(tmp_path / "t.tsv", columns)
+    found = json.loads(cli("meta", file, "--columns", "a,b", "--resamples", "99", "--format", "json").out)
+    assert found["target"] == "other segments like these"
+    named = cli("meta", file, "--columns", "a,b", "--segment", "segment", "--resamples", "99", "--format", "json")
+    assert json.loads(named.out)["groups"] == found["groups"]
+    done = cli("meta", file, "--columns", "a,b", "--document", "segment", "--level", "sys")
+    assert (done.status, done.err.count("\n")) == (2, 1)
+
+
+def test_mqm_is_named_as_judged_against_the_source() -> None:
+    columns = table()
+    result = replace(evaluated(columns), human="mqm")
+    assert "MQM judges a translation against its source" in result.to_text()
+    assert "MQM" not in evaluated(columns).to_text()
+
+
+def test_few_documents_are_said_to_be_few() -> None:
+    rng = np.random.default_rng(1)
+    quality = rng.normal(size=40)
+    table = {"a": quality + rng.normal(size=40), "b": quality + rng.normal(size=40), "human": quality}
+    few = {**table, "doc": [f"d{i // 10}" for i in range(40)]}
+    assert any("4 documents are few" in note for note in meta_evaluate(few, ["a", "b"], "human", document="doc").notes)
+    many = {**table, "doc": [f"d{i // 4}" for i in range(40)]}
+    assert not any("are few" in note for note in meta_evaluate(many, ["a", "b"], "human", document="doc").notes)

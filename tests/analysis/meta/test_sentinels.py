@@ -1,0 +1,256 @@
+"""Controls beside metrics: measured and tested as metrics are, marked in every output, never winners."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bsx
+from bsx.analysis.meta.evaluate import meta_evaluate
+from bsx.analysis.meta.sentinels import made, meant
+from bsx.analysis.meta.show import beats
+from bsx.analysis.present.forms import parts_of
+from bsx.analysis.present.parts import Answer, Notes
+from bsx.errors import InputError, UnknownNameError
+from tests.analysis.meta.test_evaluate import invented
+from tests.helpers.tables import write_columns
+
+Run = Callable[..., Any]
+
+
+def table() -> dict[str, list[Any]]:
+    """The poor metric knows less of people than the length does."""
+    columns = invented(1)
+    rng = np.random.default_rng(2)
+    columns["length"] = (np.array(columns["human"]) + 1.5 * rng.normal(size=len(columns["human"]))).tolist()
+    return columns
+
+
+def evaluated(**settings: Any) -> Any:
+    options = {"group": "lp", "system": "system", "segment": "segment", **settings}
+    return meta_evaluate(table(), ["good", "poor"], "human", **options)
+
+
+def test_metrics_are_what_they_are_without_controls() -> None:
+    plain, beside = evaluated(), evaluated(sentinels=["length", "shuffled"])
+    for one, other in zip(plain.groups, beside.groups, strict=True):
+        assert (one.metrics, one.tests, one.clusters) == (other.metrics[:2], other.tests, other.clusters)
+    assert plain.average.metrics == beside.average.metrics[:2]
+    assert [one.metric for one in beside.groups[0].metrics if one.control] == ["length", "shuffled"]
+    assert beside.average.metrics[2].wins is None
+
+
+def test_a_control_is_measured_and_tested_as_a_metric_is() -> None:
+    as_metric = meta_evaluate(
+        table(), ["good", "poor", "length"], "human", group="lp", system="system", segment="segment"
+    )
+    beside = evaluated(sentinels=["length"])
+    for one, other in zip(as_metric.groups, beside.groups, strict=True):
+        assert replace(one["length"], control=True) == other["length"]
+        expected = {(t.a, t.b): (t.difference, t.ci, t.p_two_sided) for t in one.tests if t.b == "length"}
+        assert {(t.a, t.b): (t.difference, t.ci, t.p_two_sided) for t in other.control_tests} == expected
+    assert as_metric.average is not None
+    expected_average = {(t.a, t.b): t.p_two_sided for t in as_metric.average.tests if t.b == "length"}
+    assert {(t.a, t.b): t.p_two_sided for t in beside.average.control_tests} == expected_average
+
+
+@pytest.mark.parametrize("over", ["group", "all"])
+def test_tests_against_controls_are_corrected_as_a_family(over: Any) -> None:
+    found = evaluated(sentinels=["length", "shuffled"], correction="holm", correction_over=over)
+    families = [group.control_tests for group in found.groups]
+    for tests in families if over == "group" else [[test for family in families for test in family]]:
+        p = np.array([test.p_two_sided for test in tests])
+        order = np.argsort(p)
+        holm = np.maximum.accumulate(np.minimum(1, p[order] * (len(p) - np.arange(len(p)))))
+        assert [tests[i].p_adjusted for i in order] == pytest.approx(holm)
+
+
+def test_a_metric_that_does_not_beat_a_control_is_named() -> None:
+    found = evaluated(sentinels=["length", "shuffled"])
+    assert beats(found, "good", "length", found["xx-en"])
+    assert not beats(found, "poor", "length", found["xx-en"])
+    (notes,) = (part for part in parts_of(found) if isinstance(part, Notes))
+    assert not notes.full
+    assert "length" in notes.items[0]
+    assert notes.items[0].endswith(": not significantly better: poor (yy-en, xx-en).")
+    assert found.to_text(full=True).count("length (control)") == 3  # the summary and two groups
+    assert "length (control)" in found.to_markdown()
+    assert "length (control)" in found.to_latex()
+    rows = list(csv.DictReader(io.StringIO(found.to_csv())))
+    assert {row["metric"] for row in rows if row["control"] == "1"} == {"length", "shuffled"}
+    assert {row["winner"] for row in rows if row["control"] == "1"} == {""}
+    document = found.to_dict()
+    assert [row.get("control", False) for row in document["groups"][0]["metrics"]] == [False, False, True, True]
+    assert len(document["groups"][0]["control_tests"]) == len(document["average"]["control_tests"]) == 4
+    untested = evaluated(sentinels=["length"], test="none")
+    assert not beats(untested, "poor", "length", untested["xx-en"])
+
+
+@pytest.mark.parametrize("level", ["seg", "sys", "darr", "hybrid"])
+def test_at_every_level(level: Any) -> None:
+    more = {"threshold": 0.5} if level == "darr" else {}
+    found = evaluated(level=level, sentinels=["length", "shuffled"], resamples=50, **more)
+    assert all(len(group.control_tests) == 4 for group in found.groups)
+
+
+def test_a_constant_is_right_about_ties_and_nothing_else() -> None:
+    columns = table()
+    columns["human"] = np.round(columns["human"]).tolist()
+    found = meta_evaluate(
+        columns, ["good"], "human", system="system", segment="segment", statistic="acc_eq", sentinels=["constant"]
+    )
+    human = np.array(columns["human"]).reshape(5, 30)
+    i, j = np.triu_indices(5, k=1)
+    assert found.groups[0]["constant"].value == pytest.approx(np.mean(human[i] == human[j]))
+    assert beats(found, "good", "constant", found.groups[0])
+
+
+def test_shuffled_scores_are_the_groups_own_and_follow_the_seed() -> None:
+    scores, groups = np.array([1.0, np.nan, 3, 4, 5, 6, 7, 8]), ["a"] * 4 + ["b"] * 4
+    once, again, other = (made("shuffled", scores, groups, seed) for seed in (1, 1, 3))
+    assert np.array_equal(once, again, equal_nan=True)
+    assert not np.array_equal(once, other, equal_nan=True)
+    assert np.isnan(once[1])
+    assert Counter(once[4:]) == Counter(scores[4:])
+
+
+def test_what_cannot_be_a_control() -> None:
+    with pytest.raises(InputError, match="a constant has no correlation"):
+        evaluated(sentinels=["constant"])
+    with pytest.raises(InputError, match="'good' is among the metrics"):
+        evaluated(sentinels=["good"])
+    with pytest.raises(InputError, match="named twice"):
+        evaluated(sentinels=["length", "length"])
+    with pytest.raises(UnknownNameError, match=r"'lenght' is neither a column .* Near: length"):
+        evaluated(sentinels=["lenght"])
+
+
+def test_the_command_scores_controls_beside_metrics(cli: Run, tmp_path: Path) -> None:
+    data = Path(str(bsx.__file__)).parent / "examples" / "en-systems.tsv"
+    sides = [part for name in ("atlas", "brook") for part in ("--candidate", name, "--human", f"{name}_grade")]
+    kept = tmp_path / "scores.tsv"
+    controls = ("--sentinels", "length,shuffled", "--sentinels", "overlap:unit=characters")
+    computed = ("--metrics", "chrf", *controls, "--scores-out", kept, "--resamples", 50)
+    done = cli("meta", data, *computed, "--segment", "id", *sides, "--format", "json")
+    assert done.status == 0, done.err
+    names = [row["metric"] for row in json.loads(done.out)["groups"][0]["metrics"] if row.get("control")]
+    assert names == ["length", "shuffled", "overlap:unit=characters"]
+    columns = ["--human", "human", "--system", "system", "--segment", "id", "--resamples", 50]
+    again = cli("meta", kept, "--columns", "chrf", "--sentinels", "length,shuffled", *columns, "--format", "json")
+    first, second = (json.loads(out)["groups"][0]["metrics"][1] for out in (done.out, again.out))
+    assert first == second
+    # What was a control stays one in the table: only a column that is named is a metric.
+    alone, named = (
+        json.loads(cli("meta", kept, *columns, *more, "--format", "json").out)["groups"][0]["metrics"]
+        for more in ([], ["--columns", "chrf,length"])
+    )
+    assert {row["metric"]: row.get("control", False) for row in alone} == {
+        "chrf": False,
+        "length": True,
+        "overlap:unit=characters": True,
+    }
+    assert [(row["metric"], row.get("control", False)) for row in named] == [("chrf", False), ("length", False)]
+    shown = cli("report", kept, "-o", tmp_path / "report.md")
+    assert shown.status == 0, shown.err
+    page = (tmp_path / "report.md").read_text(encoding="utf-8")
+    assert "| length (control) | atlas |" in page
+    assert "| metric | system | n | corpus score | mean of segments |" in page
+    wrong = cli("meta", kept, "--columns", "chrf", "--sentinels", "overlaps", *columns)
+    assert (wrong.status, wrong.err.count("\n")) == (2, 1)
+    assert "sentinels: 'overlaps' is neither" in wrong.err
+
+
+@pytest.mark.parametrize("group", ["lp", None])
+def test_the_answer_names_controls_that_are_better_than_every_metric(group: str | None) -> None:
+    """Over several groups by their average, too; what the others say of each metric stays in a note."""
+    columns = table()
+    rng = np.random.default_rng(3)
+    columns["close"] = (np.array(columns["human"]) + 0.1 * rng.normal(size=len(columns["human"]))).tolist()
+    rows = slice(None) if group else slice(0, columns["lp"].count(columns["lp"][0]))
+    here = {name: cells[rows] for name, cells in columns.items()}
+    where: dict[str, Any] = {"group": group, "system": "system", "segment": "segment"}
+    answers = []
+    for control in ("close", "length"):
+        found = meta_evaluate(here, ["poor"], "human", sentinels=[control], **where)
+        answers.append(next(part.text for part in parts_of(found) if isinstance(part, Answer)))
+        if control == "close":
+            assert found.average is not None
+            value = found.average.metrics[1].value if group else found.groups[0]["close"].value
+            assert f"better than the control close ({value:.3f}); poor is significantly worse" in answers[0]
+    good = meta_evaluate(here, ["good", "poor"], "human", sentinels=["shuffled"], **where)
+    assert not any("No metric" in part.text for part in parts_of(good) if isinstance(part, Answer))
+
+
+def test_length_and_overlap_by_hand() -> None:
+    candidates, references = ["The cat  sat", "", "猫 坐"], ["the cat sat down", "a dog", "坐"]
+    sources = ["die Katze saß", "ein Hund", "a"]
+    assert bsx.get_metric("length").score(candidates, references).values.tolist() == [9, 0, 2]
+    assert bsx.get_metric("length:unit=words").score(candidates, references).values.tolist() == [3, 0, 2]
+    assert bsx.get_metric("length-qe:of=other,unit=words").score(candidates, sources=sources).values[0] == 3
+    assert bsx.get_metric("overlap").score(candidates, references).values == pytest.approx([6 / 7, 0, 2 / 3])
+    letters = bsx.get_metric("overlap:unit=characters").score(candidates, references).values
+    assert letters == pytest.approx([18 / 22, 0, 2 / 3])
+
+
+def test_a_table_keeps_its_own_constant() -> None:
+    columns = {**invented(), "constant": np.arange(150.0).tolist()}
+    found = meta_evaluate(columns, ["good"], "human", sentinels=["constant"])
+    assert abs(found.groups[0]["constant"].value) < 0.3
+
+
+def test_learned_sentinels_are_controls_by_their_names(cli: Run, tmp_path: Path) -> None:
+    names = {"good": "good", "poor": "SENTINEL-SRC-DA", "length": "SENTINEL-CAND-MQM", "lp": "lp"}
+    columns = {names.get(name, name): values for name, values in table().items()}
+    file = write_columns(tmp_path / "scores.tsv", columns)
+    learned = ["SENTINEL-SRC-DA", "SENTINEL-CAND-MQM"]
+    for asked in (["--columns", ",".join(["good", *learned])], ["--columns", "good", "--sentinels", "SENTINEL-*"]):
+        shown = cli("meta", str(file), *asked, "--resamples", "99", "--format", "json")
+        assert shown.status == 0, shown.err
+        said = json.loads(shown.out)
+        assert said["metrics"] == ["good"]
+        assert sorted(said["sentinels"]) == sorted(learned)
+    assert cli("meta", str(file), "--columns", learned[0]).status == 2
+    with pytest.raises(UnknownNameError):
+        meant(["SENTINEL-*"], ["good", "poor"])
+
+
+@pytest.mark.parametrize(("noise", "wins"), [(0.2, True), (3.0, False)])
+def test_the_answer_says_who_is_better_than_the_best_control(noise: float, wins: bool) -> None:
+    rng, columns = np.random.default_rng(5), invented(1)
+    human = np.array(columns["human"])
+    columns["near"] = (human + noise * human.std() * rng.normal(size=len(human))).tolist()
+    columns["control"] = (human + 2.0 * human.std() * rng.normal(size=len(human))).tolist()
+    where: dict[str, Any] = {"system": "system", "segment": "segment", "group": "lp"}
+    result = meta_evaluate(columns, ["near", "poor"], "human", sentinels=["control", "shuffled"], **where)
+    assert result.average is not None
+    tests = {(test.a, test.b): test for test in result.average.control_tests}
+    best = tests["near", "control"]
+    assert (best.difference > 0 and best.decisive < 0.05) == wins
+    answer = next(part.text for part in parts_of(result) if isinstance(part, Answer))
+    assert ("near is significantly better than the best control, control" in answer) == wins
+
+
+def test_what_reads_no_candidate_is_no_control_of_systems() -> None:
+    """At the level of systems it has one value; of segments it is a control like others."""
+    columns = {name: cells[: invented(1)["lp"].count("xx-en")] for name, cells in invented(1).items()}
+    places = {name: place for place, name in enumerate(dict.fromkeys(columns["segment"]))}
+    columns["SENTINEL-SRC"] = [float(places[name] % 7) for name in columns["segment"]]
+    where: dict[str, Any] = {"system": "system", "segment": "segment"}
+    found = {
+        level: meta_evaluate(columns, ["good"], "human", sentinels=["SENTINEL-SRC"], level=level, **where)
+        for level in ("sys", "seg")
+    }
+    assert [one.metric for one in found["seg"].groups[0].metrics] == ["good", "SENTINEL-SRC"]
+    assert [one.metric for one in found["sys"].groups[0].metrics] == ["good"]
+    assert any("SENTINEL-SRC" in note for note in found["sys"].notes)
+    answer = next(part.text for part in parts_of(found["sys"]) if isinstance(part, Answer))
+    assert "SENTINEL-SRC" not in answer

@@ -1,0 +1,217 @@
+"""Tests between metrics, corrected and averaged, against statsmodels, SciPy and sums written out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+
+from bsx.analysis.agreement import winners
+from bsx.analysis.meta.measures import Agreement, heavy_tails
+from bsx.analysis.meta.result import GroupResult, MetricAgreement, Winners
+from bsx.analysis.meta.settings import MetaSettings
+from bsx.analysis.stats.correlation import tail_weight
+from bsx.analysis.stats.results import Comparison
+
+NAMES = ["a", "b", "c", "d"]
+VALUES = dict(zip(NAMES, (0.50, 0.47, 0.40, 0.05), strict=True))
+ERROR = 0.03
+Z = float(stats.norm.ppf(0.975))
+
+
+def compared(first: str, second: str) -> Comparison:
+    difference = VALUES[first] - VALUES[second]
+    z = difference / ERROR
+    two = float(2 * stats.norm.sf(abs(z)))
+    ends = (difference - Z * ERROR, difference + Z * ERROR)
+    values = {"statistic": z, "p": float(stats.norm.sf(z)), "p_two_sided": two}
+    return Comparison.of(VALUES[first], VALUES[second], ci=ends, n=100, method="z test", **values)
+
+
+def figure(
+    name: str, value: float, low: float, high: float, control: bool = False, **figures: float
+) -> MetricAgreement:
+    every: dict[str, Any] = {"pearson": value, "spearman": value, "kendall": value, **figures}
+    return MetricAgreement(name, value, (low, high), every, "Pearson", control)
+
+
+AGREEMENT = Agreement([figure(name, value, 0, 1) for name, value in VALUES.items()], "williams", compared)
+
+
+def equivalence(test: Comparison, margin: float) -> float:
+    """The larger of two one-sided p-values of the normal."""
+    return float(max(stats.norm.sf((margin + side * test.difference) / ERROR) for side in (1, -1)))
+
+
+@pytest.mark.parametrize("alternative", ["greater", "two-sided"])
+@pytest.mark.parametrize(("correction", "method"), [("holm", "holm"), ("bh", "fdr_bh")])
+def test_p_of_difference_and_equivalence_are_corrected_for_the_number_of_pairs(
+    correction: Any, method: str, alternative: Any
+) -> None:
+    settings = MetaSettings(margin=0.1, correction=correction, alternative=alternative)
+    found, best = winners.tests_between(AGREEMENT, NAMES, settings)
+    assert len(found) == 12
+    better = [test for test in found if VALUES[test.a] > VALUES[test.b]]
+    raw = [equivalence(test, 0.1) for test in better]
+    assert [test.p_equivalence for test in better] == pytest.approx(multipletests(raw, method=method)[1])
+    tested = [test.p if alternative == "greater" else test.p_two_sided for test in better]
+    assert [test.p_adjusted for test in better] == pytest.approx(multipletests(tested, method=method)[1])
+    for test in found:  # both directions are one test
+        other = next(one for one in found if (one.a, one.b) == (test.b, test.a))
+        assert test.p_equivalence == other.p_equivalence
+        assert (test.p_adjusted is None) == (VALUES[test.a] < VALUES[test.b])
+    assert best is not None
+    assert best.winners == ("a", "b")
+    assert best.ranks == {"a": 1, "b": 1, "c": 2, "d": 3}
+    alone, _ = winners.tests_between(AGREEMENT, NAMES, MetaSettings(margin=0.1, correction="none"))
+    assert [test.p_equivalence for test in alone] == pytest.approx([equivalence(test, 0.1) for test in alone])
+    assert {test.p_adjusted for test in alone} == {None}
+
+
+def test_one_metric_or_no_test_has_no_winners() -> None:
+    assert winners.tests_between(AGREEMENT, ["a"], MetaSettings()) == ((), None)
+    untested = Agreement(AGREEMENT.metrics, "none", compared)
+    assert winners.tests_between(untested, NAMES, MetaSettings()) == ((), None)
+    assert winners.tests_against(untested, AGREEMENT.metrics, AGREEMENT.metrics, MetaSettings()) == ()
+
+
+@pytest.mark.parametrize("alternative", ["greater", "two-sided"])
+def test_each_metric_is_tested_against_each_control(alternative: Any) -> None:
+    settings = MetaSettings(correction="holm", correction_over="group", alternative=alternative)
+    found = winners.tests_against(AGREEMENT, AGREEMENT.metrics[:2], AGREEMENT.metrics[2:], settings)
+    assert [(test.a, test.b) for test in found] == [("a", "c"), ("a", "d"), ("b", "c"), ("b", "d")]
+    raw = [test.p if alternative == "greater" else test.p_two_sided for test in found]
+    assert [test.p_adjusted for test in found] == pytest.approx(multipletests(raw, method="holm")[1])
+    over_all = settings.model_copy(update={"correction_over": "all"})
+    found = winners.tests_against(AGREEMENT, AGREEMENT.metrics[:2], AGREEMENT.metrics[2:], over_all)
+    assert {test.p_adjusted for test in found} == {None}
+
+
+def group(name: str, tests: dict[tuple[str, str], float], error: float) -> GroupResult:
+    """A group of metrics a, b and c whose differences these are."""
+    every = []
+    for (first, second), difference in tests.items():
+        for sign, a, b in ((1, first, second), (-1, second, first)):
+            z = sign * difference / error
+            ends = (sign * difference - Z * error, sign * difference + Z * error)
+            p = float(stats.norm.sf(z)), float(2 * stats.norm.sf(abs(z)))
+            known: Any = {"p": p[0], "p_two_sided": p[1], "n": 100, "method": "z test"}
+            every.append(Comparison(a=a, b=b, difference=sign * difference, ci=ends, statistic=z, **known))
+    metrics = tuple(
+        figure(name, value, value - 0.1, value + 0.2) for name, value in (("a", 0.6), ("b", 0.5), ("c", 0.4))
+    )
+    return GroupResult(name, 100, 0, metrics, tuple(every), "williams", Winners(("a",), dict.fromkeys("abc", 1), 0.05))
+
+
+GROUPS = [
+    group("g", {("a", "b"): 0.10, ("a", "c"): 0.20, ("b", "c"): 0.10}, 0.06),
+    group("h", {("a", "b"): 0.08, ("a", "c"): 0.10, ("b", "c"): 0.02}, 0.03),
+]
+
+
+def test_a_correction_over_all_groups_takes_their_tests_for_one_family() -> None:
+    settings = MetaSettings(correction="holm", alternative="greater")
+    found = winners.corrected_over_all(GROUPS, settings)
+    before = [test for one in GROUPS for test in one.tests if test.a < test.b]
+    expected = multipletests([test.p for test in before], method="holm")[1]
+    adjusted = {(one.group, test.a, test.b): test.p_adjusted for one in found for test in one.tests}
+    keys = [(one.group, test.a, test.b) for one in GROUPS for test in one.tests if test.a < test.b]
+    assert [adjusted[key] for key in keys] == pytest.approx(expected)
+    assert all(p is None for (_, a, b), p in adjusted.items() if a > b)
+    # One-sided p is .0478, .0004 and .0478 in g, .0038, .0004 and .25 in h; times 6 to 1, .003, .003 and .015 are left.
+    ranks = [one.clusters.ranks for one in found if one.clusters is not None]
+    assert [one.clusters.winners for one in found if one.clusters is not None] == [("a", "b"), ("a",)]
+    assert ranks == [{"a": 1, "b": 1, "c": 2}, {"a": 1, "b": 2, "c": 2}]
+
+
+@pytest.mark.parametrize(("sources", "error"), [("independent", math.hypot(0.06, 0.03) / 2), ("shared", 0.09 / 2)])
+def test_the_test_of_an_average_adds_up_errors(sources: Any, error: float) -> None:
+    settings = MetaSettings(group_sources=sources, correction="holm", margin=0.3)
+    found = winners.average_tests([("a", "b"), ("a", "c"), ("b", "c"), ("a", "x")], GROUPS, settings)
+    assert [(test.a, test.b) for test in found] == [("a", "b"), ("a", "c"), ("b", "c")]
+    differences = [0.09, 0.15, 0.06]
+    assert [test.difference for test in found] == pytest.approx(differences)
+    assert [test.p for test in found] == pytest.approx(stats.norm.sf(np.array(differences) / error))
+    two = 2 * stats.norm.sf(np.array(differences) / error)
+    assert [test.p_two_sided for test in found] == pytest.approx(two)
+    assert [test.p_adjusted for test in found] == pytest.approx(multipletests(two, method="holm")[1])
+    for test, difference in zip(found, differences, strict=True):
+        assert test.ci == pytest.approx((difference - Z * error, difference + Z * error))
+    alike = [float(stats.norm.sf((0.3 - difference) / error)) for difference in differences]
+    assert [test.p_equivalence for test in found] == pytest.approx(multipletests(alike, method="holm")[1])
+
+
+@pytest.mark.parametrize(
+    ("p", "ends", "error"),
+    [
+        (0.05, (math.nan, math.nan), 0.1 / stats.norm.isf(0.025)),  # p says it
+        (0.05, (-5.0, 5.0), 0.1 / stats.norm.isf(0.025)),
+        (0.95, (0.0, 0.2), 0.1 / Z),  # a p near 1 says little, the interval more
+        (1e-7, (0.0, 0.2), 0.1 / Z),
+        (1e-7, (math.nan, math.nan), 0.1 / stats.norm.isf(0.5e-6)),  # permutations bound p from below
+        (0.95, (math.nan, math.nan), 0.1 / stats.norm.isf(0.45)),
+    ],
+)
+def test_which_error_an_average_takes_from_a_test(p: float, ends: tuple[float, float], error: float) -> None:
+    known: Any = {"p": p / 2, "p_two_sided": p, "n": 9, "method": "some test"}
+    test = Comparison(a="a", b="b", difference=0.1, ci=ends, **known)
+    only = GroupResult("g", 9, 0, (), (test,), "williams", None)
+    found = winners.average_tests([("a", "b")], [only], MetaSettings(correction="none"))[0]
+    assert found.p == pytest.approx(stats.norm.sf(0.1 / error))
+
+
+@pytest.mark.parametrize("sources", ["independent", "shared"])
+def test_the_average_combines_intervals(sources: Any) -> None:
+    groups = [
+        GroupResult("g", 9, 0, (figure("a", 0.4, 0.1, 0.5), figure("b", 0.1, 0, 1)), (), "none", None),
+        GroupResult("h", 9, 0, (figure("a", 0.6, 0.2, 0.8, spearman=math.nan),), (), "none", None),
+    ]
+    settings = MetaSettings(group_sources=sources)
+    found = winners.average_of("a", groups, settings, competes=True)
+    down, up = (0.7, 0.3) if sources == "shared" else (0.5, math.hypot(0.1, 0.2))
+    assert found.value == pytest.approx(0.5)
+    assert found.ci == pytest.approx((0.5 - down / 2, 0.5 + up / 2))
+    assert found.figures["pearson"] == pytest.approx(0.5)
+    assert found.figures["spearman"] != found.figures["spearman"]  # one group has none
+    assert (found.wins, found.control) == (None, False)
+    missing = winners.average_of("b", groups, settings, competes=False)  # not in every group
+    assert np.isnan([missing.value, *missing.ci, *missing.figures.values()]).all()
+    assert missing.control
+    wins = [winners.average_of(name, GROUPS, settings, competes=True).wins for name in "ab"]
+    assert wins == [2, 0]
+    assert winners.average_of("a", GROUPS, settings, competes=False).wins is None
+
+
+def test_of_few_items_any_weight_of_tails_above_the_normals_counts() -> None:
+    settings = MetaSettings()
+    weights = {}
+    for n in (19, 20):
+        rng = np.random.default_rng(0)
+        while True:  # the first columns between the normal's weight and that which counts for many items
+            human, metric = rng.normal(size=(2, n))
+            weights[n] = tail_weight(metric, human)
+            if 1.05 < weights[n] < 1.25:
+                break
+        assert heavy_tails({"m": metric}, human, settings) == (["m"] if n == 19 else [])
+        assert heavy_tails({"m": metric}, human, MetaSettings(statistic="spearman")) == []
+    light = np.arange(19.0)
+    shifted = np.roll(light, 9)
+    assert tail_weight(shifted, light) < 1
+    assert heavy_tails({"m": shifted}, light, settings) == []
+    heavy, other = np.random.default_rng(1).standard_t(2, size=(2, 200))
+    assert tail_weight(heavy + other, other) > 1.3
+    assert heavy_tails({"m": heavy + other, "k": light.repeat(11)[:200]}, other, settings)[0] == "m"
+
+
+def test_equivalence_without_an_interval_rests_on_the_error_behind_p() -> None:
+    def permuted(first: str, second: str) -> Comparison:
+        return replace(compared(first, second), ci=(math.nan, math.nan))
+
+    settings = MetaSettings(margin=0.1, correction="none")
+    found, _ = winners.tests_between(Agreement(AGREEMENT.metrics, "permutation", permuted), ["a", "b", "c"], settings)
+    assert [test.p_equivalence for test in found] == pytest.approx([equivalence(test, 0.1) for test in found])

@@ -1,0 +1,223 @@
+"""Plans: closed forms, pilots whose truth is known, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from statsmodels.stats.power import TTestPower
+
+from benchmarks.calibration.plan import COLUMNS, differences, judged, metrics
+from bsx import BsxError, InputError
+from bsx.analysis.plan.designs import plan_compare, plan_meta
+from bsx.analysis.plan.power import detectable, power_of, width_of
+from bsx.analysis.plan.result import PlanResult
+
+
+@pytest.mark.parametrize(("effect", "power", "alpha"), [(0.5, 0.8, 0.05), (0.2, 0.8, 0.05), (0.35, 0.95, 0.01)])
+def test_a_t_test_is_that_of_statsmodels(effect: float, power: float, alpha: float) -> None:
+    needed = TTestPower().solve_power(effect, power=power, alpha=alpha)
+    plan = plan_compare(None, effect=effect, sd=1, power=power, alpha=alpha)
+    assert plan.needed.units == math.ceil(needed)
+    expected = TTestPower().power(effect, nobs=plan.needed.units, alpha=alpha)
+    assert plan.needed.power == pytest.approx(expected, abs=1e-9)
+
+
+def test_published_sizes() -> None:
+    # R: power.t.test(delta=.5, sd=1, power=.8, type="paired")$n is 33.367204, with sd=2 it is 127.51614
+    assert plan_compare(None, effect=0.5, sd=1).needed.units == 34
+    assert plan_compare(None, effect=0.5, sd=2).needed.units == 128
+
+
+def test_the_variance_of_a_difference_of_correlations_is_that_of_normal_scores() -> None:
+    stated = plan_meta(None, correlations=[0.6, 0.5, 0.577])
+    large = metrics(np.random.default_rng(1), 100_000)
+    found = plan_meta(large, effect=0.1, columns=["a", "b"], human="human", resamples=20)
+    assert found.needed.units == pytest.approx(stated.needed.units, rel=0.03)
+
+
+def test_a_design_effect_multiplies_the_segments() -> None:
+    alone = plan_compare(None, effect=0.1, sd=1).needed
+    together = plan_compare(None, effect=0.1, sd=1, icc=0.2, document_size=8)
+    assert together.spread.design_effect == pytest.approx(1 + 7 * 0.2)
+    assert together.needed.units == pytest.approx(alone.units * 2.4, rel=0.02)
+    assert together.needed.documents == together.needed.units / 8
+
+
+def test_more_documents_have_more_power_and_narrower_intervals() -> None:
+    plan = plan_compare(None, effect=0.1, sd=1, icc=0.1, document_size=8)
+    for figures in ([step.units for step in plan.steps], [step.power for step in plan.steps]):
+        assert figures == sorted(figures)
+    widths = [step.width for step in plan.steps]
+    assert widths == sorted(widths, reverse=True)
+
+
+def test_power_and_the_smallest_effect_agree() -> None:
+    assert power_of(detectable(0.1, 50, 0.05, 0.8), 0.1, 50, 0.05) == pytest.approx(0.8)
+    assert power_of(0.0, 0.1, 50, 0.05) == pytest.approx(0.05)
+    for df in (1, 5, 101, 9_999, 10_001):
+        found = [power_of(effect, 1, df, 0.05) for effect in np.linspace(0, 60, 61)]
+        assert np.all(np.diff(found) >= -1e-9)
+        assert found[-1] > 0.9
+
+
+@pytest.mark.slow
+def test_a_pilot_gives_back_what_documents_share() -> None:
+    table = judged(np.random.default_rng(1), 3000, 2, 0.3)
+    plan = plan_compare(table, effect=0.2, columns=["human"], resamples=20, **COLUMNS)
+    assert plan.pilot is not None
+    spread = plan.pilot.spread
+    # of a variance of 1 a half is the error of one judgment, and each segment has two
+    assert (spread.sd**2, spread.icc) == (pytest.approx(0.75, abs=0.03), pytest.approx(0.1 / 0.75, abs=0.03))
+    assert spread.document_size == 8
+    assert plan.pilot.estimate == pytest.approx(0.3, abs=0.03)
+    stated = plan_compare(None, effect=0.2, sd=math.sqrt(0.75), icc=0.1 / 0.75, document_size=8)
+    assert plan.needed.units == pytest.approx(stated.needed.units, rel=0.05)
+
+
+def test_a_pilots_standard_error_is_that_of_whole_documents() -> None:
+    values = differences(np.random.default_rng(1), 400, 0.3, 0.1)
+    n = values.size
+    table: dict[str, Any] = {
+        "system": ["a"] * n + ["b"] * n,
+        "segment": [f"s{i}" for i in range(n)] * 2,
+        "document": [f"d{i // 8}" for i in range(n)] * 2,
+        "score": np.concatenate([values.ravel(), np.zeros(n)]),
+    }
+    plan = plan_compare(table, effect=0.2, columns=["score"], **COLUMNS)
+    assert plan.pilot is not None
+    means = values.mean(axis=1)
+    se = means.std(ddof=1) / math.sqrt(len(means))
+    assert plan.pilot.width == pytest.approx(width_of(se, 399, 0.05), rel=1e-6)
+    assert plan.pilot.estimate == pytest.approx(values.mean())
+    assert plan.needed_ci is not None
+    assert plan.needed_ci[0] < plan.needed.units < plan.needed_ci[1]
+
+
+def test_a_pilots_standard_error_is_the_robust_one_where_small_documents_hang_together_more() -> None:
+    rng = np.random.default_rng(2)
+    sizes = np.array([2] * 60 + [5] * 20 + [10] * 5)
+    of = np.repeat(np.arange(len(sizes)), sizes)
+    shared = rng.normal(size=len(sizes)) * (sizes == 2)
+    values = 0.1 + shared[of] + rng.normal(size=len(of))
+    n = len(values)
+    table: dict[str, Any] = {
+        "system": ["a"] * n + ["b"] * n,
+        "segment": [f"s{i}" for i in range(n)] * 2,
+        "document": [f"d{k}" for k in of] * 2,
+        "score": np.concatenate([values, np.zeros(n)]),
+    }
+    plan = plan_compare(table, effect=0.2, columns=["score"], **COLUMNS)
+    sums = np.bincount(of, values - values.mean())
+    se = math.sqrt(len(sums) / (len(sums) - 1) * float(sums @ sums)) / n
+    assert plan.pilot is not None
+    assert plan.pilot.width == pytest.approx(width_of(se, len(sums) - 1, 0.05), rel=1e-6)
+
+
+def test_segments_that_systems_share_count_once() -> None:
+    table = metrics(np.random.default_rng(1), 100, 8, 0.5)
+    how: dict[str, Any] = {"effect": 0.1, "columns": ["a", "b"], "human": "human", "resamples": 50}
+    together, alone = plan_meta(table, segment="segment", **how), plan_meta(table, **how)
+    assert (together.units, alone.units) == ("segments", "rows")
+    assert together.pilot is not None
+    assert together.pilot.units == 100
+    assert together.needed.units * 8 > 1.5 * alone.needed.units
+
+
+def test_the_sign_of_a_metric_is_turned_where_lower_is_better() -> None:
+    table = metrics(np.random.default_rng(1), 100)
+    how: dict[str, Any] = {"effect": 0.1, "columns": ["a", "b"], "human": "human", "resamples": 50}
+    turned = plan_meta({**table, "b": -table["b"]}, lower=["b"], **how)
+    assert turned.needed == plan_meta(table, **how).needed
+
+
+def _pilot(documents: int = 12, size: int = 4, *, single: bool = False) -> dict[str, Any]:
+    rng = np.random.default_rng(1)
+    n = documents * size
+    return {
+        "system": ["a"] * n + ["b"] * n,
+        "segment": [f"s{i}" for i in range(n)] * 2,
+        "document": ["d" if single else f"d{i // size}" for i in range(n)] * 2,
+        "score": rng.normal(size=2 * n),
+        "other": rng.normal(size=2 * n),
+        "human": rng.normal(size=2 * n),
+    }
+
+
+SEGMENTS: dict[str, Any] = {"system": "system", "segment": "segment", "columns": ["score"]}
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        (lambda: plan_compare(None, effect=0, sd=1), "effect: must be more than 0"),
+        (lambda: plan_compare(None, effect=-1, sd=1), "effect: must be more than 0"),
+        (lambda: plan_compare(None, effect=1, sd=1, power=1.0), "power: must be less than 1"),
+        (lambda: plan_compare(None, effect=1, sd=1, power=0.0), "power: must be more than 0"),
+        (lambda: plan_compare(None, effect=1, sd=1, power=0.05), "power: must be more than alpha"),
+        (lambda: plan_compare(None, sd=1), "effect: say how small"),
+        (lambda: plan_compare(None, effect=1), "sd: without a pilot"),
+        (lambda: plan_compare(None, effect=1, sd=1, icc=0.1), "document_size"),
+        (lambda: plan_compare(None, effect=1e-9, sd=1), "effect: so small a one"),
+        (lambda: plan_compare(_pilot(), effect=1, sd=1, **SEGMENTS), "sd: goes without a table"),
+        (lambda: plan_compare(_pilot(), effect=1, document_size=3, **SEGMENTS), "no documents"),
+        (lambda: plan_compare(_pilot(2), effect=1, **SEGMENTS), "8 segments is too small"),
+        (lambda: plan_compare(_pilot(9), effect=1, document="document", **SEGMENTS), "9 documents is too small"),
+        (
+            lambda: plan_compare(_pilot(single=True), effect=1, document="document", **SEGMENTS),
+            "the value 'd' in every",
+        ),
+        (lambda: plan_compare(_pilot(), effect=1, systems=["a", "x"], **SEGMENTS), "there is no system 'x'"),
+        (lambda: plan_compare(_pilot(), effect=1, **{**SEGMENTS, "columns": ["scre"]}), "there is no column 'scre'"),
+        (lambda: plan_compare(_pilot(), effect=1, **{**SEGMENTS, "columns": []}), "columns: name one column"),
+        (lambda: plan_compare(_pilot(), effect=1, columns=["score"]), "system: names the column"),
+        (lambda: plan_meta(None, correlations=[0.5, 0.4]), "state three"),
+        (lambda: plan_meta(None, correlations=[0.5, 0.5, 0.6]), "no difference to find"),
+        (lambda: plan_meta(None, correlations=[0.9, 0.1, 0.9]), "no three columns"),
+        (lambda: plan_meta(None, correlations=[0.5, 0.4, 0.6], effect=0.2), "the correlations differ by 0.1"),
+        (lambda: plan_meta(_pilot(), effect=0.1, columns=["score", "other"]), "human: names"),
+        (lambda: plan_meta(_pilot(), effect=0.1, columns=["score"], human="human"), "the two metrics"),
+        (
+            lambda: plan_meta(_pilot(), effect=0.1, columns=["score", "other"], human="human", system="system"),
+            "segment: rows are of systems",
+        ),
+        (
+            lambda: plan_meta(_pilot(), effect=0.1, columns=["score", "other"], human="human", lower=["x"]),
+            "lower: 'x'",
+        ),
+    ],
+)
+def test_what_cannot_be_planned_is_refused(run: Any, message: str) -> None:
+    with pytest.raises(BsxError, match=message) as caught:
+        run()
+    assert "\n" not in str(caught.value)
+
+
+def test_a_pilot_without_variance_is_refused() -> None:
+    with pytest.raises(InputError, match="has no variance"):
+        plan_compare({**_pilot(), "score": [1.0] * 96}, effect=1, **SEGMENTS)
+
+
+def test_several_judgments_of_a_segment_are_averaged() -> None:
+    once = _pilot()
+    twice = {name: [*column, *column] for name, column in once.items()}
+    twice["score"] = [score + by for by in (0.5, -0.5) for score in once["score"]]
+    assert plan_compare(twice, effect=1, **SEGMENTS).needed == plan_compare(once, effect=1, **SEGMENTS).needed
+
+
+def test_the_result_can_be_read_back() -> None:
+    for plan in (
+        plan_compare(None, effect=0.2, sd=1),
+        plan_compare(_pilot(), effect=1, document="document", **SEGMENTS),
+    ):
+        assert PlanResult.from_dict(plan.to_dict()).to_text(full=True) == plan.to_text(full=True)
+
+
+def test_the_answer_comes_first_and_says_what_is_sampled() -> None:
+    plan = plan_compare(_pilot(), effect=1, document="document", **SEGMENTS)
+    said = plan.to_text()
+    assert said.startswith("To find a difference of 1 in score between a and b with 80 % power, take ")
+    assert "Sampled are documents like these, of 4 segments each; the two systems stay the same." in said
+    assert [notice.name for notice in plan.warnings] == ["few-documents"]
