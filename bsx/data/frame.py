@@ -331,7 +331,8 @@ class Frame:
         if segment is None or (several is not None and not bind(list(made[segment]))):
             why = f"no two systems meet under {segment!r}" if segment is not None else "no column names segments"
             of_texts: dict[str, Labels] = {}
-            if texts is not None and (document is None or several is not None):
+            # Texts that are the same in all rows tell no segments apart.
+            if texts is not None and len(set(texts)) > 1 and (document is None or several is not None):
                 within = made[document] if document is not None else [""] * n
                 numbers: dict[Hashable, str] = {}
                 of_texts[SHARED] = [

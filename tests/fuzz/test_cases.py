@@ -48,7 +48,7 @@ KNOWN = {
     "score -c cand.txt -r ref.txt --metrics bleurt:model=bert": "is no BLEURT checkpoint",
     "score -c cand.txt -r ref.txt -m bert --all-layers --layer 1": "exclude each other",
     "score -c cand.txt -r ref.txt -m bert --layer 1 --rescale": "add lang",
-    "score nameless.tsv --metrics chrf": "line 2, column 'system' is empty",
+    "score nameless.tsv --metrics chrf --system system": "line 2, column 'system' is empty",
     "compare -c cand.txt -c cand.txt -r ref.txt --metrics chrf": "two candidate files are called 'cand'",
     "compare -c cand.txt -c other.txt -r ref.txt --metrics chrf --confidence .99999": "takes at least 100000 resamples",
     "meta constant.tsv --human h --columns a": "h has the value 1 in all 12 rows",
