@@ -11,7 +11,6 @@ import pytest
 
 import bsx
 import bsx.analysis as analysis
-from bsx import jobs
 from bsx.support.progress import Watch, told
 
 

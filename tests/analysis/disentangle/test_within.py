@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bsx.analysis.disentangle import bends
 from bsx.analysis.disentangle.lengths import text_columns
 from bsx.analysis.disentangle.within import Inside
-from bsx.analysis.disentangling import bends
 
 pytest.importorskip("statsmodels")
 from bsx.analysis.disentangle.fit import disentangle

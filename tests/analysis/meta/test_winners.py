@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from bsx.analysis.agreement import winners
+from bsx.analysis.meta import winners
 from bsx.analysis.meta.measures import Agreement, heavy_tails
 from bsx.analysis.meta.result import GroupResult, MetricAgreement, Winners
 from bsx.analysis.meta.settings import MetaSettings

@@ -12,6 +12,8 @@ import pytest
 
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.parts import Answer, Chart
+from bsx.analysis.probe import classifiers as probes
+from bsx.analysis.probe import experiment
 from bsx.analysis.probe.experiment import macro_f1, probe_layers
 from bsx.analysis.probe.items import (
     PARTS,
@@ -23,8 +25,6 @@ from bsx.analysis.probe.items import (
 )
 from bsx.analysis.probe.result import ProbedModel, ProbeResult, Transferred
 from bsx.analysis.probe.tasks import read_sentences, read_tokens
-from bsx.analysis.probing import classifiers as probes
-from bsx.analysis.probing import experiment
 from bsx.analysis.stats.layers import JudgedLayer, LayerAgreement
 from bsx.data.lines import NamedFile
 from bsx.errors import InputError

@@ -9,8 +9,8 @@ from types import ModuleType
 
 import pytest
 
-import bsx.analysis.agreement
-import bsx.analysis.disentangling
+import bsx.analysis.disentangle
+import bsx.analysis.meta
 import bsx.analysis.stats
 
 DEFAULTS: dict[str, tuple[object, ...]] = {
@@ -50,7 +50,7 @@ OTHERS: dict[tuple[str, str], object] = {
 }
 
 
-@pytest.mark.parametrize("room", [bsx.analysis.stats, bsx.analysis.agreement, bsx.analysis.disentangling])
+@pytest.mark.parametrize("room", [bsx.analysis.stats, bsx.analysis.meta, bsx.analysis.disentangle])
 def test_defaults_are_the_same_everywhere(room: ModuleType) -> None:
     seen = set()
     for found in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
