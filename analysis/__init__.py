@@ -86,7 +86,7 @@ if TYPE_CHECKING:
     from bsx.analysis.factors.zoo import get_factors as get_factors
     from bsx.analysis.intervene.edits import EditedText as EditedText, save_pairs as save_pairs
     from bsx.analysis.intervene.result import Interventions as Interventions
-    from bsx.analysis.intervene.texts import intervene as intervene
+    from bsx.analysis.intervene.texts import intervene_texts as intervene_texts
     from bsx.analysis.intervene.settings import InterveneSettings as InterveneSettings
     from bsx.analysis.perturbations.base import Perturbation as Perturbation
     from bsx.analysis.perturbations.perturb import get_perturbation as get_perturbation

@@ -21,7 +21,7 @@ import numpy as np
 
 from bsx.analysis.factors.lexical import bleu1
 from bsx.analysis.intervene.result import Interventions
-from bsx.analysis.intervene.texts import intervene
+from bsx.analysis.intervene.texts import intervene_texts
 from bsx.analysis.present import charts
 from bsx.analysis.present.numbers import p_value
 from bsx.analysis.present.parts import Chart
@@ -191,7 +191,7 @@ def draw_planted(path: Path) -> None:
             noise = np.array([random.Random(text).gauss(0, 0.01) for text in texts])  # noqa: S311
             return PLANTED * lex(wanted, texts) + share * np.array([hidden.get(text, 0.0) for text in texts]) + noise
 
-        one = intervene(
+        one = intervene_texts(
             references,
             {"m": metric},
             edits=["synonyms", "opposites"],

@@ -16,7 +16,7 @@ from bsx.analysis.factors.zoo import get_factors
 from bsx.analysis.intervene.edits import PAIR_COLUMNS, EditedText, save_pairs
 from bsx.analysis.intervene.result import Interventions
 from bsx.analysis.intervene.settings import InterveneSettings
-from bsx.analysis.intervene.texts import intervene as run
+from bsx.analysis.intervene.texts import intervene_texts as run
 from bsx.data.columns import read_columns
 from bsx.data.formats.memory import AnyTable
 from bsx.data.long import COLUMN, ColumnName
@@ -59,7 +59,7 @@ class InterveneRun(InterveneSettings, Watched, Skipping, WordForms, ParseSetting
 def intervene(settings: InterveneRun) -> Interventions:
     """Edit the texts of a table factor by factor, and explain how far each metric's scores fall.
 
-    `bsx.analysis.intervene` takes functions of texts.
+    `bsx.analysis.intervene_texts` takes functions of texts.
 
     Args:
         settings: see `InterveneRun`.

@@ -32,7 +32,9 @@ from bsx.support.settings import set_fields, settled
 
 
 @settled(InterveneData)
-def intervene(references: Sequence[str], metrics: Mapping[str, Function], settings: InterveneData) -> Interventions:
+def intervene_texts(
+    references: Sequence[str], metrics: Mapping[str, Function], settings: InterveneData
+) -> Interventions:
     """Edit texts factor by factor, measure by how much each factor changed, and explain the falls of scores by that.
 
     Two regressions stand side by side, on one scale (standard deviations of scores and factors among the candidates):

@@ -5,10 +5,8 @@ from __future__ import annotations
 import csv
 import functools
 import importlib
-import importlib.util
 import io
 import math
-import pkgutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -112,9 +110,8 @@ def load_presenters() -> None:
     """Import every module ``show`` of a feature, and what shows scores and statistics: all results are known then."""
     for name in ("present.scores", "present.statistics"):
         importlib.import_module(f"bsx.analysis.{name}")
-    for feature in pkgutil.iter_modules(importlib.import_module("bsx.analysis").__path__):
-        if importlib.util.find_spec(f"bsx.analysis.{feature.name}.show") is not None:
-            importlib.import_module(f"bsx.analysis.{feature.name}.show")
+    for file in sorted(Path(__file__).parent.parent.glob("*/show*.py")):
+        importlib.import_module(f"bsx.analysis.{file.parent.name}.{file.stem}")
 
 
 def parts_of(result: Shown, *, page: bool = False) -> list[Part]:

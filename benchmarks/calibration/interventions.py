@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.calibration.worlds import Section, Table, World
-from bsx.analysis import intervene
+from bsx.analysis import intervene_texts
 from bsx.analysis.factors.lexical import bleu1
 from bsx.analysis.intervene.edits import EditedText
 from bsx.analysis.intervene.sides import FactorSample, compare_sides
@@ -92,7 +92,7 @@ def planted(rng: np.random.Generator, n: int, *, blind: bool) -> Texts:
 def edited_coefficient(world: Texts) -> dict[str, bool]:
     """Ask the default, and a regression that counts edits of writing and capitals as words, for the truth of LEX."""
     pairs: list[EditedText] = []
-    found = intervene(
+    found = intervene_texts(
         world.references,
         {"m": world.metric},
         edits=EDITS,

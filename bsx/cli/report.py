@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-import bsx
+from bsx.analysis.report import run as reporting
 from bsx.analysis.report.run import ConvertRun, ReportRun
 from bsx.cli.options import command
 from bsx.cli.output import say
@@ -14,13 +14,13 @@ from bsx.support.settings import set_fields
 @command(ReportRun)
 def report(settings: ReportRun) -> None:
     """Write a report: agreement with human judgments, factor profiles, robustness, ensembles, how to repeat it."""
-    say(bsx.report(**set_fields(settings)))
+    say(reporting.report(**set_fields(settings)))
     print(f"bsx: wrote {settings.output}", file=sys.stderr)
 
 
 @command(ConvertRun)
 def convert(settings: ConvertRun) -> None:
     """Write a table in another format, or what a command printed as JSON in another form."""
-    written = bsx.convert(**set_fields(settings))
+    written = reporting.convert(**set_fields(settings))
     what = "" if str(settings.table).endswith(".json") else f", {written:,} row{'s' * (written != 1)}"
     print(f"bsx: wrote {settings.output}{what}", file=sys.stderr)

@@ -7,7 +7,6 @@ import pytest
 
 from benchmarks.calibration import interventions
 from benchmarks.calibration.rates import Rate
-from bsx.analysis import intervene
 
 
 def test_the_metric_is_what_was_planted() -> None:
@@ -16,7 +15,7 @@ def test_the_metric_is_what_was_planted() -> None:
         scores = world.metric(world.candidates, world.references)
         small = world.metric([text.lower() for text in world.candidates], world.references)
         assert bool(np.allclose(scores, small)) is blind
-        found = intervene(
+        found = intervene_texts(
             world.references,
             {"m": world.metric},
             edits=interventions.EDITS,

@@ -117,6 +117,6 @@ def test_every_job_that_writes_a_file_is_one_run() -> None:
         for name, job in jobs.items()
         if inspect.isfunction(job) and {"output", "scores_out", "state"} & set(inspect.signature(job).parameters)
     }
-    folders = {"train"}
+    folders = {"train", "train_metric"}
     assert {name for name in writing - folders if not hasattr(jobs[name], "__wrapped__")} == set()
     assert {"score_files", "meta", "factors", "baseline"} < writing

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from bsx.analysis import intervene, parse_document
+from bsx.analysis import intervene_texts, parse_document
 from bsx.analysis.disentangle.fit import disentangle
 from bsx.analysis.factors.lexical import bleu1
 from bsx.analysis.factors.zoo import compute_factors
@@ -74,7 +74,7 @@ def scaled(value: float, factor: str, result: Interventions) -> float:
 @pytest.mark.parametrize("base", ["reference", "candidate"])
 def test_known_coefficients_are_found(base: str) -> None:
     references, candidates, _ = world()
-    found = intervene(
+    found = intervene_texts(
         references,
         {"m": planted(0.7, 0.3, {})},
         edits=["synonyms", "opposites"],
@@ -102,9 +102,9 @@ def test_edits_of_writing_are_a_factor_of_their_own() -> None:
     references, candidates, _ = world()
     metric = planted(0.7, 0.3, {})
     how: dict[str, Any] = {"factors": {"lex": lex, "shape": shape}, "candidates": candidates, "lang": "en"}
-    words = intervene(references, {"m": metric}, edits=["synonyms", "opposites"], **how)
+    words = intervene_texts(references, {"m": metric}, edits=["synonyms", "opposites"], **how)
     pairs: list[EditedText] = []
-    both = intervene(
+    both = intervene_texts(
         references, {"m": metric}, edits=["synonyms", "opposites", "typos", "lower"], keep=pairs.extend, **how
     )
     for factor in ("sem", "lex", "shape"):
@@ -147,7 +147,7 @@ def test_lex_follows_the_casing_of_each_metric() -> None:
     references, candidates = cased_world()
     pairs: list[EditedText] = []
     metrics = {"cased": measured(False), "blind": measured(True)}
-    found = intervene(references, metrics, candidates=candidates, lang="en", keep=pairs.extend)
+    found = intervene_texts(references, metrics, candidates=candidates, lang="en", keep=pairs.extend)
     for metric, factor, ignores in (("cased", "lex", False), ("blind", "lex:lowercase=true", True)):
         effect = found.effect(metric, "lex")
         assert effect.factor == factor
@@ -169,17 +169,17 @@ def test_lex_follows_the_casing_of_each_metric() -> None:
     assert isinstance(parse_document(content, "x"), Interventions)
     # what was said of case is kept; without the edit "lower" the metric is asked all the same
     for spec in ("lex:lowercase=false", "lex:lowercase=true"):
-        kept = intervene(
+        kept = intervene_texts(
             references, metrics, edits=["typos", "synonyms"], factors=[spec], candidates=candidates, lang="en"
         )
         assert {effect.factor for effect in kept.effects} == {spec, "surface"}
-    asked = intervene(references, metrics, edits=["synonyms", "opposites"], candidates=candidates, lang="en")
+    asked = intervene_texts(references, metrics, edits=["synonyms", "opposites"], candidates=candidates, lang="en")
     assert [fit.ignores_case for fit in asked.fits] == [False, True]
 
 
 def test_texts_without_capitals_say_nothing_of_case() -> None:
     references = [f"children often win in town{place}" for place in range(12)]
-    found = intervene(references, {"m": measured(True)}, edits=["synonyms", "typos"], lang="en")
+    found = intervene_texts(references, {"m": measured(True)}, edits=["synonyms", "typos"], lang="en")
     assert found.fits[0].ignores_case is None
     assert "lex" in found.factors
 
@@ -192,7 +192,7 @@ def length(texts: Sequence[str], wanted: Sequence[str]) -> Array:
 def test_a_factor_that_the_metric_never_sees_moves_nothing() -> None:
     references, candidates = cased_world()
     how: dict[str, Any] = {"factors": {"lex": lex}, "candidates": candidates, "lang": "en"}
-    found = intervene(references, {"m": length}, edits=["synonyms", "lower"], **how)
+    found = intervene_texts(references, {"m": length}, edits=["synonyms", "lower"], **how)
     assert found.fits[0].unseen == ("lower",)
     effect = found.effect("m", "surface")
     assert (effect.edited, effect.edited_ci, effect.edited_p) == (0, (0, 0), None)
@@ -203,13 +203,13 @@ def test_a_factor_that_the_metric_never_sees_moves_nothing() -> None:
 def test_a_metric_that_sees_no_edit_at_all() -> None:
     references, candidates = cased_world()
     how: dict[str, Any] = {"edits": ["lower"], "factors": {"lex": lex}, "lang": "en"}
-    found = intervene(references, {"m": length}, candidates=candidates, **how)
+    found = intervene_texts(references, {"m": length}, candidates=candidates, **how)
     assert (found.fits[0].n_edited, found.fits[0].p) == (0, None)
     assert found.effect("m", "surface").edited_ci == (0, 0)
     assert found.effect("m", "lex").edited is None  # what lower does to words does not count
     assert found.to_text(full=True)
     with pytest.raises(InputError, match="m: no edit changes its score"):  # without candidates there is no unit
-        intervene(references, {"m": length}, **how)
+        intervene_texts(references, {"m": length}, **how)
 
 
 def test_a_collapse_of_what_is_explained_is_told() -> None:
@@ -222,18 +222,20 @@ def test_a_collapse_of_what_is_explained_is_told() -> None:
         return lex(wanted, texts) - np.array(bonus)
 
     how: dict[str, Any] = {"edits": ["synonyms"], "factors": {"lex": lex}, "candidates": candidates, "lang": "en"}
-    found = intervene(references, {"m": metric}, **how)
+    found = intervene_texts(references, {"m": metric}, **how)
     fit = found.fits[0]
     notices = {notice.name: notice.values for notice in found.warnings}
     assert ("explains-less" in notices) == (fit.r2_edited < 0.5 * fit.r2_observed)
     assert notices["explains-less"] == {"observed": fit.r2_observed, "edited": fit.r2_edited}
-    assert "explains-less" not in {n.name for n in intervene(references, {"m": planted(1, 0, {})}, **how).warnings}
+    assert "explains-less" not in {
+        n.name for n in intervene_texts(references, {"m": planted(1, 0, {})}, **how).warnings
+    }
 
 
 def test_observation_misleads_where_something_hidden_goes_with_a_factor() -> None:
     references, candidates, quality = world()
     hidden = dict(zip(candidates, 2 * quality, strict=True))
-    found = intervene(
+    found = intervene_texts(
         references,
         {"m": planted(0.2, 0.0, hidden)},
         edits=["synonyms", "opposites"],
@@ -260,12 +262,12 @@ def test_a_changed_meaning_in_units_of_people() -> None:
         return np.array([own.get(text, 0.0) - 3.0 * bool(set(text.split()) & reversed_words) for text in texts])
 
     how: dict[str, Any] = {"factors": {"lex": lex}, "candidates": candidates, "human": human, "lang": "en"}
-    found = intervene(references, {"m": meaning}, edits=["opposites", "synonyms"], meaning=3.0, **how)
+    found = intervene_texts(references, {"m": meaning}, edits=["opposites", "synonyms"], meaning=3.0, **how)
     effect = found.effect("m", "sem")
     assert effect.observed == pytest.approx(1.0, abs=1e-6)
     assert effect.edited == pytest.approx(1.0, abs=1e-6)
     assert effect.difference == pytest.approx(0.0, abs=1e-6)
-    undeclared = intervene(references, {"m": meaning}, edits=["opposites", "synonyms"], **how)
+    undeclared = intervene_texts(references, {"m": meaning}, edits=["opposites", "synonyms"], **how)
     assert undeclared.effect("m", "sem").difference is None
     assert undeclared.effect("m", "sem").edited is not None
 
@@ -307,7 +309,7 @@ def test_the_observed_side_is_what_disentangle_fits() -> None:
         "human": human,
         "lang": "en",
     }
-    found = intervene(references, {"m": metric}, edits=["synonyms", "typos"], **how)
+    found = intervene_texts(references, {"m": metric}, edits=["synonyms", "typos"], **how)
     table = {"m": metric(candidates, references), "sem": human, "candidate": candidates, "reference": references}
     table |= {"lex": lex(references, candidates), "shape": shape(references, candidates)}
     sentences = [f"s{place:02}" for place in range(60)]
@@ -322,7 +324,7 @@ def test_the_document_and_the_pairs(tmp_path: Path) -> None:
     references, candidates, _ = world(30)
     metric = planted(0.7, 0.3, {})
     pairs: list[EditedText] = []
-    found = intervene(
+    found = intervene_texts(
         references,
         {"m": metric},
         edits=["synonyms", "lower"],
@@ -354,7 +356,7 @@ def test_a_metric_is_said_to_react_only_to_what_it_reacts_to() -> None:
         return draw.normal(size=len(texts))
 
     lexical = planted(0.7, 0.0, {})
-    found = intervene(
+    found = intervene_texts(
         references,
         {"noise": noise, "lexical": lambda texts, wanted: lexical(texts, wanted) + 0.01 * noise(texts, wanted)},
         edits=["synonyms", "opposites", "typos"],
@@ -397,12 +399,14 @@ def test_a_metric_is_said_to_react_only_to_what_it_reacts_to() -> None:
 def test_what_cannot_be_done(how: dict[str, object], message: str) -> None:
     given: dict[str, Any] = {"metrics": {"m": planted(1, 0, {})}, "factors": {"lex": lex}, "lang": "en"} | how
     with pytest.raises(InputError, match=message):
-        intervene(["Children often win.", "The doctor is Here."], **given)  # type: ignore[call-arg]
+        intervene_texts(["Children often win.", "The doctor is Here."], **given)  # type: ignore[call-arg]
 
 
 def test_one_sentence_is_too_few() -> None:
     with pytest.raises(InputError, match="edited texts are of one sentence"):
-        intervene(["Children often win."], {"m": planted(1, 0, {})}, edits=["typos"], factors={"lex": lex}, lang="en")
+        intervene_texts(
+            ["Children often win."], {"m": planted(1, 0, {})}, edits=["typos"], factors={"lex": lex}, lang="en"
+        )
 
 
 def test_pairs_without_a_score_are_refused_or_left_out() -> None:
@@ -414,8 +418,8 @@ def test_pairs_without_a_score_are_refused_or_left_out() -> None:
         return scores
 
     with pytest.raises(InputError, match="m: row 5 has no score"):
-        intervene(references, {"m": metric}, edits=["typos"], factors={"lex": lex}, lang="en")
+        intervene_texts(references, {"m": metric}, edits=["typos"], factors={"lex": lex}, lang="en")
     pairs: list[EditedText] = []
     how: dict[str, Any] = {"factors": {"lex": lex}, "lang": "en", "nan": "omit", "keep": pairs.extend}
-    found = intervene(references, {"m": metric}, edits=["synonyms"], **how)
+    found = intervene_texts(references, {"m": metric}, edits=["synonyms"], **how)
     assert found.fits[0].n_edited == len(pairs) - sum(pair.row == 5 for pair in pairs)

@@ -40,6 +40,8 @@ NO_RESULTS = {
     # What is read or made, and not measured: texts, data, models, entries, settings.
     *(
         "Catalog",
+        "ScoredFiles",
+        "ScoredLanguages",
         "Check",
         "ChallengeSet",
         "Combined",
@@ -153,7 +155,7 @@ def _interventions() -> analysis.Interventions:
 
     references = [f"{text} {place}" for place, text in enumerate(texts)]
     candidates = [text.replace("sat", "lay").replace("home", "away") for text in references]
-    return analysis.intervene(
+    return analysis.intervene_texts(
         references,
         {"m_1": shared},
         edits=["synonyms", "opposites"],
