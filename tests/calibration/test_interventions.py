@@ -7,6 +7,7 @@ import pytest
 
 from benchmarks.calibration import interventions
 from benchmarks.calibration.rates import Rate
+from bsx.analysis import intervene_texts
 
 
 def test_the_metric_is_what_was_planted() -> None:
