@@ -11,7 +11,7 @@ from operator import attrgetter
 from bsx.analysis.adversarial.challenge import BASE, Accuracy, Challenged, ChallengeResult
 from bsx.analysis.adversarial.pairs import HarderSet, PairDetection, PairsResult
 from bsx.analysis.adversarial.result import CaseResult, DropExample, Robustness
-from bsx.analysis.adversarial.triples import BuiltTriples, TripleExample, TriplesResult
+from bsx.analysis.adversarial.triples import BuiltTriples, Split, TripleExample, TriplesResult
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import (
     FEWEST,
@@ -27,6 +27,7 @@ from bsx.analysis.present.cells import (
     p_value,
     percent,
     table,
+    table_of,
     text,
 )
 from bsx.analysis.present.forms import as_row, lists, presents, summarises
@@ -135,13 +136,17 @@ def triples(result: TriplesResult) -> Iterator[Part]:
     yield charts.forest(title, points, alt=alt, axis=axis, zero=0.5, span=(0, 1))
     yield from _paired(result.tests)
     if result.splits:
-        rows = [
-            [text(s.metric), number(s.low), number(s.high), number(s.n), percent(s.rate), _percents(s.ci)]
-            for s in result.splits
-        ]
-        heads = ["metric", "gap from", "gap to", "triples", "rate", "interval (%)"]
+        columns: dict[str, Callable[[Split], Cell]] = {
+            "metric": lambda split: text(split.metric),
+            "gap from": lambda split: number(split.low),
+            "gap to": lambda split: number(split.high),
+            "triples": lambda split: number(split.n),
+            "rate": lambda split: percent(split.rate),
+            "interval (%)": lambda split: _percents(split.ci),
+        }
         note = "Gap: overlap of the non-paraphrase with the anchor less that of the paraphrase."
-        yield table("By gap in lexical overlap", heads, rows, note=note, folded=len(rows) > 8, full=True)
+        folded = len(result.splits) > 8
+        yield table_of("By gap in lexical overlap", result.splits, columns, note=note, folded=folded, full=True)
     yield from _triple_examples(result.worst)
     highest = max(results, key=lambda one: one.rate)
     if highest.n >= FEWEST and highest.ci[1] < 0.5:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypedDict, Unpack
+from typing import TypedDict, TypeVar, Unpack
 
 from bsx.analysis.present.numbers import figure
 from bsx.analysis.present.numbers import p_value as p_text
@@ -13,6 +13,7 @@ from bsx.analysis.present.parts import Cell, TablePart
 from bsx.analysis.stats.equivalence import Verdict
 from bsx.support.checks import FEW_ITEMS
 
+Item = TypeVar("Item")
 NONE = "–"
 FEW = "‡"
 """The mark of a figure of fewer than `FEW_ITEMS` items."""
@@ -122,6 +123,16 @@ def table(
 ) -> TablePart:
     """Return a table of cells."""
     return TablePart(caption, tuple(columns), tuple(tuple(row) for row in rows), **marks)
+
+
+def table_of(
+    caption: str,
+    items: Iterable[Item],
+    columns: Mapping[str, Callable[[Item], Cell]],
+    **marks: Unpack[TableMarks],
+) -> TablePart:
+    """Return a table that is declared by its columns: of each, its head and the cell that it makes of an item."""
+    return table(caption, [*columns], [[cell(item) for cell in columns.values()] for item in items], **marks)
 
 
 def plain_table(caption: str, rows: Sequence[Mapping[str, object]], **marks: Unpack[TableMarks]) -> TablePart:
