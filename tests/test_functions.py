@@ -1,4 +1,4 @@
-"""Every job called from Python, once, on a tiny model: typed settings in, a result out, nothing printed."""
+"""Every function of the package called from Python, once, on a tiny model: typed settings in, a result out, nothing printed."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _silent(capsys: pytest.CaptureFixture[str]) -> object:
     assert capsys.readouterr() == ("", "")
 
 
-def test_every_job_shows_its_settings() -> None:
+def test_every_function_shows_its_settings() -> None:
     for name in dir(bsx):
         function = getattr(bsx, name)
         if not inspect.isfunction(function) or not function.__module__.startswith("bsx.analysis"):
