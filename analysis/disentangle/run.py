@@ -22,7 +22,7 @@ from bsx.analysis.disentangle.settings import (
 )
 from bsx.analysis.disentangle.standard_errors import BINDING, CROSSED, TEXTS
 from bsx.catalog.languages import language_code
-from bsx.data.documents import DOCUMENTS, refuse_single, seem_together
+from bsx.data.documents import DOCUMENTS, one_document, refuse_single, seem_together
 from bsx.data.formats.memory import AnyTable
 from bsx.data.frame import PAIR, Frame
 from bsx.data.long import SEGMENTS, ColumnNames, DocumentColumn, Scores, together
@@ -98,9 +98,13 @@ def disentangle(settings: DisentangleRun) -> DisentangleResult:
     frame.refuse_apart(table)
     table |= {usual: table[name] for usual, name in named.items() if name is not None}
     document = next((name for name in (settings.document, *DOCUMENTS) if name is not None and name in table), None)
-    if document is not None and (settings.document is not None or (cluster is None and any(table[document]))):
-        refuse_single(list(map(str, table[document])), document, frame.name)
     notes, system = list(frame.notes), frame.column("system")
+    if settings.document is not None:
+        refuse_single(list(map(str, table[settings.document])), settings.document, frame.name)
+    elif document is not None and cluster is None and any(table[document]):
+        one = one_document(list(map(str, table[document])))
+        notes += one
+        table = {name: column for name, column in table.items() if not (one and name in DOCUMENTS)}
     segment = next((name for name in SEGMENTS if name in table), None)
     if segment and document is None and cluster is None:
         note = seem_together(list(map(str, table[segment])), np.asarray(table[columns[0]], dtype=np.float64))
