@@ -133,8 +133,8 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
         notes += together([name for name in map(str, table[system]) if name], system)
     if system is not None and segment is not None and (texts := frame.shared_texts()) is not None:
         pairing = Pairing()
-        for place, (name, unit, content) in enumerate(zip(table[system], table[segment], texts, strict=True)):
-            pairing.add(str(name) or f"\0{place}", unit, content)  # of a system that is not known
+        for row, (name, unit, content) in enumerate(zip(table[system], table[segment], texts, strict=True)):
+            pairing.add(str(name) or f"\0{row}", unit, content)  # of a system that is not known
         notes += pairing.notes(missing=False)
     if segment is not None and columns["document"] is None and not one:
         judged = np.asarray(table[human], dtype=np.float64)
