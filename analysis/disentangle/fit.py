@@ -77,7 +77,7 @@ from bsx.support.settings import settled
 from bsx.support.untyped import Untyped
 
 SHARES_RESAMPLED = 8  # factors up to which the shares get bootstrap intervals: 2^p models a resample
-MOSTLY = 0.5
+MOSTLY = 0.5  # share of a factor's variance that both measures of length explain, from which it is mostly length
 PAIRS = (("sentence1", "sentence2"), ("candidate", "reference"), ("candidate", "source"))
 LENGTHS = ("length", "length-ratio")
 # Writing without blanks between words: each sign counts as one word.
@@ -158,9 +158,12 @@ def disentangle(
     warnings = list(result.warnings)
     variants: list[Variant] = []
     measured = {name: values[rows] for name, values in lengths(table).items()}
-    if measured:
-        shares = mostly_length({name: columns[name] for name in factors}, measured)
-        warnings += [Notice("mostly-length", name, {"share": share}) for name, share in shares.items()]
+    for name in factors if measured else ():
+        design = np.column_stack([np.ones(len(rows)), *measured.values()])
+        rest = columns[name] - design @ np.linalg.lstsq(design, columns[name], rcond=None)[0]
+        share = 1 - float(rest @ rest) / float(np.square(columns[name] - columns[name].mean()).sum())
+        if share > MOSTLY:
+            warnings.append(Notice("mostly-length", name, {"share": share}))
 
     known = {factors.index(name): stated(name, value, len(x)) for name, value in settings.reliabilities.items()}
     for name, repeated in settings.repeats.items():
@@ -529,23 +532,6 @@ def with_lengths(table: TableLike, controls: Sequence[str]) -> tuple[TableLike, 
     return {**{name: table[name] for name in present}, **computed}, wanted
 
 
-def mostly_length(columns: Mapping[str, Array], measured: Mapping[str, Array]) -> dict[str, float]:
-    """Return the factors that are mostly length: factor -> R² of its regression on both measures of length.
-
-    Args:
-        columns: factor -> (n,).
-        measured: from `lengths`, of the same rows.
-    """
-    design = np.column_stack([np.ones(len(next(iter(measured.values())))), *measured.values()])
-    results = {}
-    for name, values in columns.items():
-        rest = values - design @ np.linalg.lstsq(design, values, rcond=None)[0]
-        share = 1 - float(rest @ rest) / float(np.square(values - values.mean()).sum())
-        if share > MOSTLY:
-            results[name] = share
-    return results
-
-
 def natural_basis(values: Array, knots: Sequence[float]) -> Array:
     """Return what a natural cubic spline with these knots has beyond a straight line (n, knots - 2).
 
@@ -676,7 +662,14 @@ def bent_notices(
     terms = len(factors) + sum(basis.shape[1] for basis in extra.values())
     if len(factors) < 2 or not extra or len(x) < ROWS_PER_FACTOR * terms:
         return []
-    beside = _all_bent(x, y, extra)
+    # Each factor's coefficient in each metric where all others are bent (p, m), from cross products.
+    design = np.column_stack([np.ones(len(x)), x, *extra.values()])
+    owner = np.concatenate([[-1] * (1 + len(factors)), *([j] * basis.shape[1] for j, basis in extra.items())])
+    gram, right = design.T @ design / len(x), design.T @ y / len(x)
+    beside = np.empty((len(factors), len(metrics)))
+    for j in range(len(factors)):
+        kept = np.flatnonzero(owner != j)
+        beside[j] = np.linalg.lstsq(gram[np.ix_(kept, kept)], right[kept], rcond=1e-12)[0][1 + j]
     level = settings.alpha / (len(metrics) * len(factors))
     notices = []
     for i, fit in enumerate(fits):
@@ -722,19 +715,6 @@ def _test(y: Array, x: Array, more: Array, errors: Errors) -> float:
         return _bent(y, x, more, errors)[1].p
     except InputError:  # too few clusters
         return 1.0
-
-
-def _all_bent(x: Array, y: Array, extra: Mapping[int, Array]) -> Array:
-    """Return each factor's coefficient in each metric where all others are bent (p, m), from cross products."""
-    n, p = x.shape
-    design = np.column_stack([np.ones(n), x, *extra.values()])
-    owner = np.concatenate([[-1] * (1 + p), *([j] * e.shape[1] for j, e in extra.items())])
-    gram, right = design.T @ design / n, design.T @ y / n
-    results = np.empty((p, y.shape[1]))
-    for j in range(p):
-        kept = np.flatnonzero(owner != j)
-        results[j] = np.linalg.lstsq(gram[np.ix_(kept, kept)], right[kept], rcond=1e-12)[0][1 + j]
-    return results
 
 
 def _may_change(line: float, p: float, se: float, bent: float, alpha: float) -> bool:

@@ -390,7 +390,11 @@ class Inside:
             scores = (x * (fit.residuals / (1 - self._leverage))[:, None]) @ np.linalg.inv(x.T @ x)
             return fit.coef, np.sqrt(np.square(scores).sum(axis=0)), np.full(p, np.inf)
         if errors.kind == "cluster":
-            fit, taken = errors.fit(y, x), self._beside(errors)
+            fit, clusters = errors.fit(y, x), level_codes(errors.clusters or ())
+            # Levels that do not lie within one cluster each; of another column's, one stands for the constant.
+            beside = [of for of in self.codes if len(np.unique(of * (clusters.max() + 1) + clusters)) > of.max() + 1]
+            every = len(beside) == len(self.codes)
+            taken = self.intercepts if every else sum(int(of.max()) for of in beside)
             df = np.broadcast_to(np.asarray(fit.reference_df, dtype=np.float64), (p,))
             return fit.coef, fit.se * math.sqrt((n - p) / (n - p - taken)), df
         fit = fit_ols(y, x)
@@ -408,14 +412,6 @@ class Inside:
         if own.kind == "hc3" and self._leverage.max() > 1 - 1e-10:
             return replace(own, kind="classic", why="a row decides a coefficient alone: HC3 is not defined")
         return own
-
-    def _beside(self, errors: Errors) -> int:
-        """Return how many of the intercepts are of levels that do not lie within one cluster each."""
-        clusters = level_codes(errors.clusters or ())
-        beside = [of for of in self.codes if len(np.unique(of * (clusters.max() + 1) + clusters)) > of.max() + 1]
-        if len(beside) == len(self.codes):
-            return self.intercepts
-        return sum(int(of.max()) for of in beside)  # of another column's intercepts, one stands for the constant
 
 
 def inside(factors: Sequence[str], x: Array, y: Array, levels: Mapping[str, Labels]) -> Inside:

@@ -80,20 +80,16 @@ def fit_members(columns: Mapping[str, Array], lower: Sequence[str], normalise: N
         if normalise == "z":
             constants = {"centre": float(turned.mean()), "spread": float(turned.std())}
         elif normalise == "rank":
-            constants = {"ranks": _positions(turned)}
+            # Distinct scores with their mid-rank positions; of very many, some spread evenly.
+            ranks = need("scipy.stats", "ranks").rankdata(turned)
+            points, first = np.unique(turned, return_index=True)
+            positions = (ranks[first] - 0.5) / len(turned)
+            if len(points) > RANK_POINTS:
+                at = np.unique(np.searchsorted(positions, np.linspace(positions[0], positions[-1], RANK_POINTS)))
+                points, positions = points[at], positions[at]
+            constants = {"ranks": [[float(a), float(b)] for a, b in zip(points, positions, strict=True)]}
         members.append(Member.model_validate({"metric": name, "weight": 1.0, "lower": name in lower, **constants}))
     return members
-
-
-def _positions(scores: Array) -> list[list[float]]:
-    """Return distinct scores with their mid-rank positions; of very many, `RANK_POINTS` spread evenly."""
-    ranks = need("scipy.stats", "ranks").rankdata(scores)
-    points, first = np.unique(scores, return_index=True)
-    positions = (ranks[first] - 0.5) / len(scores)
-    if len(points) > RANK_POINTS:
-        at = np.unique(np.searchsorted(positions, np.linspace(positions[0], positions[-1], RANK_POINTS)))
-        points, positions = points[at], positions[at]
-    return [[float(a), float(b)] for a, b in zip(points, positions, strict=True)]
 
 
 def learn_weights(training: Training, settings: EnsembleSettings) -> Weights:
@@ -154,8 +150,13 @@ def out_of_fold(
 
 
 def best_member(training: Training) -> int:
-    """Return the member with the highest Pearson's r with human scores, averaged over groups."""
-    return int(np.argmax(mean_correlation(training.singles, training.human, training.groups)))
+    """Return the member with the highest Pearson's r with human scores, averaged over the groups that define it."""
+    columns, human, groups = training.singles, training.human, training.groups
+    r = np.stack([pearson_rows(columns[groups == g].T, human[groups == g]) for g in np.unique(groups)])
+    defined = ~np.isnan(r)
+    count = defined.sum(axis=0)
+    mean = np.where(count > 0, np.where(defined, r, 0.0).sum(axis=0) / np.maximum(count, 1), -np.inf)
+    return int(np.argmax(mean))
 
 
 def within_groups(values: Array, groups: Rows) -> Array:
@@ -223,11 +224,3 @@ def ridge_penalty(scores: Array, human: Array, groups: Rows, of: Rows, *, seed: 
             errors[i] += float(np.square(test_y - test_x @ _ridge(x, y, penalty)).sum())
     nearly = errors <= errors.min() * (1 + 1e-12)
     return max(penalty for penalty, best in zip(PENALTIES, nearly, strict=True) if best)
-
-
-def mean_correlation(columns: Array, human: Array, groups: Rows) -> Array:
-    """Return the mean over groups of each column's correlation (n, k) -> (k,); -inf where no group defines it."""
-    r = np.stack([pearson_rows(columns[groups == g].T, human[groups == g]) for g in np.unique(groups)])
-    defined = ~np.isnan(r)
-    count = defined.sum(axis=0)
-    return np.where(count > 0, np.where(defined, r, 0.0).sum(axis=0) / np.maximum(count, 1), -np.inf)
