@@ -60,8 +60,8 @@ if TYPE_CHECKING:
     from bsx.analysis.datasets.triples import Triple as Triple, TripleTable as TripleTable, load_triples as load_triples
     from bsx.analysis.datasets.wmt import load_darr as load_darr, load_wmt_da as load_wmt_da
     from bsx.analysis.datasets.wmt import load_wmt_da_system as load_wmt_da_system
-    from bsx.analysis.disentangle.bootstrap import compare_coefficients as compare_coefficients
-    from bsx.analysis.disentangle.checks import linearity_checks as linearity_checks, nested_test as nested_test
+    from bsx.analysis.disentangle.errors import compare_coefficients as compare_coefficients
+    from bsx.analysis.disentangle.variants import linearity_checks as linearity_checks, nested_test as nested_test
     from bsx.analysis.disentangle.result import DisentangleResult as DisentangleResult, NestedTest as NestedTest
     from bsx.analysis.disentangle.settings import DisentangleSettings as DisentangleSettings
     from bsx.analysis.ensemble.fit import Training as Training, learn_weights as learn_weights

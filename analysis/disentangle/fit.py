@@ -6,15 +6,25 @@ Linguistic Factors", section 3: metric and factors are z-normalised and the metr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from bsx.analysis.disentangle.bends import bent_notices, find_bends
-from bsx.analysis.disentangle.bootstrap import Draws, bootstrap_regressions, widened
-from bsx.analysis.disentangle.lengths import lengths, mostly_length, with_lengths
-from bsx.analysis.disentangle.noise import corrected, cronbach, reference, stated, with_repeats
+from bsx.analysis.disentangle.errors import (
+    Draws,
+    Errors,
+    bootstrap_regressions,
+    choose_errors,
+    complete_rows,
+    corrected_percentiles,
+    labels_of,
+    out_of_sample,
+    partial_intervals,
+    r2_interval,
+    widened,
+)
 from bsx.analysis.disentangle.result import (
     CONDITION_LIMIT,
     COOK_LIMIT,
@@ -22,39 +32,64 @@ from bsx.analysis.disentangle.result import (
     MOST_SHARE,
     ROWS_PER_FACTOR,
     VIF_LIMIT,
+    Bend,
+    CurvePoint,
     DisentangleResult,
     MetricFit,
     Reliability,
     Variant,
 )
 from bsx.analysis.disentangle.settings import DisentangleSettings
-from bsx.analysis.disentangle.standard_errors import Errors, choose_errors, complete_rows
-from bsx.analysis.disentangle.variance import (
-    commonality,
-    corrected_percentiles,
-    out_of_sample,
-    partial_intervals,
-    r2_interval,
+from bsx.analysis.disentangle.variants import (
+    corrected,
+    cronbach,
+    make_variant,
+    random_effects,
+    reference,
+    simpson,
+    stated,
+    within,
 )
-from bsx.analysis.disentangle.variants import make_variant, random_effects
-from bsx.analysis.disentangle.within import simpson, within
 from bsx.analysis.stats.clusters import adjust
 from bsx.analysis.stats.equivalence import equivalence_p
 from bsx.analysis.stats.folds import Rows
-from bsx.analysis.stats.importance import dominance, shapley_shares, subset_r2
-from bsx.analysis.stats.regression import Ols, PooledTest, fit_ols, pooled_test, refuse_collinear, require_rows
+from bsx.analysis.stats.importance import commonality, dominance, shapley_shares, subset_r2
+from bsx.analysis.stats.regression import (
+    Ols,
+    PooledTest,
+    WaldTest,
+    fit_ols,
+    pooled_test,
+    refuse_collinear,
+    require_rows,
+    wald,
+)
 from bsx.analysis.stats.resample import percentile_interval
 from bsx.analysis.stats.sandwich import ClusterRobust
 from bsx.data import cells
-from bsx.data.columns import Labels, TableLike, column_names, numeric_columns, standardise, standardised
+from bsx.data.columns import Labels, TableLike, column_names, number_column, numeric_columns, standardise, standardised
 from bsx.data.long import SEGMENTS, SYSTEM
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.optional import need
 from bsx.support.result import Notice
 from bsx.support.settings import settled
+from bsx.support.untyped import Untyped
 
 SHARES_RESAMPLED = 8  # factors up to which the shares get bootstrap intervals: 2^p models a resample
+MOSTLY = 0.5  # share of a factor's variance that both measures of length explain, from which it is mostly length
+PAIRS = (("sentence1", "sentence2"), ("candidate", "reference"), ("candidate", "source"))
+LENGTHS = ("length", "length-ratio")
+# Writing without blanks between words: each sign counts as one word.
+_WORD = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]|"
+    r"[^\s\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]+"
+)
+QUANTILES = (0.05, 0.275, 0.5, 0.725, 0.95)  # Harrell 2015, Table 2.3, for five knots
+POINTS = 41
+MUCH, LITTLE = 0.1, 0.05
+"""A coefficient that halves beside bent factors is named if it moves by more than the first (in standard deviations),
+or by more than the second if it gains or loses its significance."""
 
 
 @settled(DisentangleSettings)
@@ -80,7 +115,7 @@ def disentangle(
         metrics: columns of the metrics' scores, one regression each.
         factors: columns of the factors.
         settings: see `DisentangleSettings`; how standard errors are chosen and computed say
-            `bsx.analysis.disentangle.standard_errors.choose_errors` and `bsx.analysis.stats.regression.fit_ols` with
+            `bsx.analysis.disentangle.errors.choose_errors` and `bsx.analysis.stats.regression.fit_ols` with
             their references. The paper's are ``classic``. ``controls="length"`` is computed from the texts unless there
             is such a column.
 
@@ -117,21 +152,18 @@ def disentangle(
     present = set(column_names(table)) - set(numbers)
 
     def levels(name: str) -> Labels:
-        """Return the level of each row; a segment is one of its language pair, and a blank cell one of its own."""
-        column = list(table[name])
-        own = ["" if cells.is_missing(column[i]) else cells.spelled(column[i]) for i in rows]
-        own = [label or f"\0{place}" for place, label in enumerate(own)]
-        if name not in SEGMENTS or "lp" not in present:
-            return own
-        pairs = list(table["lp"])
-        return [f"{pairs[i]}\t{label}" for i, label in zip(rows, own, strict=True)]
+        """Return the level of each row; a blank cell is one of its own."""
+        return [label or f"\0{place}" for place, label in enumerate(labels_of(table, name, rows, present))]
 
     warnings = list(result.warnings)
     variants: list[Variant] = []
     measured = {name: values[rows] for name, values in lengths(table).items()}
-    if measured:
-        shares = mostly_length({name: columns[name] for name in factors}, measured)
-        warnings += [Notice("mostly-length", name, {"share": share}) for name, share in shares.items()]
+    for name in factors if measured else ():
+        design = np.column_stack([np.ones(len(rows)), *measured.values()])
+        rest = columns[name] - design @ np.linalg.lstsq(design, columns[name], rcond=None)[0]
+        share = 1 - float(rest @ rest) / float(np.square(columns[name] - columns[name].mean()).sum())
+        if share > MOSTLY:
+            warnings.append(Notice("mostly-length", name, {"share": share}))
 
     known = {factors.index(name): stated(name, value, len(x)) for name, value in settings.reliabilities.items()}
     for name, repeated in settings.repeats.items():
@@ -411,3 +443,320 @@ def star_notices(x: Array, y: Array, fits: Sequence[MetricFit], ols: Sequence[Ol
             if (p < alpha) != (other < alpha):
                 changed.append({"metric": fit.metric, "factor": name, "p": p, "hc3": float(other)})
     return [Notice("stars-depend-on-se", values={"changed": changed})] if changed else []
+
+
+def with_repeats(table: TableLike, repeat: Mapping[str, Sequence[str]]) -> TableLike:
+    """Return a table to which every factor that was measured repeatedly is added: the mean of its standardised columns.
+
+    Args:
+        table: mapping name -> (n,), DataFrame or `JudgedTable`.
+        repeat: factor -> the columns that measure it.
+
+    Raises:
+        InputError: for under two columns, or a column in the table that has the factor's name and is none of them.
+    """
+    if not repeat:
+        return table
+    results = {name: table[name] for name in column_names(table)}
+    for factor, names in repeat.items():
+        if len(set(names)) < 2:
+            raise InputError(f"repeat: {factor}: name at least two columns that measure {factor}", setting="repeat")
+        unknown = [name for name in names if name not in results]
+        if unknown:
+            raise InputError(f"repeat: {factor}: there is no column {unknown[0]!r}", setting="repeat")
+        if factor in results and factor not in names:
+            raise InputError(
+                f"repeat: {factor}: there is a column {factor!r} already, which is none of {', '.join(names)}; give "
+                "the mean of these a name of its own",
+                setting="repeat",
+            )
+    for factor, names in repeat.items():
+        columns = [number_column(name, table[name]) for name in names]
+        for name, column in zip(names, columns, strict=True):
+            there = column[~np.isnan(column)]
+            if len(there) and np.ptp(there) == 0:
+                raise InputError(
+                    f"repeat: {factor}: column {name!r} has the value {there[0]:g} in every row: leave it out",
+                    setting="repeat",
+                )
+        with np.errstate(invalid="ignore", divide="ignore"):
+            results[factor] = np.mean([(c - np.nanmean(c)) / np.nanstd(c) for c in columns], axis=0)
+    return results
+
+
+def text_columns(names: Sequence[str]) -> tuple[str, str] | None:
+    """Return the two columns that hold the texts that are compared, if a table with these columns has any."""
+    return next((pair for pair in PAIRS if set(pair) <= set(names)), None)
+
+
+def lengths(table: TableLike) -> dict[str, Array]:
+    """Return how long each pair of texts is, and how unequal: the two ways in which length gets into other factors.
+
+    ``length`` is the logarithm of the words in both texts together, ``length-ratio`` the absolute logarithm of their
+    ratio. A word is what stands between blanks; in writing without blanks, a sign. An empty text counts as one word.
+
+    Args:
+        table: with the columns of one of `PAIRS`.
+
+    Returns:
+        The two columns (n,); none if the table has no texts.
+    """
+    pair = text_columns(column_names(table))
+    if pair is None:
+        return {}
+
+    def count(name: str) -> Array:
+        texts = ("" if cells.is_missing(cell) else cells.spelled(cell) for cell in list(table[name]))
+        return np.array([max(len(_WORD.findall(text)), 1) for text in texts], dtype=np.float64)
+
+    first, second = map(count, pair)
+    return dict(zip(LENGTHS, (np.log(first + second), np.abs(np.log(first / second))), strict=True))
+
+
+def with_lengths(table: TableLike, controls: Sequence[str]) -> tuple[TableLike, list[str]]:
+    """Return a table with the columns that controls name, and their names; ``length`` is computed unless it is there.
+
+    Raises:
+        InputError: for ``length`` without such a column or any texts.
+    """
+    present = column_names(table)
+    if "length" not in controls or "length" in present:
+        return table, list(controls)
+    computed = lengths(table)
+    if not computed:
+        pairs = " or ".join(f"{a} and {b}" for a, b in PAIRS)
+        raise InputError(
+            f"controls: length: there is neither a column 'length' nor a pair of texts ({pairs})", setting="controls"
+        )
+    wanted = [name for control in controls for name in (LENGTHS if control == "length" else (control,))]
+    return {**{name: table[name] for name in present}, **computed}, wanted
+
+
+def natural_basis(values: Array, knots: Sequence[float]) -> Array:
+    """Return what a natural cubic spline with these knots has beyond a straight line (n, knots - 2).
+
+    With a constant and the values themselves, the columns span all curves that are cubic between knots, smooth to the
+    second derivative, and straight beyond the outermost knots.
+
+    Source: Harrell 2015, Regression Modeling Strategies, section 2.4.5 (restricted cubic splines); scipy's natural
+    `CubicSpline` through unit vectors gives the same curves.
+
+    Args:
+        values: (n,).
+        knots: at least three, ascending.
+    """
+    spline = need("scipy.interpolate", "curves of factors").CubicSpline(
+        knots, np.eye(len(knots)), bc_type="natural", axis=0
+    )
+    inside = np.clip(values, knots[0], knots[-1])
+    columns = spline(inside) + spline(inside, 1) * (values - inside)[:, None]
+    return np.asarray(columns[:, 1:-1], dtype=np.float64)
+
+
+def knots_of(name: str, values: Array) -> tuple[float, ...]:
+    """Return knots at quantiles, fewer where many values are equal.
+
+    Raises:
+        InputError: if the values leave fewer than three knots.
+    """
+    result = np.unique(np.quantile(values, QUANTILES))
+    if len(result) < 3 or len(np.unique(values)) < len(QUANTILES):
+        raise InputError(f"spline: {name!r} takes too few different values to bend", setting="spline")
+    return tuple(float(value) for value in result)
+
+
+def find_bends(
+    metrics: Sequence[str],
+    factors: Sequence[str],
+    columns: Mapping[str, Array],
+    errors: Errors,
+    settings: DisentangleSettings,
+) -> tuple[Bend, ...]:
+    """Bend each of these factors by itself, and all of them together if there are several.
+
+    Args:
+        metrics: names of the responses.
+        factors: names of all factors.
+        columns: name -> (n,), as the table has them.
+        errors: standard errors; they also tell which rows stay in one fold.
+        settings: which factors to bend, seed of the folds, level of the intervals, correction of p.
+
+    Raises:
+        InputError: for what is no factor, or takes too few values, or if there are too few rows or clusters.
+    """
+    spline, seed = settings.spline, settings.seed
+    for name in spline:
+        if name not in factors:
+            raise InputError(f"spline: {name!r} is none of the factors {', '.join(factors)}", setting="spline")
+    z = {name: standardise(name, columns[name]) for name in (*metrics, *factors)}
+    knots = {name: knots_of(name, columns[name]) for name in spline}
+    extra = {name: _basis(columns[name], knots[name]) for name in spline}
+    x = np.column_stack([z[name] for name in factors])
+    sets = [[name] for name in dict.fromkeys(spline)]
+    sets += [[*dict.fromkeys(spline)]] if len(sets) > 1 else []
+    results = []
+    for metric in metrics:
+        out_line, _ = out_of_sample(x, z[metric], errors, seed)
+        for bent in sets:
+            more = np.column_stack([extra[name] for name in bent])
+            names = [f"{name}~{place}" for name in bent for place in range(1, extra[name].shape[1] + 1)]
+            refuse_collinear([*factors, *names], np.column_stack([x, more]))
+            fit, test = _bent(z[metric], x, more, errors)
+            out_curve, _ = out_of_sample(np.column_stack([x, more]), z[metric], errors, seed)
+            straight = {name: at for at, name in enumerate(factors, start=1) if name not in bent}
+            curve: tuple[CurvePoint, ...] = ()
+            if len(bent) == 1:
+                place, values = factors.index(bent[0]), columns[bent[0]]
+                curve = _curve(place, values, knots[bent[0]], x, z[metric], errors, settings.confidence)
+            results.append(
+                Bend(
+                    metric=metric,
+                    factor=" + ".join(bent),
+                    knots=knots[bent[0]] if len(bent) == 1 else (),
+                    r2_line=fit_ols(z[metric], x, intercept=True).r2,
+                    r2_curve=fit.r2,
+                    out_line=out_line,
+                    out_curve=out_curve,
+                    **vars(test),
+                    p_adjusted=test.p,
+                    curve=curve,
+                    coef={name: float(fit.coef[at]) for name, at in straight.items()},
+                    coef_p={name: float(fit.p[at]) for name, at in straight.items()},
+                )
+            )
+    adjusted = adjust([bend.p for bend in results], settings.correction)
+    return tuple(replace(bend, p_adjusted=float(p)) for bend, p in zip(results, adjusted, strict=True))
+
+
+def bent_notices(
+    metrics: Sequence[str],
+    factors: Sequence[str],
+    columns: Mapping[str, Array],
+    fits: Sequence[MetricFit],
+    errors: Errors,
+    settings: DisentangleSettings,
+) -> list[Notice]:
+    """Return a notice named ``bent`` for each metric in which a straight line decides about another coefficient.
+
+    A factor counts as bent where the test of its spline is significant, corrected for metrics and factors. Beside the
+    bent factors, a coefficient that is named is less than half of what it is beside straight ones (or the other way
+    round) and gains or loses its significance, moving by more than `LITTLE`, or moves by more than `MUCH`; or it turns
+    its sign, is significant in both, and moves by more than `LITTLE`. So a bend that decides nothing is passed over,
+    however significant many rows make it.
+
+    Args:
+        metrics: names of the responses.
+        factors: names of all factors.
+        columns: name -> (n,), as the table has them.
+        fits: of the metrics, with straight lines.
+        errors: standard errors.
+        settings: level of significance.
+    """
+    x, y = standardised(columns, factors), standardised(columns, metrics)
+    extra: dict[int, Array] = {}
+    for j, name in enumerate(factors):
+        try:
+            extra[j] = _basis(columns[name], knots_of(name, columns[name]))
+        except InputError:
+            continue
+    terms = len(factors) + sum(basis.shape[1] for basis in extra.values())
+    if len(factors) < 2 or not extra or len(x) < ROWS_PER_FACTOR * terms:
+        return []
+    # Each factor's coefficient in each metric where all others are bent (p, m), from cross products.
+    design = np.column_stack([np.ones(len(x)), x, *extra.values()])
+    owner = np.concatenate([[-1] * (1 + len(factors)), *([j] * basis.shape[1] for j, basis in extra.items())])
+    gram, right = design.T @ design / len(x), design.T @ y / len(x)
+    beside = np.empty((len(factors), len(metrics)))
+    for j in range(len(factors)):
+        kept = np.flatnonzero(owner != j)
+        beside[j] = np.linalg.lstsq(gram[np.ix_(kept, kept)], right[kept], rcond=1e-12)[0][1 + j]
+    level = settings.alpha / (len(metrics) * len(factors))
+    notices = []
+    for i, fit in enumerate(fits):
+        tests: dict[int, float] = {}
+        changed: list[dict[str, object]] = []
+        for j, name in enumerate(factors):
+            line, p = fit.coef[name], fit.p[name]
+            if not _may_change(line, p, fit.se[name], beside[j, i], settings.alpha):
+                continue
+            for other in extra:
+                if other != j and other not in tests:
+                    tests[other] = _test(y[:, i], x, extra[other], errors)
+            bent = [other for other in extra if other != j and tests[other] < level]
+            if not bent:
+                continue
+            own, _ = _bent(y[:, i], x, np.column_stack([extra[other] for other in bent]), errors)
+            coef, own_p = float(own.coef[1 + j]), float(own.p[1 + j])
+            if _changes(line, p, coef, own_p, settings.alpha):
+                curves = {factors[other]: tests[other] for other in bent}
+                changed.append({"factor": name, "line": line, "line_p": p, "coef": coef, "p": own_p, "bent": curves})
+        if changed:
+            notices.append(Notice("bent", fit.metric, {"changed": changed}))
+    return notices
+
+
+def _basis(values: Array, knots: Sequence[float]) -> Array:
+    """Return the natural basis with standardised columns."""
+    basis = natural_basis(values, knots)
+    scaled: Array = (basis - basis.mean(axis=0)) / basis.std(axis=0)
+    return scaled
+
+
+def _bent(y: Array, x: Array, more: Array, errors: Errors) -> tuple[Ols, WaldTest]:
+    """Return the fit of factors (n, p) and the bent terms (n, k), and the test of these."""
+    design = np.column_stack([x, more])
+    own = errors.defined_for(design, intercept=True)
+    fit = own.fit(y, design, intercept=True)
+    return fit, wald(fit, range(1 + x.shape[1], 1 + design.shape[1]))
+
+
+def _test(y: Array, x: Array, more: Array, errors: Errors) -> float:
+    try:
+        return _bent(y, x, more, errors)[1].p
+    except InputError:  # too few clusters
+        return 1.0
+
+
+def _may_change(line: float, p: float, se: float, bent: float, alpha: float) -> bool:
+    """Tell whether a first look at all curves at once leaves a change possible: only then are curves tested."""
+    size = abs(bent) / max(se, 1e-300)
+    moved = abs(bent - line) > max(abs(bent), abs(line), LITTLE) / 4
+    if p >= alpha:
+        return moved and size > 1.5
+    return (moved and size < 3) or abs(bent - line) > MUCH / 2 or bent * line < 0
+
+
+def _changes(line: float, line_p: float, bent: float, bent_p: float, alpha: float) -> bool:
+    before, after = line_p < alpha, bent_p < alpha
+    moved = abs(bent - line)
+    if before and after and line * bent < 0 and moved > LITTLE:
+        return True
+    far = moved > max(abs(bent), abs(line)) / 2
+    return far and ((before != after and moved > LITTLE) or (before and after and moved > MUCH))
+
+
+def _curve(
+    place: int, values: Array, knots: Sequence[float], x: Array, y: Array, errors: Errors, confidence: float
+) -> tuple[CurvePoint, ...]:
+    """Return what the factor at a place, with these values, adds to a metric; the others act in straight lines."""
+    basis = natural_basis(values, knots)
+    centre = basis.mean(axis=0)
+    design = np.column_stack([x, basis - centre])
+    own = errors.defined_for(design, intercept=True)
+    fit = own.fit(y, design, intercept=True)
+    at = 1 + place
+    places = [at, *range(1 + x.shape[1], len(fit.coef))]
+    grid = np.linspace(float(np.quantile(values, 0.01)), float(np.quantile(values, 0.99)), POINTS)
+    rows = np.column_stack([(grid - values.mean()) / values.std(), natural_basis(grid, knots) - centre])
+    effect = rows @ fit.coef[places]
+    covariance = fit.covariance[np.ix_(places, places)]
+    spread = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", rows, covariance, rows), 0.0))
+    stats: Untyped = need("scipy.stats", "curves of factors")
+    df = float(fit.reference_df[places].min())
+    reference = stats.t(df) if np.isfinite(df) else stats.norm
+    wide = float(reference.isf((1 - confidence) / 2))
+    line = rows[:, 0] * fit_ols(y, x, intercept=True).coef[at]
+    return tuple(
+        (float(v), float(e), float(e - wide * s), float(e + wide * s), float(straight))
+        for v, e, s, straight in zip(grid, effect, spread, line, strict=True)
+    )

@@ -9,10 +9,9 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from bsx.analysis.disentangle.bootstrap import compare_coefficients
-from bsx.analysis.disentangle.checks import linearity_checks, nested_test
+from bsx.analysis.disentangle.errors import BINDING, CROSSED, TEXTS, compare_coefficients
 from bsx.analysis.disentangle.fit import disentangle as regress
-from bsx.analysis.disentangle.noise import with_repeats
+from bsx.analysis.disentangle.fit import with_repeats
 from bsx.analysis.disentangle.result import DisentangleResult, NestedTest
 from bsx.analysis.disentangle.settings import (
     ComparisonSettings,
@@ -20,9 +19,9 @@ from bsx.analysis.disentangle.settings import (
     ErrorSettings,
     RegressionSettings,
 )
-from bsx.analysis.disentangle.standard_errors import BINDING, CROSSED, TEXTS
+from bsx.analysis.disentangle.variants import linearity_checks, nested_test
 from bsx.catalog.languages import language_code
-from bsx.data.documents import DOCUMENTS, refuse_single, seem_together
+from bsx.data.documents import DOCUMENTS, one_document, refuse_single, seem_together
 from bsx.data.formats.memory import AnyTable
 from bsx.data.frame import PAIR, Frame
 from bsx.data.long import SEGMENTS, ColumnNames, DocumentColumn, Scores, together
@@ -98,9 +97,13 @@ def disentangle(settings: DisentangleRun) -> DisentangleResult:
     frame.refuse_apart(table)
     table |= {usual: table[name] for usual, name in named.items() if name is not None}
     document = next((name for name in (settings.document, *DOCUMENTS) if name is not None and name in table), None)
-    if document is not None and (settings.document is not None or (cluster is None and any(table[document]))):
-        refuse_single(list(map(str, table[document])), document, frame.name)
     notes, system = list(frame.notes), frame.column("system")
+    if settings.document is not None:
+        refuse_single(list(map(str, table[settings.document])), settings.document, frame.name)
+    elif document is not None and cluster is None and any(table[document]):
+        one = one_document(list(map(str, table[document])))
+        notes += one
+        table = {name: column for name, column in table.items() if not (one and name in binding and name in DOCUMENTS)}
     segment = next((name for name in SEGMENTS if name in table), None)
     if segment and document is None and cluster is None:
         note = seem_together(list(map(str, table[segment])), np.asarray(table[columns[0]], dtype=np.float64))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,15 +11,15 @@ import numpy as np
 
 from bsx.analysis.disentangle.result import (
     COOK_LIMIT,
-    FEW_DEGREES,
-    MOST_SHARE,
     ROWS_PER_FACTOR,
     VIF_LIMIT,
+    Bend,
     CoefficientComparison,
     Coefficients,
     DisentangleResult,
     MetricFit,
     NestedTest,
+    VariantFit,
 )
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import (
@@ -33,6 +33,7 @@ from bsx.analysis.present.cells import (
     p_value,
     percent,
     table,
+    table_of,
     text,
     verdict_cell,
 )
@@ -41,6 +42,7 @@ from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, TablePart
 from bsx.analysis.present.significance import CORRECTED, dagger, some, table_of_tests
 from bsx.analysis.stats.equivalence import verdict
+from bsx.analysis.stats.regression import PooledTest
 from bsx.support.result import Notice
 
 _ERRORS = {"classic": "classic", "hc3": "HC3", "cluster": "cluster-robust"}
@@ -51,6 +53,10 @@ _OWN_SCALE = (
 )
 _COMPARED = 0.05  # p below which two coefficients differ significantly
 _BY_METRIC = 3  # metrics up to which a sentence goes metric by metric, else factor by factor
+Of = tuple[MetricFit, str]
+"""A metric's regression and one of its factors; none is R²."""
+Columns = dict[str, Callable[[Of], Cell]]
+_NAMES: Columns = {"metric": lambda of: text(of[0].metric), "factor": lambda of: text(of[1] or "R²")}
 _BESIDE = {"within": "within {}", "errors-in-variables": "without noise"}
 # What stands beside the main estimate in the short form.
 _OBSERVED = (
@@ -95,19 +101,23 @@ def parts(result: DisentangleResult) -> Iterator[Part]:
 
 def _matters(result: DisentangleResult) -> Iterator[TablePart]:
     """Yield which coefficients are shown to be too small to matter, if a margin says what that is."""
-    if result.margin is None:
+    if (margin := result.margin) is None:
         return
-    rows = []
-    for fit in result.results:
-        for name, p in fit.p_equivalence.items():
-            said = verdict(fit.significant[name], p, result.alpha)
-            cells = [text(fit.metric), text(name), estimate(fit.coef[name], fit.ci[name])]
-            rows.append([*cells, p_value(fit.p_adjusted[name]), p_value(p), verdict_cell(said, result.margin)])
-    heads = ["metric", "factor", "coefficient", "p of 0", "p of equivalence", "verdict"]
-    note = f"{EQUIVALENT.format(f'{result.margin:g}')} The difference is that from 0; both p: "
-    note += f"{CORRECTED[result.correction]}."
+
+    def said(of: Of) -> Cell:
+        fit, name = of
+        return verdict_cell(verdict(fit.significant[name], fit.p_equivalence[name], result.alpha), margin)
+
+    columns: Columns = {
+        **_NAMES,
+        "coefficient": lambda of: estimate(of[0].coef[of[1]], of[0].ci[of[1]]),
+        "p of 0": lambda of: p_value(of[0].p_adjusted[of[1]]),
+        "p of equivalence": lambda of: p_value(of[0].p_equivalence[of[1]]),
+        "verdict": said,
+    }
+    note = f"{EQUIVALENT.format(f'{margin:g}')} The difference is that from 0; both p: {CORRECTED[result.correction]}."
     caption = f"Coefficients: different from 0, or too small to matter, with {100 * result.confidence:g} % intervals"
-    yield table(caption, heads, rows, note=note, names=2)
+    yield table_of(caption, _of_factors(result), columns, note=note, names=2)
 
 
 @presents(CoefficientComparison)
@@ -161,18 +171,17 @@ def rows(result: DisentangleResult) -> Iterator[Mapping[str, object]]:
 
 def nested(tests: Mapping[str, Sequence[NestedTest]]) -> Iterator[TablePart]:
     """Yield a table of nested tests; metric -> its tests."""
-    results = []
-    for metric, own in tests.items():
-        for test in own:
-            added = " + ".join(test.added) if test.name == "factors" else f"{test.name} ({', '.join(test.added)})"
-            df = f"{test.df1}, {test.df2:g}" if math.isfinite(test.df2) else str(test.df1)
-            cells = [number(test.r2_base), number(test.r2_full), number(test.gain), number(test.statistic, 2), text(df)]
-            results.append([text(metric), text(added), *cells, p_value(test.p, mark=dagger(test.p))])
-    if results:
-        n = next(own[0].n for own in tests.values() if own)
-        caption = f"What further terms explain, n = {n:,}; tests of nested models, uncorrected"
+    rows_ = []
+    every = [(metric, test) for metric, own in tests.items() for test in own]
+    for metric, test in every:
+        added = " + ".join(test.added) if test.name == "factors" else f"{test.name} ({', '.join(test.added)})"
+        df = f"{test.df1}, {test.df2:g}" if math.isfinite(test.df2) else str(test.df1)
+        cells = [number(test.r2_base), number(test.r2_full), number(test.gain), number(test.statistic, 2), text(df)]
+        rows_.append([text(metric), text(added), *cells, p_value(test.p, mark=dagger(test.p))])
+    if every:
+        caption = f"What further terms explain, n = {every[0][1].n:,}; tests of nested models, uncorrected"
         heads = ["metric", "added", "R² before", "after", "gain", "F or χ²/df", "df", "p"]
-        yield table(caption, heads, results, note="†: p < 0.05.", names=2, full=True)
+        yield table(caption, heads, rows_, note="†: p < 0.05.", names=2, full=True)
 
 
 def worded(notice: Notice) -> str:
@@ -207,12 +216,11 @@ def worded(notice: Notice) -> str:
     if name == "tiny-n":
         return f"{values['n']} rows for {values['factors']} factors: under {ROWS_PER_FACTOR} a factor."
     if name == "few-clusters":
-        reasons = []
-        for factor, found in values["factors"].items():
-            df, share = found["df"] or 0.0, found["share"]
-            why = [] if df >= FEW_DEGREES else [f"{df:.1f} degrees of freedom" if df > 0 else "no degrees of freedom"]
-            why += [f"one cluster with {100 * share:.0f} % of its variation"] if share > MOST_SHARE else []
-            reasons.append(f"that of {factor} on {' and '.join(why)}")
+        reasons = [
+            f"that of {factor} has {found['df'] or 0:.1f} degrees of freedom, and one cluster has "
+            f"{100 * found['share']:.0f} % of its variation"
+            for factor, found in values["factors"].items()
+        ]
         counted = " x ".join(f"{many:,}" for many in values["clusters"])
         return (
             f"few of {counted} clusters decide standard errors: {'; '.join(reasons)}. Such intervals are wide, and not "
@@ -243,8 +251,17 @@ def _finding(result: DisentangleResult) -> str:
     """Return which factors each metric is associated with, by significance; a paradox comes first."""
     if result.n < FEWEST:
         return f"{result.n} rows are too few to say what a metric is associated with."
-    said = [_paradox(notice, result.alpha) for notice in result.warnings if notice.name == "simpson"]
-    for notice in result.warnings:
+    said = []
+    for notice in sorted(result.warnings, key=lambda notice: notice.name != "simpson"):
+        if notice.name == "simpson":
+            one, about = notice.values["differences"][0], notice.about
+            over, significant = "rises" if one["pooled"] > 0 else "falls", one["p"] < result.alpha
+            paradox = "" if significant and one["pooled"] * one["within"] > 0 else ", Simpson's paradox"
+            said.append(
+                f"Careful{paradox}: over all rows {one['metric']} {over} with {one['factor']} ({one['pooled']:.2f}), "
+                f"within one {about} the coefficient is {one['within']:.2f}{', not significant' * (not significant)}; "
+                f"the rest comes from differences between levels of {about}."
+            )
         if notice.name == "bent":
             one = notice.values["changed"][0]
             said.append(
@@ -254,37 +271,16 @@ def _finding(result: DisentangleResult) -> str:
     if result.comparison is not None:
         said.append(_told_apart(result.comparison))
     said.append(f"On {result.n:,} rows, {_associations(result.results, result.factors)}.")
-    for variant in result.variants:
-        if variant.name in ("within", "errors-in-variables"):
-            inside = f"Within one {' and '.join(variant.levels)}" if variant.levels else "Corrected for noise"
-            signs, main = (
-                [[np.sign(fit.coef[f]) if fit.significant.get(f) else 0 for f in result.factors] for fit in fits]
-                for fits in (variant.results, result.results)
-            )
-            own = _associations(variant.results, result.factors)
-            said.append(
-                f"{inside}, {'the same coefficients are significant, with the same signs' if signs == main else own}."
-            )
-    return " ".join(said)
-
-
-def _paradox(notice: Notice, alpha: float) -> str:
-    """Return how what is so within levels differs from what is so over all rows."""
-    first = notice.values["differences"][0]
-    over, inner = ("rises" if first[where] > 0 else "falls" for where in ("pooled", "within"))
-    turned = f"{over} with {first['factor']} ({first['pooled']:.2f})"
-    same, significant = first["pooled"] * first["within"] > 0, first["p"] < alpha
-    if not significant:
-        inside = f"{first['factor']} adds nothing significant"
-    elif same:
-        inside = "it does more" if abs(first["within"]) > abs(first["pooled"]) else "it does less"
-    else:
-        inside = f"it {inner} with it"
-    paradox = "" if same and significant else ", Simpson's paradox"
-    return (
-        f"Careful{paradox}: over all rows {first['metric']} {turned}, within one {notice.about} {inside} "
-        f"({first['within']:.2f}); the rest comes from differences between levels of {notice.about}."
+    signs, *others = (
+        [[np.sign(fit.coef[f]) if fit.significant.get(f) else 0 for f in result.factors] for fit in fits]
+        for fits in (result.results, *(variant.results for variant in result.variants))
     )
+    for variant, own in zip(result.variants, others, strict=True):
+        if variant.name in _BESIDE:
+            inside = f"Within one {' and '.join(variant.levels)}" if variant.levels else "Corrected for noise"
+            same = "the same coefficients are significant, with the same signs"
+            said.append(f"{inside}, {same if own == signs else _associations(variant.results, result.factors)}.")
+    return " ".join(said)
 
 
 def _told_apart(result: CoefficientComparison) -> str:
@@ -300,52 +296,46 @@ def _told_apart(result: CoefficientComparison) -> str:
 
 def _associations(fits: Sequence[Coefficients], factors: Sequence[str]) -> str:
     """Return which coefficients are significant: metric by metric, or of many metrics factor by factor."""
-    if len(fits) > _BY_METRIC:
-        return "; ".join(_of_factor(fits, factor) for factor in factors)
     phrases = []
-    for fit in fits:
+    for fit in fits if len(fits) <= _BY_METRIC else ():
         strong = sorted((f for f in factors if fit.significant.get(f)), key=lambda f: -abs(fit.coef[f]))
-        ups = [f"{f} ({fit.coef[f]:.2f})" for f in strong if fit.coef[f] > 0]
-        downs = [f"{f} ({fit.coef[f]:.2f})" for f in strong if fit.coef[f] < 0]
-        ways = [f"rises with {listed(ups)}"] * bool(ups) + [f"falls with {listed(downs)}"] * bool(downs)
+        ways = []
+        for verb, sign in (("rises", 1), ("falls", -1)):
+            if own := [f"{f} ({fit.coef[f]:.2f})" for f in strong if fit.coef[f] * sign > 0]:
+                ways.append(f"{verb} with {listed(own)}")
         phrases.append(f"{fit.metric} {' and '.join(ways) or 'is significantly associated with no factor'}")
-    apart = any(not fit.significant.get(f) for fit in fits for f in factors)
-    return "; ".join(phrases) + no_others(apart, named=False)
-
-
-def _of_factor(fits: Sequence[Coefficients], factor: str) -> str:
-    """Return which metrics a factor has a significant coefficient in."""
-    own = {fit.metric: fit.coef[factor] for fit in fits if fit.significant.get(factor)}
-    ways = []
-    for verb, side in (
-        ("rise", {name: value for name, value in own.items() if value > 0}),
-        ("fall", {name: value for name, value in own.items() if value < 0}),
-    ):
-        if side:
-            low, high = min(side.values(), key=abs), max(side.values(), key=abs)
-            spread = f"{low:.2f}" if len(side) == 1 else f"{low:.2f} to {high:.2f}"
-            many = f"all {len(fits)} metrics" if len(side) == len(fits) else some(list(side))
-            ways.append(f"{many} {verb}{'s' * (len(side) == 1)} with {factor} ({spread})")
-    return " and ".join(ways) or f"no metric is significantly associated with {factor}"
+    if phrases:
+        apart = any(not fit.significant.get(f) for fit in fits for f in factors)
+        return "; ".join(phrases) + no_others(apart, named=False)
+    for factor in factors:
+        ways = []
+        for verb, sign in (("rise", 1), ("fall", -1)):
+            side = {fit.metric: fit.coef[factor] for fit in fits if fit.significant.get(factor)}
+            if side := {name: value for name, value in side.items() if value * sign > 0}:
+                ends = [f"{end(side.values(), key=abs):.2f}" for end in (min, max)]
+                many = f"all {len(fits)} metrics" if len(side) == len(fits) else some(list(side))
+                spread = " to ".join(ends[: len(side)])
+                ways.append(f"{many} {verb}{'s' * (len(side) == 1)} with {factor} ({spread})")
+        phrases.append(" and ".join(ways) or f"no metric is significantly associated with {factor}")
+    return "; ".join(phrases)
 
 
 def _main(result: DisentangleResult) -> TablePart:
     """Return the coefficients of all rows, and beside them those within groups or without noise."""
     beside = [variant for variant in result.variants if variant.name in _BESIDE]
-    within = " and ".join(next((variant.levels for variant in beside if variant.name == "within"), ()))
-    results = []
+    rows_ = []
     for fit in result.results:
-        first = [text(fit.metric), *([text("all rows")] if beside else [])]
-        r2 = estimate(fit.r2, fit.r2_ci, 2)
-        results.append([*first, *(_marked(fit, f, 2) for f in result.factors), r2])
+        own: list[tuple[str, MetricFit | VariantFit, Cell]] = [("all rows", fit, estimate(fit.r2, fit.r2_ci, 2))]
         for variant in beside:
-            own = variant[fit.metric]
-            cells = [_marked(own, f, 2) for f in result.factors]
-            results.append([text(fit.metric), text(_BESIDE[variant.name].format(within)), *cells, number(own.r2, 2)])
-    level = f"{100 * result.confidence:g} %"
-    caption = f"Standardised coefficients, n = {result.n:,}; R² with its {level} interval"
-    heads = ["metric", *(["estimate"] if beside else []), *result.factors, "R²"]
-    return table(caption, heads, results, note=_how(result), names=1 + bool(beside))
+            other = variant[fit.metric]
+            name = _BESIDE[variant.name].format(" and ".join(variant.levels))
+            own.append((name, other, number(other.r2, 2)))
+        for name, of, r2 in own:
+            cells = [_marked(of, factor, 2) for factor in result.factors]
+            rows_.append([text(fit.metric), *[text(name)] * bool(beside), *cells, r2])
+    caption = f"Standardised coefficients, n = {result.n:,}; R² with its {100 * result.confidence:g} % interval"
+    heads = ["metric", *["estimate"] * bool(beside), *result.factors, "R²"]
+    return table(caption, heads, rows_, note=_how(result), names=1 + bool(beside))
 
 
 def _how(result: DisentangleResult) -> str:
@@ -369,22 +359,21 @@ def _joined(notices: Sequence[Notice]) -> list[Notice]:
     return [replace(first, about=listed([first.about, *(one.about for one in rest)])) for first, *rest in same.values()]
 
 
-def _marked(fit: Coefficients, factor: str, decimals: int = 3) -> Cell:
+def _marked(fit: MetricFit | VariantFit, factor: str, decimals: int = 3) -> Cell:
+    """Return a coefficient, or R² for no factor."""
+    if not factor:
+        return number(fit.r2, decimals)
     return number(fit.coef.get(factor), decimals, mark="†" * fit.significant.get(factor, False))
 
 
+def _of_factors(result: DisentangleResult) -> list[Of]:
+    return [(fit, factor) for fit in result.results for factor in result.factors]
+
+
 def _coefficient(fit: Coefficients, factor: str) -> dict[str, object]:
-    low, high = fit.ci[factor]
-    results = {what: getattr(fit, what)[factor] for what in ("coef", "se", "p", "p_adjusted")}
-    significant = str(fit.significant[factor]).lower()
-    return {
-        "metric": fit.metric,
-        "factor": factor,
-        **results,
-        "significant": significant,
-        "ci_low": low,
-        "ci_high": high,
-    }
+    figures = {what: getattr(fit, what)[factor] for what in ("coef", "se", "p", "p_adjusted")}
+    row = {"metric": fit.metric, "factor": factor, **figures, "significant": str(fit.significant[factor]).lower()}
+    return row | dict(zip(("ci_low", "ci_high"), fit.ci[factor], strict=True))
 
 
 def _span(fit: MetricFit, factor: str) -> tuple[float, float]:
@@ -392,20 +381,22 @@ def _span(fit: MetricFit, factor: str) -> tuple[float, float]:
 
 
 def _intervals(result: DisentangleResult) -> TablePart:
-    level, sampled = f"{100 * result.confidence:g} %", bool(result.bootstrap)
-    results = []
-    for fit in result.results:
-        for factor in result.factors:
-            boot = [interval(fit.ci_bootstrap.get(factor))] if sampled else []
-            p = p_value(fit.p_adjusted[factor])
-            results.append([text(fit.metric), text(factor), _marked(fit, factor), interval(fit.ci[factor]), *boot, p])
-        if sampled:
-            results.append(
-                [text(fit.metric), text("R²"), number(fit.r2), Cell(""), interval(fit.r2_bootstrap), Cell("")]
-            )
-    boots = [f"of {result.bootstrap} resamples"] if sampled else []
-    heads = ["metric", "factor", "coefficient", "interval", *boots, "p"]
-    return table(f"Coefficients with {level} intervals", heads, results, note=_how(result), names=2, full=True)
+    sampled, nothing = bool(result.bootstrap), Cell("")
+    boots: Columns = {
+        f"of {result.bootstrap} resamples": lambda of: interval(
+            of[0].ci_bootstrap.get(of[1]) if of[1] else of[0].r2_bootstrap
+        )
+    }
+    columns: Columns = {
+        **_NAMES,
+        "coefficient": lambda of: _marked(*of),
+        "interval": lambda of: interval(of[0].ci[of[1]]) if of[1] else nothing,
+        **(boots if sampled else {}),
+        "p": lambda of: p_value(of[0].p_adjusted[of[1]]) if of[1] else nothing,
+    }
+    items = [(fit, factor) for fit in result.results for factor in (*result.factors, *[""] * sampled)]
+    caption = f"Coefficients with {100 * result.confidence:g} % intervals"
+    return table_of(caption, items, columns, note=_how(result), names=2, full=True)
 
 
 def _shares(result: DisentangleResult) -> Iterator[Part]:
@@ -418,46 +409,42 @@ def _shares(result: DisentangleResult) -> Iterator[Part]:
     alt = "Shares of each metric's variance that the factors explain, stacked to R²."
     spec = charts.stacked(bars, alt=alt, axis="share of R²", series=len(names))
     yield Chart("How much each factor explains", alt, (("", spec),), names, fills=True)
-    level = f"{100 * result.confidence:g} % interval"
-    results = []
     shared = names if len(names) > 1 else ()
+    rows_ = []
     for fit in result.results:
-        further = (number(fit.adj_r2), number(fit.r2_out))
         shares = (number(fit.r2_share[f]) for f in shared)
-        results.append([text(fit.metric), *shares, estimate(fit.r2, fit.r2_ci), *further])
+        rows_.append([text(fit.metric), *shares, estimate(fit.r2, fit.r2_ci), number(fit.adj_r2), number(fit.r2_out)])
     note = "Shapley values of R² (Lindeman, Merenda & Gold 1980): a metric's shares sum to its R².\n" * bool(shared)
     note += "New rows: cross-validation; rows that share a segment or a text stay in one fold."
-    heads = ["metric", *shared, "R²", "adjusted R²", "new rows"]
-    caption = f"{'Shares of R², and ' * bool(shared)}R² with its {level}"
-    yield table(caption, heads, results, note=note, full=True)
+    caption = f"{'Shares of R², and ' * bool(shared)}R² with its {100 * result.confidence:g} % interval"
+    yield table(caption, ["metric", *shared, "R²", "adjusted R²", "new rows"], rows_, note=note, full=True)
 
 
 def _variance(result: DisentangleResult) -> Iterator[TablePart]:
     """Yield what each factor explains beside the others, and what they explain in common."""
-    fits = result.results
     if len(result.factors) == 1:  # it is R² once more
         return
-    results = []
-    for fit in fits:
-        for f in result.factors:
-            partial = estimate(fit.partial_r2[f], fit.partial_r2_ci[f])
-            drop = estimate(fit.semipartial_r2[f], fit.semipartial_r2_ci[f])
-            results.append([text(fit.metric), text(f), partial, drop, number(fit.importance[f])])
-    heads = ["metric", "factor", "partial R²", "drop without it", "drop when shuffled"]
+    columns: Columns = {
+        **_NAMES,
+        "partial R²": lambda of: estimate(of[0].partial_r2[of[1]], of[0].partial_r2_ci[of[1]]),
+        "drop without it": lambda of: estimate(of[0].semipartial_r2[of[1]], of[0].semipartial_r2_ci[of[1]]),
+        "drop when shuffled": lambda of: number(of[0].importance[of[1]]),
+    }
     note = (
         "Drops in R²: without the factor (semi-partial R²), and on new rows when its values are shuffled (permutation "
         "importance)."
     )
     caption = f"What each factor explains in addition to the others, with {100 * result.confidence:g} % intervals"
-    yield table(caption, heads, results, note=note, names=2, full=True)
-    parts_ = list(fits[0].commonality)
-    if len(parts_) > 1:
-        results = [
-            [text(part.replace("+", " + ")), *(number(fit.commonality[part]) for fit in fits)] for part in parts_
+    yield table_of(caption, _of_factors(result), columns, note=note, names=2, full=True)
+    fits = result.results
+    if len(fits[0].commonality) > 1:
+        rows_ = [
+            [text(part.replace("+", " + ")), *(number(fit.commonality[part]) for fit in fits)]
+            for part in fits[0].commonality
         ]
         caption = "Parts of R² that factors explain alone and in common (commonality analysis)"
         heads = ["factors", *(fit.metric for fit in fits)]
-        yield table(caption, heads, results, note="Negative: one hides the other.", full=True)
+        yield table(caption, heads, rows_, note="Negative: one hides the other.", full=True)
 
 
 def _groups(result: DisentangleResult) -> Iterator[Part]:
@@ -489,95 +476,105 @@ def _groups(result: DisentangleResult) -> Iterator[Part]:
     yield Chart(
         "What each metric is associated with, group by group", alt, tuple(panels), names if len(names) > 1 else ()
     )
-    pooled = {test.metric: test for test in result.pooled}
-    results = []
+    tests = {test.metric: test.by_factor for test in result.pooled}
+    rows_ = []
     for metric in names:
         for factor in (*result.factors, ""):
-            own = [_marked(part[metric], factor) if factor else number(part[metric].r2) for part in groups.values()]
-            p = pooled[metric].by_factor.get(factor) if factor and metric in pooled else None
-            results.append([text(metric), text(factor or "R²"), *own, *([p_value(p)] if pooled else [])])
-    heads = ["metric", "factor", *(f"{name} (n = {part.n:,})" for name, part in groups.items())]
+            cells = [_marked(part[metric], factor) for part in groups.values()]
+            cells += [p_value(tests.get(metric, {}).get(factor))] * bool(tests)
+            rows_.append([text(metric), text(factor or "R²"), *cells])
     note = f"† p < {result.alpha:g}, {CORRECTED[result.correction]}."
-    note += f" The last column tests whether the groups share it. {_OWN_SCALE}" if pooled else ""
-    heads += ["p: the same"] if pooled else []
-    yield table("Coefficients by group", heads, results, note=note, names=2, full=True)
-    if pooled:
-        results = [
-            [text(t.metric), number(t.statistic, 2), number(t.df1), number(t.df2, 0), p_value(t.p)]
-            for t in result.pooled
-        ]
+    note += f" The last column tests whether the groups share it. {_OWN_SCALE}" if tests else ""
+    heads = ["metric", "factor", *(f"{name} (n = {part.n:,})" for name, part in groups.items())]
+    heads += ["p: the same"] * bool(tests)
+    yield table("Coefficients by group", heads, rows_, note=note, names=2, full=True)
+    if tests:
+        of_all: dict[str, Callable[[PooledTest], Cell]] = {
+            "metric": lambda test: text(test.metric),
+            "F": lambda test: number(test.statistic, 2),
+            "df": lambda test: number(test.df1),
+            "residual df": lambda test: number(test.df2, 0),
+            "p": lambda test: p_value(test.p),
+        }
         caption = f"Do the groups share all their coefficients, each on its own scale? ({result.pooled[0].method})"
-        yield table(caption, ["metric", "F", "df", "residual df", "p"], results, note=_OWN_SCALE, full=True)
+        yield table_of(caption, result.pooled, of_all, note=_OWN_SCALE, full=True)
 
 
 def _variants(result: DisentangleResult) -> Iterator[TablePart]:
     """Yield the same coefficients estimated otherwise, side by side, and what belongs to each way."""
     if not result.variants:
         return
-    rows_: list[list[Cell]] = []
-    factors = [*result.factors, *(name for variant in result.variants for name in variant.factors)]
+    rows_ = []
+    factors = dict.fromkeys([*result.factors, *(name for variant in result.variants for name in variant.factors)])
     for fit in result.results:
-        others = [variant[fit.metric] for variant in result.variants]
-        for factor in dict.fromkeys(factors):
-            rows_.append([text(fit.metric), text(factor), *(_marked(own, factor) for own in (fit, *others))])
-        rows_.append([text(fit.metric), text("R²"), number(fit.r2), *(number(own.r2) for own in others)])
+        every: list[MetricFit | VariantFit] = [fit, *(variant[fit.metric] for variant in result.variants)]
+        for factor in (*factors, ""):
+            rows_.append([text(fit.metric), text(factor or "R²"), *(_marked(own, factor) for own in every)])
     note = "; ".join(f"{variant.name}: {variant.what}" for variant in result.variants)
     heads = ["metric", "factor", "main estimate", *(variant.name for variant in result.variants)]
     caption = f"The same coefficients, estimated otherwise († p < {result.alpha:g})"
     yield table(caption, heads, rows_, note=note, names=2, full=True)
     for variant in result.variants:
-        rows_ = []
+        each = [(own, factor) for own in variant.results for factor in variant.factors]
+        columns: dict[str, Callable[[tuple[VariantFit, str]], Cell]] = {
+            "metric": lambda of: text(of[0].metric),
+            "factor": lambda of: text(of[1]),
+            "coefficient": lambda of: _marked(*of),
+            "interval": lambda of: interval(of[0].ci[of[1]]),
+        }
         if variant.name == "random-effects":
-            for own in variant.results:
-                for factor in variant.factors:
-                    more = {name: values.get(factor) for name, values in own.details.items()}
-                    reach = interval((more.get("predict_low"), more.get("predict_high")))
-                    cells = [number(own.coef[factor]), interval(own.ci[factor]), number(more.get("tau2"), 4)]
-                    cells += [percent(more.get("i2")), p_value(more.get("q_p")), reach]
-                    rows_.append([text(own.metric), text(factor), *cells])
-            heads = ["metric", "factor", "mean", "interval", "tau²", "I²", "p: the same", "a further group"]
-            yield table("How much coefficients vary over groups (random effects)", heads, rows_, names=2, full=True)
+            columns |= {
+                "tau²": lambda of: number(of[0].details["tau2"].get(of[1]), 4),
+                "I²": lambda of: percent(of[0].details["i2"].get(of[1])),
+                "p: the same": lambda of: p_value(of[0].details["q_p"].get(of[1])),
+                "a further group": lambda of: interval(
+                    [of[0].details[end].get(of[1]) for end in ("predict_low", "predict_high")]
+                ),
+            }
+            caption = "Means of the groups' coefficients, and how much these vary (random effects)"
+            yield table_of(caption, each, columns, note=f"† p < {result.alpha:g}.", names=2, full=True)
         if variant.name == "within":
-            for own in variant.results:
-                for factor in variant.factors:
-                    p = p_value(own.details["difference"].get(factor))
-                    cells = [_marked(own, factor), interval(own.ci[factor]), p_value(own.p[factor]), p]
-                    rows_.append([text(own.metric), text(factor), *cells])
-                for what, r2 in (("R²", own.r2), ("R² with intercepts", own.details["within"]["r2"])):
-                    rows_.append([text(own.metric), text(what), number(r2), *[Cell("")] * 3])
-            heads = ["metric", "factor", "coefficient", "interval", "p", "p: as over all rows"]
+            columns |= {
+                "p": lambda of: p_value(of[0].p[of[1]]),
+                "p: as over all rows": lambda of: p_value(of[0].details["difference"].get(of[1])),
+            }
+            with_all = (f"{own.metric} {own.details['within']['r2']:.3f}" for own in variant.results)
+            note = f"{variant.what[0].upper()}{variant.what[1:]}.\nR² with the intercepts: {', '.join(with_all)}."
             caption = f"Coefficients within {' and '.join(variant.levels)}"
-            note = f"{variant.what[0].upper()}{variant.what[1:]}."
-            yield table(caption, heads, rows_, note=note, names=2, full=True)
+            yield table_of(caption, each, columns, note=note, names=2, full=True)
 
 
 def _bends(result: DisentangleResult) -> Iterator[Part]:
     """Yield what the factors that stay straight have next to bent ones, what curves gain, and the curves."""
-    results, beside = [], []
-    for bend in result.bends:
-        if bend.coef:
-            fit = result[bend.metric]
-            line = [number(fit.coef[f], 2, mark=dagger(fit.p[f], result.alpha)) for f in result.factors]
-            curve = [
-                number(bend.coef[f], 2, mark=dagger(bend.coef_p[f], result.alpha)) if f in bend.coef else text("curve")
+    if not result.bends:
+        return
+    rows_ = []
+    for bend in (bend for bend in result.bends if bend.coef):
+        fit = result[bend.metric]
+        for kind, coef, p in (("line", fit.coef, fit.p), ("curve", bend.coef, bend.coef_p)):
+            cells = [
+                number(coef[f], 2, mark=dagger(p[f], result.alpha)) if f in coef else text("curve")
                 for f in result.factors
             ]
-            beside.append([text(bend.metric), text(f"a line in {bend.factor}"), *line])
-            beside.append([text(bend.metric), text(f"a curve in {bend.factor}"), *curve])
-        figures = [number(value) for value in (bend.r2_line, bend.r2_curve, bend.out_line, bend.out_curve)]
-        results.append(
-            [text(bend.metric), text(bend.factor), *figures, number(bend.statistic, 2), p_value(bend.p_adjusted)]
-        )
-    if not results:
-        return
-    if beside:
+            rows_.append([text(bend.metric), text(f"a {kind} in {bend.factor}"), *cells])
+    if rows_:
         caption = "Coefficients next to a straight line and next to a curve"
         note = f"† p < {result.alpha:g}, uncorrected. A factor that is bent has a curve and no coefficient."
-        yield table(caption, ["metric", "next to", *result.factors], beside, note=note, names=2)
-    heads = ["metric", "bent", "R² of lines", "of curves", "lines, new rows", "curves, new rows", "F", "p"]
+        heads = ["metric", "next to", *result.factors]
+        yield table(caption, heads, rows_, note=note, names=2)
+    gains: dict[str, Callable[[Bend], Cell]] = {
+        "metric": lambda bend: text(bend.metric),
+        "bent": lambda bend: text(bend.factor),
+        "R² of lines": lambda bend: number(bend.r2_line),
+        "of curves": lambda bend: number(bend.r2_curve),
+        "lines, new rows": lambda bend: number(bend.out_line),
+        "curves, new rows": lambda bend: number(bend.out_curve),
+        "F": lambda bend: number(bend.statistic, 2),
+        "p": lambda bend: p_value(bend.p_adjusted),
+    }
     note = "New rows: cross-validation, the same folds for both. p: no curve."
     caption = "What is gained if factors act in curves (natural splines) instead of straight lines"
-    yield table(caption, heads, results, note=note, names=2, full=True)
+    yield table_of(caption, result.bends, gains, note=note, names=2, full=True)
     for factor in dict.fromkeys(bend.factor for bend in result.bends if bend.curve):
         panels = []
         for bend in result.bends:

@@ -151,7 +151,9 @@ def combine(table: TableLike, metrics: Sequence[str], human: str, settings: Ense
         )
         scored = _Scored(together if learns else scored.ensemble, folds=taught)
         if settings.best == "training":
-            scored.baseline, scored.rival = rival, _rivals(taught)
+            counts = Counter(part.best for part in taught).most_common()
+            several = ", ".join(f"{name} ({count})" for name, count in counts)
+            scored.baseline, scored.rival = rival, several if len(counts) > 1 else counts[0][0]
             scored.rivals = sorted({names.index(item.best) for item in taught})
             scored.choice = range(len(names))
     turned = np.stack([data.turned(name, name in lower) for name in names], axis=1)
@@ -170,7 +172,14 @@ def combine(table: TableLike, metrics: Sequence[str], human: str, settings: Ense
     draws = settings.resamples
     draw = {"resamples": draws, "confidence": settings.confidence, "seed": settings.seed}
     groups, average, ends, p = gains(measured, **draw)  # type: ignore[arg-type]
-    warnings += _notices(settings, final, scored.folds, data)
+    warnings += [Notice("best-of-the-same-rows")] if settings.best == "sample" else []
+    fallen = sum(fold.fell_back for fold in scored.folds)
+    if fallen or final.fell_back:
+        warnings.append(Notice("equal-weights", values={"folds": fallen, "of": len(scored.folds)}))
+    largest, rows = int(np.bincount(data.of).max()), len(data.of)
+    if scored.folds and largest > 2 * rows / settings.folds:
+        warnings.append(Notice("hang-together", values={"rows": largest, "of": rows}))
+    warnings += [Notice("rows-share-texts")] if rows > int(data.of.max()) + 1 else []
     warnings += [
         Notice("undefined-resamples", part.group, {"undefined": part.undefined_resamples, "resamples": draws})
         for part in groups
@@ -262,21 +271,3 @@ def _refuse_shared(source: _Data, data: _Data, segment: str | None) -> None:
         refuse_leak([parts], both)
     except InputError as error:
         raise InputError(f"the table to fit on comes first, then the rows of the other: {error}") from error
-
-
-def _rivals(folds: Sequence[FoldWeights]) -> str:
-    counts = Counter(fold.best for fold in folds).most_common()
-    return counts[0][0] if len(counts) == 1 else ", ".join(f"{name} ({count})" for name, count in counts)
-
-
-def _notices(settings: EnsembleSettings, final: Weights, folds: Sequence[FoldWeights], data: _Data) -> list[Notice]:
-    result = [Notice("best-of-the-same-rows")] if settings.best == "sample" else []
-    fallen = sum(fold.fell_back for fold in folds)
-    if fallen or final.fell_back:
-        result.append(Notice("equal-weights", values={"folds": fallen, "of": len(folds)}))
-    largest = int(np.bincount(data.of).max())
-    if folds and largest > 2 * len(data.of) / settings.folds:
-        result.append(Notice("hang-together", values={"rows": largest, "of": len(data.of)}))
-    if len(data.of) > int(data.of.max()) + 1:
-        result.append(Notice("rows-share-texts"))
-    return result

@@ -19,10 +19,10 @@ from bsx.catalog.entries.metrics import LEARNED, EnsembleEntry, EnsembleOrigin, 
 from bsx.catalog.overlay import ensemble_file, write_ensemble
 from bsx.catalog.specs import read_spec
 from bsx.data.columns import Labels
-from bsx.data.documents import seem_together
+from bsx.data.documents import one_document, seem_together
 from bsx.data.formats.memory import AnyTable
 from bsx.data.frame import PAIR, Frame
-from bsx.data.long import Document, HumanColumn, ScoreColumns, Segment, systems_together
+from bsx.data.long import Document, HumanColumn, ScoreColumns, Segment, together
 from bsx.data.output import check_table, make_folder, refuse_taken
 from bsx.data.pairing import Pairing
 from bsx.data.run import as_one_run, check_output
@@ -113,12 +113,12 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
     if scores_out is not None:
         refuse_taken(frame.table.columns, [ENSEMBLE])
     human = frame.needed("human", "human scores")
-    table, columns = _read(frame, settings, human)
+    table, columns, one = _read(frame, settings, human)
     fitted_on = frame
     if settings.fit is not None:
         given = {"table": settings.fit, "columns": list(frame.columns), "human": human}
         fitted_on, _ = open_frame(settings.model_copy(update=given), "registry")
-        other, _ = _read(fitted_on, settings, human)
+        other = _read(fitted_on, settings, human)[0]
     how = part(settings, EnsembleSettings) | part(settings, EnsembleColumns) | columns
     how |= {"lower": list(fitted_on.lower), "fit": other}
     result = combine(table, frame.metrics, human, **how)
@@ -128,16 +128,15 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
         save_ensemble(result, save, settings.members, human, files, fitted_on.signatures, registry, fitted)
     if scores_out is not None:
         frame.save(scores_out, {ENSEMBLE: result.scores.tolist()}, [{"metric": ENSEMBLE, "higher_is_better": True}])
-    group, segment, notes = settings.group, columns["segment"], list[str]()
-    system = frame.column("system")
+    group, segment, system, notes = settings.group, columns["segment"], frame.column("system"), [*one]
     if system is not None and system != group:
-        notes += systems_together(frame.table, system)
+        notes += together([name for name in map(str, table[system]) if name], system)
     if system is not None and segment is not None and (texts := frame.shared_texts()) is not None:
         pairing = Pairing()
-        for name, unit, content in zip(table[system], table[segment], texts, strict=True):
-            pairing.add(str(name), unit, content)
+        for row, (name, unit, content) in enumerate(zip(table[system], table[segment], texts, strict=True)):
+            pairing.add(str(name) or f"\0{row}", unit, content)  # of a system that is not known
         notes += pairing.notes(missing=False)
-    if segment is not None and columns["document"] is None:
+    if segment is not None and columns["document"] is None and not one:
         judged = np.asarray(table[human], dtype=np.float64)
         labels = list(map(str, table[group])) if group is not None else [""] * len(judged)
         for label in dict.fromkeys(labels):
@@ -160,8 +159,10 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
     return replace(result.result, signatures=dict(frame.signatures), notes=told, warnings=warnings)
 
 
-def _read(frame: Frame, settings: EnsembleRun, human: str) -> tuple[dict[str, Array | Labels], dict[str, str | None]]:
-    """Read scores, labels and texts, and return what the columns of segments and documents are."""
+def _read(
+    frame: Frame, settings: EnsembleRun, human: str
+) -> tuple[dict[str, Array | Labels], dict[str, str | None], list[str]]:
+    """Read scores, labels and texts; return them, the columns of segments and documents, and what is said of these."""
     group, segment, document = settings.group, frame.column("segment"), frame.column("document")
     document = None if "document" not in frame.named and document == group else document
     if document in (*frame.columns, human):
@@ -171,18 +172,21 @@ def _read(frame: Frame, settings: EnsembleRun, human: str) -> tuple[dict[str, Ar
     if texts is None:
         texts = [name for name in TEXTS if name in frame.table.columns]
     guessed = segment is not None and "segment" not in frame.named
-    labels = [group, frame.column("system"), segment, document]
+    system, labels, notes = frame.column("system"), [group, segment, document], list[str]()
+    counted = [system] if system is not None and system not in labels and "system" not in frame.named else []
+    labels += [system] if not counted else []
     pairs = [PAIR] if guessed and PAIR in frame.table.columns else []
-    table = frame.read([*frame.metrics, human], [*labels, *pairs], texts)
+    table = frame.read([*frame.metrics, human], [*labels, *pairs], texts, keys=counted)
     frame.refuse_apart(table)
+    if document is not None and "document" not in frame.named and (notes := one_document(list(table[document]))):
+        document = None
     if segment is not None and document is not None:
-        systems = table.get(frame.column("system") or "")
-        table[segment] = frame.numbered(table[segment], table[document], systems)
+        table[segment] = frame.numbered(table[segment], table[document], table[system] if system is not None else None)
     if pairs and len(set(table[PAIR])) > 1:  # segments are numbered within language pairs
         for name in {segment, document} - {None}:
             numbered = zip(table[PAIR], table[str(name)], strict=True)
             table[str(name)] = [f"{pair} {label}" for pair, label in numbered]
-    return table, {"segment": segment, "document": document}
+    return table, {"segment": segment, "document": document}, notes
 
 
 _NAME = re.compile(r"^[A-Za-z0-9][\w+-]*$")

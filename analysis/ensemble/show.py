@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from operator import attrgetter
 
-from bsx.analysis.ensemble.result import ALPHA, EnsembleResult, GainInterval
+from bsx.analysis.ensemble.result import ALPHA, EnsembleResult, GainInterval, GroupGain
 from bsx.analysis.present import charts
-from bsx.analysis.present.cells import FEWEST, NONE, listed, number, p_value, plain_table, table, text
+from bsx.analysis.present.cells import FEWEST, NONE, listed, number, p_value, plain_table, table, table_of, text
 from bsx.analysis.present.forms import as_row, lists, presents
 from bsx.analysis.present.notices import SEEN, seen_rows
 from bsx.analysis.present.numbers import figure
 from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, Surprise, TablePart
-from bsx.analysis.present.significance import confidence, dagger, table_of_tests
+from bsx.analysis.present.significance import against, confidence, dagger, table_of_tests
 from bsx.support.result import Notice
 
 _HOW = {
@@ -33,7 +33,7 @@ def parts(result: EnsembleResult) -> Iterator[Part]:
     """Yield the gain over the best member, that of every group, and everything that it rests on."""
     finding = _finding(result)
     yield Answer(finding)
-    if _loses(result) and _rows(result) >= FEWEST:
+    if _loses(result) and sum(group.n for group in result.groups) >= FEWEST:
         yield Surprise(finding, min(1.0, -result.average_gain))
     yield _gains(result)
     said = [worded(notice) for notice in _joined(result.warnings)] + [f"{note}." for note in result.notes]
@@ -41,7 +41,12 @@ def parts(result: EnsembleResult) -> Iterator[Part]:
     yield Notes(tuple(said))
     yield from _charts(result, finding)
     yield _agreement(result)
-    yield _weights(result)
+    where = f"fitted on {result.fitted:,} rows" if result.folds else "of the sum"
+    columns: dict[str, Callable[[tuple[str, float]], Cell]] = {
+        "metric": lambda of: text(of[0]),
+        "weight": lambda of: number(of[1], 4),
+    }
+    yield table_of(f"Weights {where}{_NORMALISED[result.normalise]}", result.weights.items(), columns, full=True)
     tests = [((group.group, name), test) for group in result.groups for name, test in group.tests.items()]
     heads, note = ["group", "test", "ensemble", "best member"], f"one-sided p < {ALPHA}, uncorrected"
     caption = "Tests against the best member"
@@ -104,45 +109,35 @@ def _joined(notices: Sequence[Notice]) -> list[Notice]:
     return [*(notice for notice in notices if notice not in own), one]
 
 
-def _rows(result: EnsembleResult) -> int:
-    return sum(group.n for group in result.groups)
+def _finding(result: EnsembleResult) -> str:
+    """Say whether the ensemble agrees better than its best member, by the test of the average gain."""
+    total, many = sum(group.n for group in result.groups), len(result.groups)
+    if total < FEWEST:
+        return f"{total} rows are too few to say what {listed(result.members)} gain together."
+    names = f"the ensemble of {listed(result.members)} ({_HOW.get(result.how, result.how)})"
+    where = f"on {total:,} rows{f' in {many} groups' * (many > 1)}"
+    if math.isnan(result.average_gain):
+        counted = f" in {sum(math.isnan(group.gain) for group in result.groups)} of {many} groups" * (many > 1)
+        return (
+            f"The gain of {names} is not defined {where}: no member's correlation with human judgments is above 0"
+            f"{counted}."
+        )
+    rises = result.average_p < ALPHA and result.average_gain > 0
+    best = "the best of them alone" if many > 1 else f"{result.groups[0].best}, the best of them alone"
+    said = against({names: (rises and result.average_ci[0] > 0) - _loses(result)}, best)
+    said = f"At agreeing with human judgments {where}, {said}{' on average over the groups' * (many > 1)}: gain "
+    said += _gain(result.average_gain, result.average_ci)
+    said += f", one-sided p {p_text(result.average_p)}" * rises
+    if many > 1:
+        p = [group.decisive for group in result.groups]
+        up, down = sum(one < ALPHA for one in p), sum(one > 1 - ALPHA for one in p)
+        said += f"; group by group, {_tests(result)} find it better in {up} and worse in {down} (uncorrected)"
+    return f"{said}."
 
 
 def _loses(result: EnsembleResult) -> bool:
     """Return whether the interval of the average gain, of the level of a test, lies below 0."""
     return result.average_ci[1] < 0 and result.settings.get("confidence", 0.95) >= 1 - ALPHA
-
-
-def _finding(result: EnsembleResult) -> str:
-    """Say whether the ensemble agrees better than its best member, by the test of the average gain."""
-    total, several = _rows(result), len(result.groups) > 1
-    if total < FEWEST:
-        return f"{total} rows are too few to say what {listed(result.members)} gain together."
-    names = f"{listed(result.members)} combined ({_HOW.get(result.how, result.how)})"
-    where = f"on {total:,} rows in {len(result.groups)} groups" if several else f"on {total:,} rows"
-    if math.isnan(result.average_gain):
-        undefined = sum(math.isnan(group.gain) for group in result.groups)
-        counted = f" in {undefined} of {len(result.groups)} groups" if several else ""
-        return (
-            f"The gain of {names} is not defined {where}: no member's correlation with human judgments is above 0"
-            f"{counted}."
-        )
-    gain = f"gain {_gain(result.average_gain, result.average_ci)}"
-    best = "the best of them alone" if several else f"{result.groups[0].best}, the best of them alone"
-    on_average = " on average over the groups" if several else ""
-    if result.average_p < ALPHA and result.average_gain > 0:
-        results = "agree significantly better"
-        if result.average_ci[0] <= 0:
-            results = "agree better by a one-sided test, though not by the two-sided interval,"
-        gain += f", one-sided p {p_text(result.average_p)}"
-    else:
-        results = "agree significantly worse" if _loses(result) else "agree neither significantly better nor worse"
-    said = f"{names} {results} with human judgments than {best}{on_average}: {gain}"
-    if several:
-        better = sum(group.decisive < ALPHA for group in result.groups)
-        worse = sum(group.decisive > 1 - ALPHA for group in result.groups)
-        said += f"; group by group, {_tests(result)} find them better in {better} and worse in {worse} (uncorrected)"
-    return f"{where[0].upper()}{where[1:]}, {said}."
 
 
 def _gain(value: float, ends: GainInterval) -> str:
@@ -163,37 +158,37 @@ def _tests(result: EnsembleResult) -> str:
     return {True: "Williams tests", False: "bootstrap tests"}[apart.pop()] if len(apart) == 1 else "tests"
 
 
-def _drawn(result: EnsembleResult) -> str:
-    """Return what is drawn, in words: rows, or those that share one of the columns that keep them together."""
-    if all(group.units == group.n for group in result.groups):
-        return "rows"
-    units = sum(group.units for group in result.groups)
-    return f"sets of rows with the same {' or '.join(result.kept_together)} ({units:,} here)"
-
-
 def _gains(result: EnsembleResult) -> TablePart:
     """Return the ensemble beside its best member in every group, and on average."""
-    results = []
-    for group in result.groups:
-        p, best = group.decisive, group.best_r >= group.ensemble
-        cells = [text(group.group), text(group.best), number(group.n), number(group.best_r, 4, strong=best)]
-        cells += [number(group.ensemble, 4, strong=group.ensemble >= group.best_r), _gain_cell(group.gain, group.ci)]
-        results.append([*cells, p_value(p, mark=dagger(p))])
-    if len(result.groups) > 1:
-        average = [text("average"), *[Cell("")] * 4, _gain_cell(result.average_gain, result.average_ci)]
-        results.append([*average, p_value(result.average_p, mark=dagger(result.average_p))])
-    level = f"{confidence(result)} intervals"
+    several, total = len(result.groups) > 1, sum(group.n for group in result.groups)
+    columns: dict[str, Callable[[GroupGain], Cell]] = {
+        "group": lambda group: text(group.group),
+        "best member": lambda group: text(group.best),
+        "n": lambda group: number(group.n),
+        "best member's r": lambda group: number(group.best_r, 4, strong=group.best_r >= group.ensemble),
+        "ensemble's r": lambda group: number(group.ensemble, 4, strong=group.ensemble >= group.best_r),
+        "gain": lambda group: _gain_cell(group.gain, group.ci),
+        "p": lambda group: p_value(group.decisive, mark=dagger(group.decisive)),
+    }
     caption = (
         f"Ensemble of {len(result.members)} metrics and its best member: Pearson correlation with human judgments, "
-        f"{level}, n = {sum(group.n for group in result.groups):,}"
+        f"{confidence(result)} intervals, n = {total:,}"
     )
-    heads = ["group", "best member", "n", "best member's r", "ensemble's r", "gain", "p"]
-    averaged = ", of the average the bootstrap" if len(result.groups) > 1 else ""
+    units = sum(group.units for group in result.groups)
+    drawn = (
+        "rows" if units == total else f"sets of rows with the same {' or '.join(result.kept_together)} ({units:,} here)"
+    )
+    averaged = ", of the average the bootstrap" * several
     note = (
         f"Bold: the higher correlation. †: the ensemble's is higher, one-sided p < {ALPHA}, uncorrected "
-        f"({_tests(result)}{averaged}).\nIntervals and tests speak about other {_drawn(result)} like these."
+        f"({_tests(result)}{averaged}).\nIntervals and tests speak about other {drawn} like these."
     )
-    return table(caption, heads, results, note=note, names=2, foot=int(len(result.groups) > 1))
+    made = table_of(caption, result.groups, columns, note=note, names=2, foot=int(several))
+    if not several:
+        return made
+    gain = _gain_cell(result.average_gain, result.average_ci)
+    p = p_value(result.average_p, mark=dagger(result.average_p))
+    return replace(made, rows=(*made.rows, (text("average"), *[Cell("")] * 4, gain, p)))
 
 
 def _charts(result: EnsembleResult, finding: str) -> Iterator[Chart]:
@@ -228,10 +223,3 @@ def _agreement(result: EnsembleResult) -> TablePart:
         results.append([text(group.group), number(group.n), *cells, number(group.ensemble)])
     heads = ["group", "n", *result.members, "ensemble"]
     return table("Agreement of members and ensemble", heads, results, note="Bold: the best member.", full=True)
-
-
-def _weights(result: EnsembleResult) -> TablePart:
-    results = [[text(name), number(weight, 4)] for name, weight in result.weights.items()]
-    where = f"fitted on {result.fitted:,} rows" if result.folds else "of the sum"
-    normalised = _NORMALISED.get(result.normalise, "")
-    return table(f"Weights {where}{normalised}", ["metric", "weight"], results, full=True)

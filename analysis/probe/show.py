@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
 
-from bsx.analysis.present.cells import FEWEST, estimate, number, percent, table, text
+from bsx.analysis.present.cells import FEWEST, estimate, number, percent, table, table_of, text
 from bsx.analysis.present.charts import by_layer
 from bsx.analysis.present.forms import as_row, lists, presents
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, TablePart
-from bsx.analysis.present.significance import NAMED
-from bsx.analysis.probe.result import LayerFigures, ProbedModel, ProbeResult, Transferred
+from bsx.analysis.present.significance import some
+from bsx.analysis.probe.result import LayerFigures, ProbedLayer, ProbedModel, ProbeResult
 from bsx.analysis.stats.layers import JudgedLayer
 
 _SURE = 0.95  # share of resamples from which the best layer is told apart from the others
-_CONTROLLED = ("control", "selectivity")
-_CONTROL = (*_CONTROLLED, "selectivity_low", "selectivity_high")
+_CONTROL = ("control", "selectivity", "selectivity_low", "selectivity_high")
+_CONTROL_COLUMNS: dict[str, Callable[[LayerFigures], Cell]] = {
+    "control": lambda own: number(own.control),
+    "selectivity": lambda own: estimate(own.selectivity, (own.selectivity_low, own.selectivity_high)),
+}
 _SAMPLED = "95 % bootstrap intervals over test items like these, for these trained probes"
 _BOLD = "Bold: highest accuracy. majority: always the most frequent label."
+Layer = TypeVar("Layer", bound=LayerFigures)
 Line = tuple[str, Sequence[LayerFigures]]
 """A name and figures by layer."""
 
@@ -71,39 +77,25 @@ def task_rows(result: ProbeResult) -> Iterator[Mapping[str, object]]:
 
 def _finding(tasks: Sequence[ProbeResult]) -> str:
     """Say of each task in how many layers it is known, and where best if the resamples tell."""
-    more = len(tasks) - NAMED
-    rest = [f"{more} more task{'s' * (more > 1)} below."] if more > 0 else []
-    return " ".join([*map(_known, tasks[:NAMED]), *rest])
-
-
-def _known(task: ProbeResult) -> str:
-    name = task.task or "the task"
-    if task.test < FEWEST:
-        return f"{task.test} test items are too few to say what the layers know of {name}."
-    of = len(task.layers)
-    above = sum(layer.low > task.baseline for layer in task.layers)
-    top = next(layer for layer in task.layers if layer.layer == task.best_layer)
-    best = estimate(top.accuracy, (top.low, top.high)).text
-    if not above:
-        where = "in no layer" if of > 1 else "not"
-        return (
-            f"{name}: {where} significantly better than the most frequent label ({task.baseline:.3f}); highest "
-            f"accuracy {best}, {task.test:,} test items."
+    said = []
+    for task in tasks:
+        name, of = task.task or "the task", len(task.layers)
+        if task.test < FEWEST:
+            said.append(f"{task.test} test items are too few to say what the layers know of {name}")
+            continue
+        above = sum(layer.low > task.baseline for layer in task.layers)
+        control = sum(layer.selectivity_low is not None and layer.selectivity_low > 0 for layer in task.layers)
+        top = next(layer for layer in task.layers if layer.layer == task.best_layer)
+        best, share = estimate(top.accuracy, (top.low, top.high)).text, percent(task.win_share).text
+        lead = f"no layer is told apart as the best (layer {top.layer}, {best}, leads in {share} of resamples)"
+        if task.win_share >= _SURE:
+            lead = f"best in layer {top.layer} ({best}, in {share} of resamples)"
+        said.append(
+            f"{name}: significantly better than the most frequent label ({task.baseline:.3f}) in {above} of {of} "
+            f"layer{'s' * (of > 1)}{f' and than the control task in {control}' * (task.control is not None)} "
+            f"({task.test:,} test items), {lead if of > 1 else f'accuracy {best}'}"
         )
-    said = f"{name}: significantly better than the most frequent label ({task.baseline:.3f}) in {above} of "
-    said += f"{of} layer{'s' * (of > 1)}"
-    if task.control is not None:
-        selective = sum(layer.selectivity_low is not None and layer.selectivity_low > 0 for layer in task.layers)
-        said += f" and than the control task in {selective}"
-    said += f" ({task.test:,} test items)"
-    if of == 1:
-        return f"{said}; accuracy {best}."
-    share = percent(task.win_share).text
-    if task.win_share >= _SURE:
-        return f"{said}; best in layer {task.best_layer}: {best}, in {share} of resamples."
-    return (
-        f"{said}; no layer is told apart as the best (layer {task.best_layer}, {best}, leads in {share} of resamples)."
-    )
+    return f"{some(said, long=True)}."
 
 
 def _judged(result: ProbedModel) -> list[JudgedLayer]:
@@ -127,53 +119,46 @@ def _with_human(result: ProbedModel) -> str:
 def _overview(result: ProbedModel) -> TablePart:
     """Return accuracies with intervals, a column a task, then the agreement with human judgments."""
     tasks, human, judged = result.tasks, result.agreement, _judged(result)
-    highest = [max(figures.accuracy for figures in task.layers) for task in tasks]
     results = []
     for place, first in enumerate(tasks[0].layers):
-        cells = [text(first.layer)]
-        for task, top in zip(tasks, highest, strict=True):
-            figures = task.layers[place]
-            cells.append(estimate(figures.accuracy, (figures.low, figures.high), strong=figures.accuracy == top))
-        cells += [estimate(own.f1, (own.f1_low, own.f1_high)) for own in judged[place : place + 1]]
-        results.append(cells)
+        accuracies = [_accuracy(task.layers[place], task.layers) for task in tasks]
+        agreement = [estimate(own.f1, (own.f1_low, own.f1_high)) for own in judged[place : place + 1]]
+        results.append([text(first.layer), *accuracies, *agreement])
     results.append([text("majority"), *(number(task.baseline) for task in tasks), *[Cell("")] * (human is not None)])
     counts = ", ".join(f"n = {task.n:,} ({task.task})" for task in tasks)
     caption = f"Accuracy of {result.probe} probes by layer, {counts}"
     note = f"{_BOLD}\n{_SAMPLED[0].upper()}{_SAMPLED[1:]}"
+    heads = ["layer", *(task.task.replace("_", " ") for task in tasks)]
     if human is not None:
         on = f" on {', '.join(human.data)}" if human.data else ""
         caption += f"; {human.statistic.capitalize()} of F1 with human judgments{on}, n = {human.n:,}"
         note += "; of correlations over segments like these"
-    heads = ["layer", *(task.task.replace("_", " ") for task in tasks)]
-    heads += [f"{human.statistic.capitalize()} with human judgments"] if human is not None else []
+        heads.append(f"{human.statistic.capitalize()} with human judgments")
     return table(caption, heads, results, note=f"{note}.", foot=1)
 
 
 def _tables(result: ProbeResult, *, full: bool) -> Iterator[TablePart]:
     """Yield figures by layer, then those on smaller training parts and on further items."""
-    split = (
-        "given split" if result.split == "given" else f"{len(result.seeds)} random split{'s' * (len(result.seeds) > 1)}"
-    )
-    parts_ = f"{result.train:,} to train, {result.validation:,} to validate, {result.test:,} to test"
+    many = len(result.seeds)
+    split = "given split" if result.split == "given" else f"{many} random split{'s' * (many > 1)}"
     name = f"{result.task}: " if result.task else ""
-    caption = f"{name}{result.probe} probes by layer, n = {result.n:,} ({split}: {parts_}), "
-    caption += f"{len(result.labels)} labels"
-    controlled, several = result.control is not None, len(result.seeds) > 1
+    caption = (
+        f"{name}{result.probe} probes by layer, n = {result.n:,} ({split}: {result.train:,} to train, "
+        f"{result.validation:,} to validate, {result.test:,} to test), {len(result.labels)} labels"
+    )
     note = _BOLD
     if result.control is not None:
         seen, types = percent(result.control.seen).text, result.control.types
         note += f" Control task: {types:,} types, {seen} of test items have a type to remember; "
         note += f"its most frequent label {result.control.baseline:.3f}."
+    controlled = _CONTROL_COLUMNS if result.control is not None else {}
+    columns: dict[str, Callable[[ProbedLayer], Cell]] = {
+        **({"± over seeds": lambda own: number(own.spread)} if many > 1 else {}),
+        "macro-F1": lambda own: number(own.macro_f1),
+        **controlled,
+    }
     note += f"\n{_SAMPLED[0].upper()}{_SAMPLED[1:]}."
-    top = max(figures.accuracy for figures in result.layers)
-    results = []
-    for figures in result.layers:
-        layer, accuracy, *rest = _cells(figures, top, controlled)
-        results.append(
-            [layer, accuracy, *([number(figures.spread)] if several else []), number(figures.macro_f1), *rest]
-        )
-    heads = ["layer", "accuracy", *["± over seeds"] * several, "macro-F1", *_CONTROLLED[: 2 * controlled]]
-    yield table(caption, heads, [*results, _majority(result.baseline, len(heads))], note=note, foot=1, full=full)
+    yield _by_layer(caption, result.layers, columns, result.baseline, note=note, full=full)
     if result.curve:
         results = [
             [text(figures.layer), *(estimate(p.accuracy[i], (p.low[i], p.high[i])) for p in result.curve)]
@@ -182,32 +167,32 @@ def _tables(result: ProbeResult, *, full: bool) -> Iterator[TablePart]:
         caption = f"{name}accuracy with fewer items to train on; {_SAMPLED}"
         yield table(caption, ["layer", *(f"at {point.size:,}" for point in result.curve)], results, full=True)
     for further in result.tested_on:
-        yield _further(further, controlled)
+        caption = f"The same probes on {further.name}, n = {further.n:,}; {_SAMPLED}"
+        seen = f" {percent(further.seen).text} have a type to remember." if math.isfinite(further.seen) else ""
+        yield _by_layer(caption, further.layers, controlled, further.baseline, note=f"{_BOLD}{seen}")
 
 
-def _cells(figures: LayerFigures, top: float, controlled: bool) -> list[Cell]:
-    cells = [
-        text(figures.layer),
-        estimate(figures.accuracy, (figures.low, figures.high), strong=figures.accuracy == top),
-    ]
-    if controlled:
-        ends = (figures.selectivity_low, figures.selectivity_high)
-        cells += [number(figures.control), estimate(figures.selectivity, ends)]
-    return cells
+def _by_layer(
+    caption: str,
+    layers: Sequence[Layer],
+    columns: Mapping[str, Callable[[Layer], Cell]],
+    baseline: float,
+    *,
+    note: str,
+    full: bool = False,
+) -> TablePart:
+    """Return figures of layers, accuracy first, and below them what the most frequent label reaches."""
+    every: dict[str, Callable[[Layer], Cell]] = {
+        "layer": lambda own: text(own.layer),
+        "accuracy": lambda own: _accuracy(own, layers),
+        **columns,
+    }
+    made = table_of(caption, layers, every, note=note, foot=1, full=full)
+    return replace(made, rows=(*made.rows, (text("majority"), number(baseline), *[Cell("")] * (len(every) - 2))))
 
 
-def _majority(baseline: float, columns: int) -> list[Cell]:
-    return [text("majority"), number(baseline), *[Cell("")] * (columns - 2)]
-
-
-def _further(further: Transferred, controlled: bool) -> TablePart:
-    top = max(layer.accuracy for layer in further.layers)
-    heads = ["layer", "accuracy", *_CONTROLLED[: 2 * controlled]]
-    results = [_cells(layer, top, controlled) for layer in further.layers]
-    caption = f"The same probes on {further.name}, n = {further.n:,}; {_SAMPLED}"
-    seen = f" {percent(further.seen).text} have a type to remember." if math.isfinite(further.seen) else ""
-    note = f"{_BOLD}{seen}"
-    return table(caption, heads, [*results, _majority(further.baseline, len(heads))], note=note, foot=1)
+def _accuracy(own: LayerFigures, layers: Sequence[LayerFigures]) -> Cell:
+    return estimate(own.accuracy, (own.low, own.high), strong=own.accuracy == max(each.accuracy for each in layers))
 
 
 def _chart(tasks: Sequence[ProbeResult], title: str, statistic: str = "", judged: Sequence[JudgedLayer] = ()) -> Chart:
@@ -221,7 +206,14 @@ def _chart(tasks: Sequence[ProbeResult], title: str, statistic: str = "", judged
     shown = [[(layer.layer, layer.accuracy, layer.low, layer.high) for layer in layers] for _, layers in known]
     panels.append(("accuracy", by_layer(names, shown, "accuracy")))
     if any(task.control is not None for task in tasks):
-        gains = [[_selectivity(layer) for layer in layers if layer.selectivity is not None] for _, layers in known]
+        gains = [
+            [
+                (of.layer, of.selectivity, of.selectivity_low, of.selectivity_high)
+                for of in layers
+                if of.control is not None
+            ]
+            for _, layers in known
+        ]
         panels.append(("selectivity", by_layer(names, gains, "selectivity")))
     if judged:
         own = [(layer.layer, layer.f1, layer.f1_low, layer.f1_high) for layer in judged]
@@ -229,7 +221,3 @@ def _chart(tasks: Sequence[ProbeResult], title: str, statistic: str = "", judged
         panels.append(("agreement", by_layer([""] * len(known) + [human], lines, human)))
     alt = f"{', '.join(panel for panel, _ in panels)} by layer, a line each for {', '.join(names)}."
     return Chart(title, alt.capitalize(), tuple(panels), tuple(names) if len(names) > 1 else ())
-
-
-def _selectivity(figures: LayerFigures) -> tuple[int, float | None, float | None, float | None]:
-    return figures.layer, figures.selectivity, figures.selectivity_low, figures.selectivity_high

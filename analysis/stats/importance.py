@@ -1,9 +1,10 @@
-"""How much of R² each factor accounts for: Shapley/LMG shares and dominance analysis, from correlations alone."""
+"""How much of R² each factor accounts for: Shapley/LMG shares, dominance and commonality, from correlations alone."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from bsx.support.checks import Array
 from bsx.support.result import Shown
 
 MOST_FACTORS = 15  # 2^15 models; the shares of more factors are out of reach this way
+MOST_PARTS = 6  # factors up to which R² is divided into what they share: 2^p - 1 parts
 
 
 @dataclass(frozen=True, repr=False)
@@ -125,3 +127,33 @@ def dominance(names: Sequence[str], r2: Array) -> Dominance:
         conditionally=named([pair for pair in pairs if conditional(*pair)]),
         completely=named([pair for pair in pairs if complete(*pair)]),
     )
+
+
+def commonality(names: Sequence[str], subsets: Array) -> dict[str, float]:
+    """Divide R² into what each factor explains alone and what each set of factors explains in common.
+
+    A common part can be negative, where one factor hides what another explains. The parts sum to R².
+
+    Source: Newton & Spurrell 1967; Nimon & Reio 2011.
+
+    Args:
+        names: of the factors (p,).
+        subsets: R² of every subset, from `subset_r2` (2^p,).
+
+    Returns:
+        Factors joined by ``+`` -> part, single ones first; nothing for more than `MOST_PARTS` factors.
+    """
+    p = len(names)
+    if p > MOST_PARTS:
+        return {}
+    full, parts = (1 << p) - 1, {}
+    for size in range(1, p + 1):
+        for members in combinations(range(p), size):
+            mask = sum(1 << j for j in members)
+            # What every model without the set lacks, by inclusion and exclusion over the set's subsets.
+            value = 0.0
+            for part in range(1 << size):
+                chosen = sum(1 << members[k] for k in range(size) if part >> k & 1)
+                value -= (-1) ** part.bit_count() * float(subsets[(full ^ mask) | chosen])
+            parts["+".join(names[j] for j in members)] = value
+    return parts

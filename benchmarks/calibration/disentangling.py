@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.calibration.rates import Rate, covers, simulate, table
-from bsx.analysis.disentangle.bootstrap import bootstrap_regressions
+from bsx.analysis.disentangle.errors import bootstrap_regressions
 from bsx.analysis.disentangle.fit import disentangle
 from bsx.analysis.disentangle.settings import ErrorChoice
 from bsx.analysis.stats.resample import percentile_interval

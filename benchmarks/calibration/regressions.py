@@ -11,8 +11,8 @@ from scipy import stats
 
 from benchmarks.calibration.rates import covers
 from benchmarks.calibration.worlds import Section, Table, World
+from bsx.analysis.disentangle.errors import choose_errors
 from bsx.analysis.disentangle.settings import DisentangleSettings
-from bsx.analysis.disentangle.standard_errors import choose_errors
 from bsx.analysis.disentangle.variants import pooled_mean, random_effects
 from bsx.analysis.stats.regression import fit_ols, pooled_test
 from bsx.analysis.stats.resample import Indices

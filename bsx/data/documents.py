@@ -38,6 +38,19 @@ def refuse_single(documents: Labels, column: str, file: str | None = None) -> No
         )
 
 
+def one_document(documents: Labels) -> list[str]:
+    """Return the sentence that says that all rows are of one document; none where there are several.
+
+    It is said where a column was only found by its name; one that the user named is refused, as by `refuse_single`.
+
+    Args:
+        documents: each row's (n,).
+    """
+    if len(set(documents)) > 1:
+        return []
+    return [f"all rows are of one document, {documents[0]}: intervals and tests speak of no other"]
+
+
 def document_of_segment(segments: Labels, documents: Labels, column: str, file: str | None = None) -> dict[str, str]:
     """Return segment -> its document.
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from bsx.data.cells import is_missing, spelled
 from bsx.data.columns import Labels, read_columns
+from bsx.data.documents import one_document
 from bsx.data.long import SEGMENTS, SYSTEM, USUAL
 from bsx.data.output import ScoreTable
 from bsx.data.pairing import Pairing, is_text_of_segment
@@ -309,9 +310,8 @@ class Frame:
         pairs = list(map(str, made[PAIR])) if PAIR in made else [""] * n
         groups = list(map(str, made[group])) if group is not None else [""] * n
         notes: list[str] = []
-        if document is not None and "document" not in self.named and len(set(made[document])) < 2:
-            notes.append(f"all rows are of one document, {made[document][0]}: intervals and tests speak of no other")
-            document = None
+        if document is not None and "document" not in self.named and (one := one_document(list(made[document]))):
+            notes, document = one, None
         # A row that names no system is of none that is known.
         systems = [str(name) or f"\0{row}" for row, name in enumerate(made[system])] if system is not None else None
         texts = self.shared_texts() if systems is not None or segment is None else None

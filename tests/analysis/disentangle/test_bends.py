@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("statsmodels")
-from bsx.analysis.disentangle.bends import _changes, _may_change, knots_of, natural_basis
-from bsx.analysis.disentangle.fit import disentangle
+from bsx.analysis.disentangle.fit import _changes, _may_change, disentangle, knots_of, natural_basis
 from bsx.errors import InputError
 from tests.conftest import Outcome
 

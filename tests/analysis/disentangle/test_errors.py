@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 pytest.importorskip("statsmodels")
-from bsx.analysis.disentangle.bootstrap import bootstrap_regressions, compare_coefficients, widened
-from bsx.analysis.disentangle.checks import linearity_checks, nested_test
+from bsx.analysis.disentangle.errors import Errors, bootstrap_regressions, compare_coefficients, widened
 from bsx.analysis.disentangle.fit import disentangle
-from bsx.analysis.disentangle.standard_errors import Errors
+from bsx.analysis.disentangle.variants import linearity_checks, nested_test
 from bsx.errors import InputError
 from tests.analysis.disentangle.test_fit import FACTORS, make
 

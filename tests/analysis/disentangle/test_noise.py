@@ -14,9 +14,9 @@ import pytest
 from scipy import stats
 
 pytest.importorskip("statsmodels")
+from bsx.analysis.disentangle.errors import Errors
 from bsx.analysis.disentangle.fit import disentangle
-from bsx.analysis.disentangle.noise import corrected, cronbach, reference, stated
-from bsx.analysis.disentangle.standard_errors import Errors
+from bsx.analysis.disentangle.variants import corrected, cronbach, reference, stated
 from bsx.data.columns import read_columns
 from bsx.errors import InputError
 from bsx.support.checks import Array

@@ -12,15 +12,14 @@ import pytest
 from scipy import stats
 
 pytest.importorskip("statsmodels")
-from bsx.analysis.disentangle.fit import disentangle
-from bsx.analysis.disentangle.lengths import lengths
-from bsx.analysis.disentangle.standard_errors import Errors
-from bsx.analysis.disentangle.variance import (
+from bsx.analysis.disentangle.errors import (
+    Errors,
     corrected_percentiles,
     out_of_sample,
     partial_intervals,
     r2_interval,
 )
+from bsx.analysis.disentangle.fit import disentangle, lengths
 from bsx.analysis.stats.folds import unit_folds
 from bsx.data.columns import read_columns
 from bsx.errors import InputError

@@ -9,15 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bsx.analysis.disentangle import bends
-from bsx.analysis.disentangle.lengths import text_columns
-from bsx.analysis.disentangle.within import Inside
-
 pytest.importorskip("statsmodels")
-from bsx.analysis.disentangle.fit import disentangle
+from bsx.analysis.disentangle.errors import Errors
+from bsx.analysis.disentangle.fit import _test, disentangle, text_columns
 from bsx.analysis.disentangle.settings import DisentangleSettings
-from bsx.analysis.disentangle.standard_errors import Errors
-from bsx.analysis.disentangle.within import _far, inside, simpson, within
+from bsx.analysis.disentangle.variants import Inside, _far, inside, simpson, within
 from bsx.errors import InputError, UnknownNameError
 from tests.conftest import Outcome
 
@@ -84,7 +80,7 @@ def test_pooling_is_looked_at_without_being_asked() -> None:
     assert one["factor"] == "lex"
     assert one["pooled"] > one["within"] + 0.3
     assert result.to_text().startswith("Careful: over all rows m rises with lex (")
-    assert "within one segment it does less" in result.to_text()
+    assert f"within one segment the coefficient is {one['within']:.2f};" in result.to_text()
     assert not result.variants
     same = disentangle(crossed(apart=0.0), ["m"], ["lex", "syn"])
     assert "simpson" not in {notice.name for notice in same.warnings}
@@ -158,8 +154,8 @@ def test_too_few_clusters_for_a_test_of_form_are_no_finding() -> None:
     rng = np.random.default_rng(4)
     y, x, more = rng.normal(size=12), rng.normal(size=(12, 1)), rng.normal(size=(12, 3))
     clusters = np.arange(12) // 6
-    assert bends._test(y, x, more, Errors("cluster", [str(one) for one in clusters], clusters, "")) == 1.0
-    assert bends._test(y, x, more, Errors("hc3", None, np.arange(12), "")) < 1.0
+    assert _test(y, x, more, Errors("cluster", [str(one) for one in clusters], clusters, "")) == 1.0
+    assert _test(y, x, more, Errors("hc3", None, np.arange(12), "")) < 1.0
 
 
 @pytest.mark.parametrize("segments", [11, 10])

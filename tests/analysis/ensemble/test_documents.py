@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import bsx
 from bsx.analysis.disentangle.fit import disentangle
 from bsx.analysis.ensemble.combine import ensemble
 from bsx.errors import InputError
@@ -45,6 +46,34 @@ def test_documents_that_cannot_be_are_refused() -> None:
     twice = {**columns, "segment": ["g1", "g1", *columns["segment"][2:]], "doc": ["x", *columns["doc"][1:]]}
     with pytest.raises(InputError, match="'g1' is in two documents"):
         ensemble(twice, ["a", "b"], "human", document="doc", segment="segment")
+
+
+@pytest.mark.parametrize("name", ["document", "doc"])
+def test_one_document_that_nobody_named_is_noted(name: str) -> None:
+    columns = {key: list(column) for key, column in table().items() if key != "doc"}
+    single = columns | {name: ["one"] * len(columns["a"])}
+    how: dict[str, Any] = {"columns": ["a", "b"], "resamples": 20}
+    alone, found = (bsx.ensemble(rows, human="human", **how) for rows in (columns, single))
+    assert found.groups == alone.groups
+    assert sum("all rows are of one document, one" in note for note in found.notes) == 1
+    factors: dict[str, Any] = {"columns": ["a"], "factor_columns": ["b"]}
+    alone, found = (bsx.disentangle(rows, **factors) for rows in (columns, single))
+    assert (found.results, found.sampled) == (alone.results, alone.sampled)
+    assert sum("all rows are of one document, one" in note for note in found.notes) == 1
+    for run in (lambda: bsx.ensemble(single, human="human", document=name, **how),
+                lambda: bsx.disentangle(single, document=name, **factors)):  # fmt: skip
+        with pytest.raises(InputError, match="at least 2 documents") as refused:
+            run()
+        assert refused.value.setting == "document"
+
+
+def test_systems_are_only_counted() -> None:
+    columns = {name: list(column) for name, column in table().items()}
+    columns["system"] = [None if row % 3 == 0 else f"s{row % 3}" for row in range(len(columns["a"]))]
+    found = bsx.ensemble(columns, columns=["a", "b"], human="human", resamples=20)
+    assert any("names 2 systems" in note for note in found.notes)
+    with pytest.raises(InputError, match="system"):
+        bsx.ensemble(columns, columns=["a", "b"], human="human", system="system", resamples=20)
 
 
 def test_rows_of_one_unit_are_refused() -> None:

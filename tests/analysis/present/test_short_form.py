@@ -14,7 +14,7 @@ pytest.importorskip("statsmodels")
 from bsx import challenge_metrics
 from bsx.analysis.adversarial.pairs import detect_pairs
 from bsx.analysis.adversarial.robustness import robustness
-from bsx.analysis.disentangle.bootstrap import compare_coefficients
+from bsx.analysis.disentangle.errors import compare_coefficients
 from bsx.analysis.disentangle.fit import disentangle
 from bsx.analysis.disentangle.show import _joined
 from bsx.analysis.ensemble.combine import ensemble

@@ -1,0 +1,530 @@
+"""How sure a regression is: which standard errors it gets, its resamples, and intervals of what factors explain.
+
+Rows that share a document, segment, text or system are not independent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bsx.analysis.disentangle.result import CoefficientComparison
+from bsx.analysis.disentangle.settings import ComparisonSettings, ErrorSettings
+from bsx.analysis.stats.equivalence import equivalence_p
+from bsx.analysis.stats.folds import Rows, keys_of, unit_folds, units
+from bsx.analysis.stats.regression import Ols, StandardErrors, fit_ols
+from bsx.analysis.stats.resample import Seed, bootstrap_counts, compared, percentile_interval
+from bsx.analysis.stats.results import Comparison
+from bsx.analysis.stats.sandwich import positive
+from bsx.analysis.stats.validate import several_units
+from bsx.data import cells
+from bsx.data.columns import Labels, TableLike, column_names, label_column, number_column, numeric_columns, standardised
+from bsx.data.documents import DOCUMENTS, refuse_single
+from bsx.data.long import SEGMENTS
+from bsx.errors import InputError
+from bsx.support.checks import Array
+from bsx.support.optional import need
+from bsx.support.result import Interval
+from bsx.support.settings import settled
+
+TEXTS = ("sentence1", "sentence2", "source", "reference", "candidate")
+BINDING = (*DOCUMENTS, *SEGMENTS, *TEXTS, "lp")
+"""Columns that tell, where a table has them, which rows belong together."""
+CROSSED = "system"
+"""The column whose levels cross those: outputs of one system are not independent either."""
+FEWEST_CROSSED = 5
+"""Systems from which on they count as a sample of systems; fewer are held fixed."""
+FOLDS = 10
+
+
+@dataclass(frozen=True)
+class Errors:
+    """Standard errors, chosen or asked for.
+
+    Attributes:
+        kind: which.
+        clusters: cluster of each row (n,), if that is ``cluster``.
+        units: set of rows that belong together, of each row (n,): its cluster, or what the columns show.
+        why: the reason for a choice, in words; empty where nothing was chosen.
+        crossed: cluster of each row in a second way (n,): its system; None where systems are not sampled.
+        sampled: what intervals and tests take to be drawn at random: ``row``, or columns.
+        held: columns that they take as they are, such as ``system``: these very ones.
+    """
+
+    kind: StandardErrors
+    clusters: Labels | None
+    units: Rows
+    why: str
+    crossed: Labels | None = None
+    sampled: tuple[str, ...] = ("row",)
+    held: tuple[str, ...] = ()
+
+    def of(self, rows: Sequence[int] | Rows) -> Errors:
+        """Return those of some of the rows; systems of which few are among them are held fixed."""
+        clusters = self.clusters and [self.clusters[i] for i in rows]
+        own = replace(self, clusters=clusters, units=self.units[rows])
+        if self.crossed is None:
+            return own
+        crossed = [self.crossed[i] for i in rows]
+        if len(set(crossed)) >= FEWEST_CROSSED:
+            return replace(own, crossed=crossed)
+        return own.one_way()
+
+    def few(self) -> int | None:
+        """Return the number of clusters, in two ways the smaller one; None without clusters."""
+        return min((len(set(way)) for way in (self.clusters, self.crossed) if way is not None), default=None)
+
+    def between(self, groups: Iterable[Rows]) -> Errors:
+        """Return these for a comparison of groups of rows: where each is of one system, the systems are compared."""
+        crossed = self.crossed
+        apart = crossed is not None and all(len({crossed[i] for i in rows}) == 1 for rows in groups)
+        return self.one_way() if apart else self
+
+    def one_way(self) -> Errors:
+        """Return these with systems held fixed."""
+        sampled, held = (name for name in self.sampled if name != CROSSED), (*self.held, CROSSED)
+        return replace(self, crossed=None, sampled=tuple(sampled), held=held) if self.crossed is not None else self
+
+    def fit(self, y: Array, x: Array, *, intercept: bool = False, confidence: float = 0.95) -> Ols:
+        """Fit a linear model with these standard errors; see `fit_ols`."""
+        return fit_ols(
+            y,
+            x,
+            se=self.kind,
+            clusters=self.clusters,
+            crossed=self.crossed,
+            intercept=intercept,
+            confidence=confidence,
+        )
+
+    def spread(self, influence: Array) -> Array:
+        """Return the covariance (k, k) of sums over rows whose parts these are (n, k), over clusters if there are any.
+
+        In two ways it is put together as in `bsx.analysis.stats.sandwich.TwoWayRobust`.
+        """
+
+        def products(codes: Rows) -> Array:
+            sums = np.column_stack([np.bincount(codes, column) for column in influence.T])
+            return np.asarray(sums.T @ sums, dtype=np.float64)
+
+        if self.clusters is None:
+            return np.asarray(influence.T @ influence)
+        first = np.unique(self.clusters, return_inverse=True)[1]
+        total = products(first)
+        if self.crossed is not None:
+            second = np.unique(self.crossed, return_inverse=True)[1]
+            both = np.unique(first * (int(second.max()) + 1) + second, return_inverse=True)[1]
+            total = total + positive(products(second) - products(both))
+        return total
+
+    def defined_for(self, x: Array, *, intercept: bool = False) -> Errors:
+        """Return these, or classic ones where HC3 was chosen, not asked for, and the factors (n, p) forbid it."""
+        if self.kind != "hc3" or not self.why:
+            return self
+        design = np.column_stack([np.ones(len(x)), x]) if intercept else x
+        leverage = np.square(np.linalg.qr(design)[0]).sum(axis=1)
+        if leverage.max() <= 1 - 1e-10:
+            return self
+        row = int(np.argmax(leverage)) + 1
+        return replace(
+            self, kind="classic", why=f"row {row} of those fitted decides a coefficient alone: HC3 is not defined"
+        )
+
+
+def choose_errors(
+    table: TableLike, numbers: Sequence[str], factors: int, settings: ErrorSettings, omitted: int = 0
+) -> Errors:
+    """Choose standard errors.
+
+    ``auto`` means ``cluster`` where a column of clusters is named, where rows are of the same document (`DOCUMENTS`),
+    or, without such a column, where they share a segment (`SEGMENTS`; within a language pair ``lp``, if there is that
+    column) or a text (`TEXTS`): those that share one, directly or over others, are a cluster. Where a column ``system``
+    has at least `FEWEST_CROSSED` systems, these are clusters in a second way; fewer are held fixed. Otherwise ``auto``
+    means ``hc3``. ``cluster`` without a column means the same clusters.
+
+    Source: Cameron & Miller 2015 for clusters; Cameron, Gelbach & Miller 2011 for two ways; Long & Ervin 2000, who
+    recommend HC3 in general.
+
+    Args:
+        table: mapping name -> (n,), DataFrame or `JudgedTable`.
+        numbers: columns of metrics and factors; rows that miss one are left out.
+        factors: how many coefficients there are.
+        settings: what was asked for.
+        omitted: how many rows miss a number.
+
+    Raises:
+        InputError: for ``cluster`` without any clusters, or if all rows are of one document.
+    """
+    se, cluster = settings.se, settings.cluster
+    rows = complete_rows(table, numbers, len(table[numbers[0]]), omitted)
+    present = set(column_names(table)) - set(numbers)
+    systems = labels_of(table, CROSSED, rows, present) if CROSSED in present and cluster != CROSSED else []
+    systems = systems if len(set(systems)) > 1 else []
+    if cluster is not None:
+        labels = label_column(cluster, table[cluster])
+        own = [labels[i] for i in rows]
+        of = np.unique(own, return_inverse=True)[1].astype(np.int64)
+        return Errors("cluster", own, of, "", sampled=(cluster,), held=(CROSSED,) * bool(systems))
+    document = next((name for name in DOCUMENTS if name in present), None)
+    documents = labels_of(table, document, rows, present) if document is not None else []
+    alone = np.array([not label.strip() for label in documents])
+    if document is not None and se in ("auto", "cluster") and not alone.all():
+        refuse_single(documents, document)
+    columns: dict[str, list[str]] = {}  # those in which any rows are the same
+    for name in (name for name in (*SEGMENTS, *TEXTS) if name in present):
+        found = labels_of(table, name, rows, present)
+        filled = [" ".join(label.casefold().split()) for label in found if label.strip()]
+        if len(set(filled)) < len(filled):
+            columns[name] = found
+    of, binding = units(list(columns.values()), len(rows)), list(columns)
+    if se in ("auto", "cluster") and binding:
+        several_units(len(np.unique(of)), " or ".join(binding), unit="set that shares it")
+    few = ""
+    if document is not None and not alone.all():  # a row without a document is of what it has been of until now
+        keys = keys_of(documents)
+        whole = np.unique(np.where(alone, int(keys.max()) + 1 + of, keys), return_inverse=True)[1].astype(np.int64)
+        if se != "cluster" and len(np.unique(whole)) <= factors < len(np.unique(of)) < len(of):
+            few = f"; {len(np.unique(whole))} sets that share {document} are too few to be clusters"
+        elif len(np.unique(whole)) < len(whole):  # a document for each row says nothing about its segment
+            of, binding = whole, [document]
+    sizes = np.bincount(of)
+    sharing = int(sizes[sizes > 1].sum())
+    digits = len(str(len(sizes)))  # so that names sort as numbers do
+    clusters = [f"set {unit + 1:0{digits}}" for unit in of]
+    shared = f"{sharing:,} of {len(rows):,} rows share {' or '.join(binding)} with another{few}"
+    many = len(set(systems))
+    why = [shared] if sharing else ["no column shows that rows share a segment or a text"]
+    sampled = "row" if not sharing else "document" if document in binding else "segment"
+    fixed = (CROSSED,) if systems else ()
+    if se == "cluster" and not sharing and many < FEWEST_CROSSED:
+        raise InputError(
+            "se cluster needs a column of clusters, named by cluster: no rows share a segment or a text", setting="se"
+        )
+    if se == "classic" or se == "hc3":
+        return Errors(se, None, of, "", held=fixed)
+    if many >= FEWEST_CROSSED and (se == "cluster" or min(len(sizes), many) > factors):
+        why.append(f"outputs of {many} systems")
+        return Errors("cluster", clusters, of, "; ".join(why), systems, (sampled, CROSSED))
+    if sharing and (se == "cluster" or len(sizes) > factors):
+        return Errors("cluster", clusters, of, shared, sampled=(sampled,), held=fixed)
+    if sharing:
+        return Errors("hc3", None, of, f"{shared}, but in {len(sizes)} sets, too few to be clusters", held=fixed)
+    return Errors("hc3", None, of, why[0], held=fixed)
+
+
+def labels_of(table: TableLike, name: str, rows: Rows, present: Collection[str]) -> Labels:
+    """Return the cells of some rows, empty where one is missing; a segment is one of its pair, if ``lp`` is present."""
+    column = list(table[name])
+    found = ["" if cells.is_missing(column[i]) else cells.spelled(column[i]) for i in rows]
+    if name not in SEGMENTS or "lp" not in present:
+        return found
+    pairs = labels_of(table, "lp", rows, present)
+    return [f"{pair}\t{label}" if label else "" for pair, label in zip(pairs, found, strict=True)]
+
+
+def complete_rows(table: TableLike, numbers: Sequence[str], n: int, omitted: int) -> Rows:
+    """Return the places of the rows that miss none of the numbers, as `numeric_columns` keeps them."""
+    if not omitted:
+        return np.arange(n)
+    missing = [np.isnan(number_column(name, table[name])) for name in numbers]
+    return np.flatnonzero(~np.any(missing, axis=0))
+
+
+@dataclass(frozen=True)
+class Draws:
+    """What the resamples gave; NaN where a resample had a constant column or collinear factors.
+
+    Attributes:
+        coef: (resamples, metrics, factors).
+        r2: (resamples, metrics).
+        correlations: of the factors (resamples, factors, factors).
+        responses: of the factors with the metrics (resamples, metrics, factors).
+        defined: which resamples are (resamples,).
+    """
+
+    coef: Array
+    r2: Array
+    correlations: Array
+    responses: Array
+    defined: NDArray[np.bool_]
+
+
+def bootstrap_regressions(
+    x: Array, y: Array, *, resamples: int, seed: Seed, clusters: Sequence[str] | None = None
+) -> Draws:
+    """Fit the standardised regression of every metric on the factors in every resample.
+
+    A standardised regression is a function of the correlations, so a resample needs sums of products only, and
+    standardising inside it costs nothing. All metrics share the resamples, which makes their coefficients comparable.
+
+    Source: Freedman 1981 for resampling pairs; Field & Welsh 2007 for resampling whole clusters.
+
+    Args:
+        x: factors (n, p).
+        y: metrics (n, m).
+        resamples: how many.
+        seed: of the draws.
+        clusters: cluster of each row: whole clusters are drawn instead of rows.
+    """
+    p = x.shape[1]
+    z = np.column_stack([x, y])
+    z = (z - z.mean(axis=0)) / z.std(axis=0)
+    k = z.shape[1]
+    upper = np.triu_indices(k)
+    sums = np.column_stack([np.ones(len(z)), z, z[:, upper[0]] * z[:, upper[1]]])
+    if clusters is not None:
+        names, codes = np.unique(np.asarray(clusters), return_inverse=True)
+        by_cluster = np.zeros((len(names), sums.shape[1]))
+        np.add.at(by_cluster, codes, sums)
+        sums = by_cluster
+    moments = np.concatenate([counts @ sums for counts in bootstrap_counts(resamples, len(sums), seed)])
+    moments /= moments[:, :1]
+    means, products = moments[:, 1 : k + 1], moments[:, k + 1 :]
+    covariance = np.empty((resamples, k, k))
+    covariance[:, upper[0], upper[1]] = covariance[:, upper[1], upper[0]] = products
+    covariance -= means[:, :, None] * means[:, None, :]
+    variance = np.einsum("bii->bi", covariance)
+    spread = np.sqrt(np.where(variance > 1e-12, variance, np.nan))
+    correlations = covariance / (spread[:, :, None] * spread[:, None, :])
+    inner = correlations[:, :p, :p]
+    defined = ~np.isnan(correlations).any(axis=(1, 2))
+    inner[~defined] = np.eye(p)
+    defined &= np.linalg.eigvalsh(inner)[:, 0] > 1e-10
+    inner[~defined] = np.eye(p)
+    outer = correlations[:, :p, p:]
+    outer[~defined] = np.nan
+    coef = np.linalg.solve(inner, outer)
+    responses = np.swapaxes(outer, 1, 2)
+    return Draws(np.swapaxes(coef, 1, 2), (coef * outer).sum(axis=1), inner, responses, defined)
+
+
+def widened(draws: Draws, x: Array, y: Array, errors: Errors, *, intercept: bool = False) -> Draws:
+    """Return draws whose coefficients and R² spread as errors in two ways do; as they are if there is one way.
+
+    Only whole clusters of the first way are drawn. Deviations from the estimate are multiplied by what the second adds
+    to the standard error: drawing both ways would count each row's own error three times (Owen 2007). The shares that
+    factors have in R² are not widened.
+
+    Args:
+        draws: over clusters of the first way.
+        x: standardised factors (n, p).
+        y: standardised metrics (n, m).
+        errors: standard errors.
+        intercept: fit one.
+    """
+    if errors.crossed is None:
+        return draws
+    alone, first = errors.one_way(), int(intercept)
+    coef, r2 = draws.coef.copy(), draws.r2.copy()
+    for j, column in enumerate(y.T):
+        two, one = (how.fit(column, x, intercept=intercept) for how in (errors, alone))
+        coef[:, j] = _stretched(coef[:, j], two.coef[first:], two.se[first:], one.se[first:])
+        influence = r2_influence(column, two.residuals, two.r2)
+        spreads = (np.sqrt(np.diag(how.spread(influence[:, None]))) for how in (errors, alone))
+        r2[:, j] = _stretched(r2[:, j], np.array(two.r2), *spreads)
+    return replace(draws, coef=coef, r2=r2)
+
+
+def r2_influence(y: Array, residuals: Array, r2: float) -> Array:
+    """Return each row's influence on R² of a standardised metric (n,)."""
+    return ((1 - r2) * y**2 - residuals**2) / len(y)
+
+
+def _stretched(draws: Array, value: Array, wide: Array, narrow: Array) -> Array:
+    ratio = np.divide(wide, narrow, out=np.ones_like(wide), where=narrow > 0)
+    return np.asarray(value + (draws - value) * ratio)
+
+
+@settled(ComparisonSettings)
+def compare_coefficients(
+    table: TableLike, a: str, b: str, factors: Sequence[str], settings: ComparisonSettings
+) -> CoefficientComparison:
+    """Compare how two metrics go with the factors, over the same bootstrap resamples of rows.
+
+    Source: Efron & Tibshirani 1993, chapter 13 (percentile interval and its p-value).
+
+    Args:
+        table: mapping name -> (n,), DataFrame or `JudgedTable`.
+        a: column of the first metric.
+        b: column of the second.
+        factors: columns of the factors.
+        settings: see `ComparisonSettings`.
+
+    Returns:
+        ``by``: factor -> Comparison of its two standardised coefficients, and ``"r2"`` -> that of the two R².
+
+    Raises:
+        UnknownNameError: for a missing column.
+        InputError: for cells that are not numbers, constant columns, collinear factors or too few rows.
+    """
+    if not factors:
+        raise InputError("factors: name at least one column", setting="factors")
+    if "r2" in factors:
+        raise InputError("a factor cannot be called r2 here: that name stands for the explained variance")
+    names = [*factors, a, b]
+    labels = [settings.cluster] if settings.cluster is not None else []
+    columns, _, omitted = numeric_columns(table, names, labels, nan=settings.nan)
+    errors = choose_errors(table, names, len(factors), settings, omitted)
+    clusters = errors.clusters
+    x, y = standardised(columns, factors), standardised(columns, [a, b])
+    n, p = x.shape
+    if n <= p or np.linalg.matrix_rank(x) < p:
+        raise InputError(f"{n} rows and {p} factors: the factors are collinear, or there are too few rows")
+    coef = np.linalg.lstsq(x, y, rcond=None)[0]
+    r2 = 1 - np.square(y - x @ coef).mean(axis=0)
+    draws = bootstrap_regressions(x, y, resamples=settings.resamples, seed=settings.seed, clusters=clusters)
+    values = np.vstack([coef, r2])
+    sampled = np.concatenate([draws.coef, draws.r2[:, :, None]], axis=2)
+    comparisons: dict[str, Comparison] = {}
+    for j, name in enumerate([*factors, "r2"]):
+        what = "R²" if name == "r2" else "standardised coefficients"
+        method = f"difference of {what}, paired bootstrap of {'rows' if clusters is None else 'clusters'}"
+        differences = sampled[:, 0, j] - sampled[:, 1, j]
+        value = values[j, 0] - values[j, 1]
+        if errors.crossed is not None:
+            differences = _stretched(
+                differences, value, *(_spread_of(x, y, j, how) for how in (errors, errors.one_way()))
+            )
+            method += ", widened for systems"
+        found = compared(
+            float(values[j, 0]), float(values[j, 1]), differences, n, method, settings.confidence, errors.few()
+        )
+        if settings.margin is not None:
+            p_same = equivalence_p(found.difference, found.ci, settings.margin, confidence=settings.confidence)
+            found = replace(found, p_equivalence=p_same)
+        comparisons[name] = replace(found, a=a, b=b)
+    return CoefficientComparison(a, b, comparisons, settings.margin)
+
+
+def _spread_of(x: Array, y: Array, j: int, errors: Errors) -> Array:
+    """Return the standard error of a difference of coefficients, or, after the last, of two metrics' R² (1,)."""
+    if j < x.shape[1]:
+        return errors.fit(y[:, 0] - y[:, 1], x).se[j : j + 1]
+    fits = [errors.fit(column, x) for column in y.T]
+    first, second = (r2_influence(c, fit.residuals, fit.r2) for c, fit in zip(y.T, fits, strict=True))
+    return np.sqrt(np.diag(errors.spread((first - second)[:, None])))
+
+
+def r2_interval(fit: Ols, y: Array, correlations: Array, errors: Errors, confidence: float) -> Interval:
+    """Return an interval of the share of variance that factors explain; its lower end is 0 where they may explain none.
+
+    R² is a quadratic form of the coefficients, and taken to be a multiple of a noncentral chi-squared variable. Scale
+    and degrees of freedom come from the coefficients' own (robust) covariance and, away from 0, from the influence of
+    each row on R². The interval holds the shares under which the R² found is not in either tail. A factor of pure noise
+    has a positive R², so intervals around R², as of the bootstrap, never hold 0.
+
+    Source: Steiger & Fouladi 1992 for intervals by inversion; Satterthwaite 1946 for scale and degrees of freedom.
+
+    Args:
+        fit: of the standardised metric.
+        y: the metric (n,).
+        correlations: of the factors (p, p).
+        errors: clusters, if there are any.
+        confidence: level of the interval.
+    """
+    first = int(fit.intercept)
+    spread = correlations @ fit.covariance[first:, first:]
+    mean, square = float(np.trace(spread)), float(np.trace(spread @ spread))
+    if fit.r2 >= 1 - 1e-12 or mean <= 0:
+        return fit.r2, fit.r2
+    influence = r2_influence(y, fit.residuals, fit.r2)
+    slope = float(errors.spread(influence[:, None])[0, 0]) / (4 * max(fit.r2, 1e-12))
+    df = mean**2 / square
+    cumulative = need("scipy.special", "intervals of R²").chndtr
+
+    def above(share: float) -> float:
+        """Return how probable an R² above the one found is, if the true share is this."""
+        total = share + mean
+        within = square + 2 * share * slope
+        root = math.sqrt(max(total**2 - df * within, 0.0))
+        scale = min(total / df, within / (total + root))  # (total - root) / df, of which nothing cancels
+        return 1 - float(cumulative(fit.r2 / scale, df, max(total / scale - df, 0.0)))
+
+    solve = need("scipy.optimize", "intervals of R²").brentq
+
+    def end(p: float) -> float:
+        """Return the share above which the R² found would be exceeded with more than this probability."""
+        if above(0.0) >= p:
+            return 0.0
+        return 1.0 if above(1.0) <= p else float(solve(lambda share: above(share) - p, 0.0, 1.0))
+
+    tail = (1 - confidence) / 2
+    return end(tail), end(1 - tail)
+
+
+def partial_intervals(fit: Ols, classic: Ols, vif: Array) -> tuple[list[Interval], list[Interval]]:
+    """Return intervals of partial and semi-partial R² of each factor, from those of the coefficients.
+
+    Both are the square of a coefficient times what does not depend on it, so an interval that holds 0 becomes one that
+    begins there.
+
+    Args:
+        fit: with the standard errors of one's choice.
+        classic: the same fit with classic ones, whose t gives partial R², t² / (t² + df).
+        vif: variance inflation factors (p,).
+    """
+    partial, semipartial = [], []
+    for j, inflation in enumerate(vif, start=int(fit.intercept)):
+        ends = np.array([fit.low[j], fit.high[j]])
+        with np.errstate(invalid="ignore"):  # t / sqrt(t² + df), also where errors are 0
+            partial.append(_squared(ends / np.hypot(ends, classic.se[j] * math.sqrt(fit.df))))
+        semipartial.append(_squared(ends / np.sqrt(inflation)))
+    return partial, semipartial
+
+
+def _squared(ends: Array) -> Interval:
+    low, high = sorted(float(end) ** 2 for end in ends)
+    return (0.0 if ends[0] <= 0 <= ends[1] else low), high
+
+
+def corrected_percentiles(draws: Array, value: float, confidence: float, units: int | None = None) -> Interval:
+    """Return the percentile interval of a share of variance, without the bias of resampling; its ends are not below 0.
+
+    A share in a resample is too large for the same reason as a share in the sample, so twice what the resamples are
+    above the sample, on average, is taken off.
+
+    Source: Efron & Tibshirani 1993, section 10.6, for the bias; it is taken off once for each of the two steps.
+    """
+    low, high = percentile_interval(draws, confidence, units)
+    bias = float(np.nanmean(draws)) - value if not np.isnan(draws).all() else math.nan
+    return max(low - 2 * bias, 0.0), max(high - 2 * bias, 0.0)
+
+
+def out_of_sample(x: Array, y: Array, errors: Errors, seed: Seed) -> tuple[float, Array]:
+    """Return R² on rows that were not fitted, and what shuffling each factor there takes from it (p,).
+
+    Cross-validation with `FOLDS` folds, or as many as there are sets of rows that share a segment or a text: those stay
+    together. The importance of a factor is its drop in R² averaged over all permutations of its values in a fold, which
+    has a closed form for a linear model.
+
+    Source: Stone 1974; Breiman 2001 and Fisher, Rudin & Dominici 2019 for permutation importance.
+
+    Args:
+        x: factors (n, p).
+        y: metric (n,).
+        errors: which rows belong together.
+        seed: of the folds.
+
+    Returns:
+        NaN if all rows belong together.
+    """
+    units = np.unique(errors.units, return_inverse=True)[1]
+    folds = min(FOLDS, int(units.max()) + 1)
+    if folds < 2:
+        return math.nan, np.full(x.shape[1], math.nan)
+    left = total = 0.0
+    gain = np.zeros(x.shape[1])
+    for fold in unit_folds(units, folds, seed):
+        design = np.column_stack([np.ones(len(fold.train)), x[fold.train]])
+        coef = np.linalg.lstsq(design, y[fold.train], rcond=None)[0]
+        tested = x[fold.test]
+        rest = y[fold.test] - coef[0] - tested @ coef[1:]
+        centred = tested - tested.mean(axis=0)
+        left += float(rest @ rest)
+        total += float(np.square(y[fold.test] - y[fold.train].mean()).sum())
+        gain += 2 * coef[1:] * (rest @ centred) + 2 * coef[1:] ** 2 * np.square(centred).sum(axis=0)
+    return 1 - left / total, gain / total
