@@ -16,9 +16,9 @@ import pytest
 from scipy import stats
 
 import bsx
-from bsx.analysis.meta.evaluate import meta_evaluate
-from bsx.analysis.meta.measures import checked_williams
+from bsx.analysis.meta.levels import checked_williams
 from bsx.analysis.meta.result import Judgments, MetaResult
+from bsx.analysis.meta.run import meta_evaluate
 from bsx.analysis.meta.settings import MetaSettings
 from bsx.analysis.present.forms import parts_of, records_of
 from bsx.analysis.present.parts import Answer, TablePart
@@ -707,7 +707,6 @@ def test_mistakes_are_one_line(
 def test_mistakes_in_python() -> None:
     columns = invented(12)
     mistakes: list[tuple[dict[str, Any], str]] = [
-        ({"metrics": "good"}, "metrics is a single text"),
         ({"metrics": []}, "name at least one column"),
         ({"metrics": ["lp"]}, "column 'lp', row 1 is '.*', not a finite number"),
         ({"metrics": ["good"], "tset": "none"}, "there is no setting 'tset'. Near: test"),
