@@ -258,14 +258,11 @@ class MetaSettings(DrawSettings, Significance, MetaColumns):
             unit: what is drawn where not systems are: segments, documents or rows.
             systems: whether rows are arranged by system.
         """
-        if not systems:
-            return f"other {unit} like these"
-        words = {
-            "segments": f"these systems on other {unit} like these",
-            "systems": "other systems like these, on these segments",
-            "both": f"other systems and other {unit} like these",
-        }
-        return words[self.sampled]
+        if self.sampled == "segments" or not systems:
+            return f"{'these systems on ' * systems}other {unit} like these"
+        return "other systems " + (
+            "like these, on these segments" if self.sampled == "systems" else f"and other {unit} like these"
+        )
 
     def test_for(self, *, dependent: bool, heavy: bool = False) -> Test:
         """Return the test to run.
