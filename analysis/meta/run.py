@@ -8,7 +8,7 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import combinations, permutations, product
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
@@ -254,8 +254,7 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
     if settings.grouping not in (None, "none") and (system is None or segment is None):
         raise InputError(f"grouping {settings.grouping} needs the columns system and segment", setting="grouping")
     numbers = {name: number_column(name, columns[name]) for name in [*metrics, *controls, *judgments]}
-    n = len(numbers[human])
-    if not n:
+    if not len(numbers[human]):
         raise InputError("the table has no rows")
     labels = {name: label_column(name, columns[name]) for name in named}
     parts, notes = _groups(numbers, judgments, labels.get(group or ""), by_kind=bool(settings.categories))
@@ -407,7 +406,7 @@ def _group(
     if not rows.keys() - {human, *sentinels}:
         raise InputError("no metric has a value")
     missing = np.any([np.isnan(x) for x in rows.values()], axis=0)
-    whole: Rows | None = None
+    whole: dict[str, Any] = {}
     if settings.level == "sys" and settings.system_score == "all" and segment is not None and (corpus or missing.any()):
         whole = _whole(rows, human, names, settings, corpus)
     if missing.any():
@@ -445,16 +444,13 @@ def _group(
             raise InputError(f"{name} has the value {present[0]:g} in all {kept} rows: nothing can be ranked")
         refuse_rounding(name, present)
     judgments = rows.pop(human)
-    data = Rows(rows, judgments, segments=segment is not None, systems=systems)
-    data = replace(data, clusters=of_segments if data.matrix else of_rows)
-    if data.clusters is not None and (units := drawn_units(len(data.clusters), data.clusters)) < FEWEST_ITEMS:
+    clusters = of_segments if systems else of_rows
+    if clusters is not None and (units := drawn_units(len(clusters), clusters)) < FEWEST_ITEMS:
         unit = "documents" if document is not None else "segments"
         several_units(units, unit, "rows", unit.removesuffix("s"))
         notes.append(f"{units} {unit} are few: intervals and tests that draw them say little about others")
-    if whole is not None:
-        of_every = whole.every_clusters
-        data = replace(data, every=whole.every, judged=whole.judged, corpus=whole.corpus, every_clusters=of_every)
-    result = agreement(data, settings)
+    how: dict[str, Any] = {"segments": segment is not None, "systems": systems, "clusters": clusters}
+    result = agreement(Rows(rows, judgments, **how, **whole), settings)
     metrics = [metric for metric in result.metrics if metric.metric not in sentinels]
     controls = [replace(one, control=True) for name in sentinels for one in result.metrics if one.metric == name]
     competing = [metric.metric for metric in metrics]
@@ -503,8 +499,8 @@ def _whole(
     names: Sequence[Labels | None],
     settings: MetaSettings,
     corpus: Mapping[str, CorpusScores],
-) -> Rows:
-    """Arrange the rows of the systems that were judged, with the segments that nobody judged."""
+) -> dict[str, Any]:
+    """Arrange the rows of the systems that were judged, with the segments that nobody judged, as fields of `Rows`."""
     system, segment = names[0] or [], names[1] or []
     result = grid(system, segment, {**rows, "\0row": np.arange(len(system), dtype=np.float64)})
     judged = ~np.isnan(result.columns[human]).all(axis=1)
@@ -518,7 +514,7 @@ def _whole(
             statistics[there] = scores.statistics[places[there].astype(np.int64)]
             arranged[name] = CorpusScores(statistics, scores.score)
     documents = _clusters(names, settings)[1] if settings.sampled != "systems" else None
-    return Rows(columns, judgments, every=columns, judged=judgments, corpus=arranged, every_clusters=documents)
+    return {"every": columns, "judged": judgments, "corpus": arranged, "every_clusters": documents}
 
 
 def pairwise_tests(
