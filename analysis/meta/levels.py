@@ -45,7 +45,6 @@ from bsx.analysis.stats.systems.darr import compare_darr, darr_from_pairs, prefe
 from bsx.analysis.stats.systems.grouped import (
     POOLING,
     By,
-    GroupedEstimate,
     SegmentsToSystems,
     Statistic,
     group_mean,
@@ -207,33 +206,19 @@ def _rowwise(rows: Rows, settings: MetaSettings) -> Agreement:
 
 def _grouped(rows: Rows, settings: MetaSettings) -> Agreement:
     """Segment level of matrices: intervals and tests resample the same, by default segments as a whole."""
-    by, over, metrics = settings.grouped_by, settings.sampled, []
+    by, over, human, statistic = settings.grouped_by, settings.sampled, rows.human, _correlation(settings)
+    how: dict[str, Any] = {"by": by, "statistic": statistic, "resample": over, "nan": "omit", "cluster": rows.clusters}
+    metrics = []
     for name, x in rows.metrics.items():
-        results: dict[str, GroupedEstimate] = {}
-        for statistic in statistics_of(settings):
-            options = settings.resampling
-            if statistic != settings.statistic:
-                options["resamples"] = 1
-            how: dict[str, Any] = {
-                "by": by,
-                "statistic": statistic,
-                "resample": over,
-                "nan": "omit",
-                "cluster": rows.clusters,
-            }
-            results[statistic] = grouped(x, rows.human, **how, **options)
-        main = results[settings.statistic]
-        figures: dict[str, Figure] = {statistic: estimate.estimate for statistic, estimate in results.items()}
+        main = grouped(x, human, **how, **settings.resampling)
+        figures = _by_group(x, human, by, statistics_of(settings))
         if by != "none":
             figures |= {"defined": main.groups, "undefined": main.undefined}
         metrics.append(MetricAgreement(name, main.estimate, main.ci, figures, main.method))
     test = settings.test_for(dependent=True)
     notes: tuple[str, ...] = ()
     if over == "segments":
-        like = {
-            name: units_of((x,), rows.human, by, _correlation(settings), over, rows.clusters)
-            for name, x in rows.metrics.items()
-        }
+        like = {name: units_of((x,), human, by, statistic, over, rows.clusters) for name, x in rows.metrics.items()}
         unit = sampled_units(over, documents=rows.clusters is not None)
         notes = about_weights(like, drawn_units(rows.human.shape[1], rows.clusters), unit)
     if test != "williams":
@@ -243,6 +228,11 @@ def _grouped(rows: Rows, settings: MetaSettings) -> Agreement:
     return Agreement(metrics, test, items_compared(flat, rows.human[present], test, settings), notes)
 
 
+def _by_group(x: Array, human: Array, by: By, statistics: Sequence[Statistic]) -> dict[str, Figure]:
+    """Return the mean over groups of each statistic."""
+    return {statistic: float(group_mean(group_values(x, human, by, statistic))) for statistic in statistics}
+
+
 def _tied(rows: Rows, settings: MetaSettings) -> Agreement:
     """Segment level: pairwise accuracy with ties calibrated for each metric, beside what chance would give."""
     by, human, metrics, epsilons = settings.grouped_by, rows.human, [], {}
@@ -250,7 +240,7 @@ def _tied(rows: Rows, settings: MetaSettings) -> Agreement:
     for name, x in rows.metrics.items():
         result = calibrate_ties(x, human, **how, **settings.resampling)
         figures: dict[str, Figure] = {"acc_eq": result.estimate, "chance": result.chance, "epsilon": result.epsilon}
-        figures |= {statistic: float(group_mean(group_values(x, human, by, statistic))) for statistic in STATISTICS}
+        figures |= _by_group(x, human, by, STATISTICS)
         epsilons[name] = result.epsilon
         metrics.append(MetricAgreement(name, result.estimate, result.ci, figures, result.method))
     test = settings.test_for(dependent=True)
