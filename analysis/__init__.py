@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from bsx.analysis.adversarial.triples import score_pairs as score_pairs, score_triples as score_triples
     from bsx.analysis.compare.result import CompareResult as CompareResult
     from bsx.analysis.compare.result import MetricComparison as MetricComparison
-    from bsx.analysis.compare.systems import compare_systems as compare_systems
+    from bsx.analysis.compare.run import compare_systems as compare_systems
     from bsx.analysis.compare.settings import CompareSettings as CompareSettings
     from bsx.data.frame import CorpusScores as CorpusScores
     from bsx.analysis.train.curve import LearningCurve as LearningCurve, learning_curve as learning_curve

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from bsx.analysis.meta.evaluate import meta_evaluate
+from bsx.analysis.meta.run import meta_evaluate
 from bsx.catalog.catalog import shipped
 from bsx.data.corpus import MemoryCorpus
 from bsx.data.output import atomic_text

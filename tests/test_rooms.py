@@ -149,7 +149,7 @@ def test_imports_follow_the_table() -> None:
         ("bsx.examples", "import bsx.analysis.report.build"),
         ("bsx.errors", "def late():\n    from bsx.support import near"),
         ("bsx.match.greedy", "from bsx import Scorer"),
-        ("bsx.analysis.stats.resample", "from bsx.analysis.meta.evaluate import meta_evaluate"),
+        ("bsx.analysis.stats.resample", "from bsx.analysis.meta.run import meta_evaluate"),
         (
             "bsx.analysis.tune.run",
             "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from bsx.cli.main import run",

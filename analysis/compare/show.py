@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from itertools import combinations
 
-from bsx.analysis.compare.curves import PublishedCurve, PublishedShare
-from bsx.analysis.compare.result import CompareResult, MetricComparison, SystemTest
+from bsx.analysis.compare.result import CompareResult, MetricComparison, PublishedCurve, PublishedShare, SystemTest
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import (
     FEWEST,
@@ -16,18 +16,17 @@ from bsx.analysis.present.cells import (
     number,
     percent,
     table,
+    table_of,
     text,
 )
 from bsx.analysis.present.forms import as_row, lists, presents
 from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, Prose, Surprise, TablePart
-from bsx.analysis.present.significance import NAMED, against, confidence, standing, table_of_tests
+from bsx.analysis.present.significance import ALPHA, CORRECTED, NAMED, against, confidence, standing, table_of_tests
 from bsx.support.result import Notice
 
-_CORRECTED = {"holm": "after Holm", "bh": "after Benjamini-Hochberg"}
 _TESTS = {"bootstrap": "paired bootstrap", "randomise": "approximate randomisation"}
 _SHORT = 8  # tests that a terminal has room for
-_SHARES = (0.8, 0.9, 0.95)
 _WIDE = 3  # metrics whose intervals have room beside their scores
 
 
@@ -37,7 +36,7 @@ def parts(result: CompareResult) -> Iterator[Part]:
     yield Answer(_finding(result), answers=True)
     yield _scores(result, intervals=len(result.metrics) <= _WIDE)
     if len(result.metrics) > _WIDE:
-        yield _intervals(result)
+        yield replace(_scores(result, intervals=True), full=True)
     yield from _people(result)
     yield _chart(result)
     yield _tests(result)
@@ -90,9 +89,9 @@ def _worded(notice: Notice) -> str:
 
 def _sampled(result: CompareResult) -> str:
     """Return what is resampled, which is what intervals and tests speak about."""
-    if result.documents is None:
-        return f"the {result.segments:,} segments of these systems"
-    return f"the {result.documents:,} documents ({result.segments:,} segments) of these systems"
+    of = f"{result.segments:,} segments"
+    of = of if result.documents is None else f"{result.documents:,} documents ({of})"
+    return f"the {of} of these systems"
 
 
 def _finding(result: CompareResult) -> str:
@@ -105,47 +104,37 @@ def _finding(result: CompareResult) -> str:
         return f"{where} are too few to tell systems apart: {_worded(swapped).removesuffix('.')}."
     if any(notice.name == "few-segments" for notice in result.warnings):
         return f"{where} are too few for a bootstrap to tell systems apart."
-    said: dict[str, list[str]] = {}
+    found: dict[str, list[str]] = {}
     for metric in result.metrics:
-        said.setdefault(_told_apart(metric, result), []).append(metric.metric)
-    told = " ".join(f"Under {listed(names)}, {what}." for what, names in said.items())
+        if result.baseline is not None:  # which systems are better than it or worse
+            ways = {test.a: 0 if test.better is None else 1 if test.better == test.a else -1 for test in metric.tests}
+            stands = against(ways, result.baseline)
+        else:
+            sign = 1 if metric.higher_is_better else -1
+            values = {system.system: sign * system.score for system in metric.systems}
+            best, _, others = standing(values, metric.tests, alpha=result.settings.get("alpha", ALPHA), how=None)
+            stands = f"{best} is {others}"
+        found.setdefault(stands, []).append(metric.metric)
+    told = " ".join(f"Under {listed(names)}, {stands}." for stands, names in found.items())
     tests = [test for metric in result.metrics for test in metric.tests]
-    same = _same(tests, result)
+    verdicts, margin = [str(test.verdict) for test in tests], result.settings.get("margin")
+    same = sum(one.endswith("equivalent") for one in verdicts)
     if len(tests) > 1:
         different = sum(test.better is not None for test in tests)
-        return f"{told} On {where}, {different} of {len(tests)} differences are significant ({_level(result)}){same}."
+        told += f" On {where}, {different} of {len(tests)} differences are significant ({_level(result)})"
+        if None not in (margin, *(test.verdict for test in tests)):
+            told += f", {same} shown to be smaller than {margin:g}, and {verdicts.count('undecided')} undecided"
+        return f"{told}."
     (test,) = tests
-    told += f" On {where}, the two-sided p is {p_text(test.decisive)} ({_test(result)}).{same}"
+    told += f" On {where}, the two-sided p is {p_text(test.decisive)} ({_test(result)})."
+    if None not in (margin, test.verdict):
+        told += f" They are{'' if same else ' not'} shown to be equivalent within {margin:g}."
     if test.published is not None:
         told += (
             f" A difference of {_size(test.published)} {test.published.curve}: people agree in "
             f"{_share(test.published)} % of pairs of systems ({test.published.source})."
         )
     return told
-
-
-def _same(tests: Sequence[SystemTest], result: CompareResult) -> str:
-    """Return how many differences are shown to be too small to matter, where a margin says what matters."""
-    if any(test.verdict is None for test in tests):
-        return ""
-    equivalent = sum(str(test.verdict).endswith("equivalent") for test in tests)
-    undecided = sum(test.verdict == "undecided" for test in tests)
-    margin = f"{result.settings['margin']:g}"
-    if len(tests) == 1:
-        one = " not" if undecided or not equivalent else ""
-        return f" They are{one} shown to be equivalent within {margin}."
-    return f", {equivalent} shown to be smaller than {margin}, and {undecided} undecided"
-
-
-def _told_apart(comparison: MetricComparison, result: CompareResult) -> str:
-    """Return which systems differ significantly under a metric: from the baseline, or from the best."""
-    if result.baseline is not None:
-        ways = {test.a: 0 if test.better is None else 1 if test.better == test.a else -1 for test in comparison.tests}
-        return against(ways, result.baseline)
-    sign = 1 if comparison.higher_is_better else -1
-    values = {system.system: sign * system.score for system in comparison.systems}
-    best, _, stands = standing(values, comparison.tests, alpha=result.settings.get("alpha", 0.05), how=None)
-    return f"{best} is {stands}"
 
 
 def _people(result: CompareResult) -> Iterator[Part]:
@@ -161,34 +150,25 @@ def _people(result: CompareResult) -> Iterator[Part]:
             )
             yield Prose(few, full=True)
             continue
-        apart = [
-            f"{100 * curve.unrelated:.0f} % compared with {100 * curve.versions:.0f} % under {curve.metric}"
-            for curve in curves
-        ]
-        about = (
-            f"{source}: {of.pairs:,} pairs of translation systems, {of.languages} languages; people agree less about "
-            f"unrelated systems than about versions of one ({', '.join(apart)})."
+        spread, apart = [], []
+        for curve in curves:
+            tests = [test for metric in result.metrics if metric.metric == curve.metric for test in metric.tests]
+            known = sorted((test.published for test in tests if test.published is not None), key=lambda one: one.delta)
+            if known:  # from the smallest to the largest difference
+                sizes, shares = (
+                    dict.fromkeys(spell(one) for one in (known[0], known[-1])) for spell in (_size, _share)
+                )
+                scale = "" if curve.scale == 1 else f" (x {curve.scale:g})"
+                size = f"{' to '.join(sizes)} {curve.curve}{scale}"
+                spread.append(f"{size}: people agree in {' to '.join(shares)} % of pairs")
+            shares_of = f"{100 * curve.unrelated:.0f} % compared with {100 * curve.versions:.0f} %"
+            apart.append(f"{shares_of} under {curve.metric}")
+        several = sum(len(metric.tests) for metric in result.metrics) > 1  # the answer has that of a single one
+        found = f"Differences of {'; of '.join(spread)}. " if spread and several else ""
+        yield Prose(
+            f"{found}{source}: {of.pairs:,} pairs of translation systems, {of.languages} languages; people agree less "
+            f"about unrelated systems than about versions of one ({', '.join(apart)})."
         )
-        yield Prose(" ".join([*_spread(result, curves), about]))
-
-
-def _spread(result: CompareResult, curves: Sequence[PublishedCurve]) -> list[str]:
-    """Return in how many pairs people agree, from the smallest to the largest difference; nothing of a single one."""
-    if sum(len(metric.tests) for metric in result.metrics) == 1:
-        return []
-    said = []
-    for curve in curves:
-        own = [test.published for metric in result.metrics if metric.metric == curve.metric for test in metric.tests]
-        known = sorted((one for one in own if one is not None), key=lambda one: one.delta)
-        if known:
-            sizes, shares = ([spell(one) for one in (known[0], known[-1])] for spell in (_size, _share))
-            of = f"{' to '.join(dict.fromkeys(sizes))} {curve.curve}{_scaled(curve)}"
-            said.append(f"{of}: people agree in {' to '.join(dict.fromkeys(shares))} % of pairs")
-    return [f"Differences of {'; of '.join(said)}."] if said else []
-
-
-def _scaled(curve: PublishedCurve) -> str:
-    return "" if curve.scale == 1 else f" (x {curve.scale:g})"
 
 
 def _size(known: PublishedShare) -> str:
@@ -203,24 +183,27 @@ def _share(known: PublishedShare) -> str:
 
 def _needed(result: CompareResult) -> TablePart:
     """Return the differences that people agree with in a share of pairs, in points of the metrics here."""
-    rows = []
-    for curve in result.published:
-        needed = [curve.needed(share) for share in _SHARES]
-        places = 2 if curve.scale == 1 else 4
-        rows.append(
-            [
-                text(curve.metric),
-                text(curve.curve),
-                *(Cell(NONE) if one is None else number(one / curve.scale, places) for one in needed),
-                *(percent(one) for one in (curve.a, curve.agreement, curve.versions, curve.unrelated)),
-            ]
-        )
-    heads = ["metric", "as studied", *(f"{100 * share:.0f} %" for share in _SHARES)]
+
+    def needed(share: float) -> Callable[[PublishedCurve], Cell]:
+        def cell(curve: PublishedCurve) -> Cell:
+            size = curve.needed(share)
+            return number(None if size is None else size / curve.scale, 2 if curve.scale == 1 else 4)
+
+        return cell
+
     (of, *_) = result.published
-    return table(
+    return table_of(
         f"Differences with which people agree in 80, 90 and 95 % of pairs of systems ({of.source})",
-        [*heads, "at most", "all pairs", "versions", "unrelated"],
-        rows,
+        result.published,
+        {
+            "metric": lambda curve: text(curve.metric),
+            "as studied": lambda curve: text(curve.curve),
+            **{f"{100 * share:.0f} %": needed(share) for share in (0.8, 0.9, 0.95)},
+            "at most": lambda curve: percent(curve.a),
+            "all pairs": lambda curve: percent(curve.agreement),
+            "versions": lambda curve: percent(curve.versions),
+            "unrelated": lambda curve: percent(curve.unrelated),
+        },
         note=f"Published curves: {of.pairs:,} pairs, {of.languages} languages ({of.data}); {of.population}. A dash: "
         "no difference has that share. All pairs, versions of one system and unrelated systems: share of such pairs in "
         f"which people agree, whatever the difference. They hold for pairs like those; {of.citation}.",
@@ -237,13 +220,11 @@ def _test(result: CompareResult) -> str:
 
 def _level(result: CompareResult) -> str:
     """Return what significant means: the level, and the correction, which is for the tests of one metric."""
-    alpha = f" p < {result.settings['alpha']:g}" if "alpha" in result.settings else ""
-    most = max(len(metric.tests) for metric in result.metrics)
-    correction = _CORRECTED.get(str(result.settings.get("correction")))
+    alpha = f"two-sided p < {result.settings.get('alpha', ALPHA):g}"
+    most, each = max(len(metric.tests) for metric in result.metrics), " a metric" * (len(result.metrics) > 1)
     if most == 1:
-        return f"two-sided{alpha}, one comparison{' a metric' if len(result.metrics) > 1 else ''}: no correction"
-    each = f"{most} comparisons{' a metric' if len(result.metrics) > 1 else ''}"
-    return f"two-sided{alpha}, {'not corrected' if correction is None else f'corrected {correction}'} for {each}"
+        return f"{alpha}, one comparison{each}: no correction"
+    return f"{alpha}, {CORRECTED[result.settings.get('correction', 'none')]} for {most} comparisons{each}"
 
 
 def _confidence(result: CompareResult) -> str:
@@ -264,18 +245,16 @@ def _scores(result: CompareResult, *, intervals: bool) -> TablePart:
     """Return systems by metrics; numbered, with ranks, if all pairs were tested."""
     every = result.baseline is None
     crowded = every and not intervals and len(result.systems) > NAMED  # the table of intervals has the marks
-    results: list[list[Cell]] = []
-    for place, name in enumerate(result.systems):
-        cells = [text(f"{place + 1} {name}" if every else name)]
+    heads = ["system", *(head for metric in result.metrics for head in (_shown(metric), *["rank"] * every))]
+    body = []
+    for place, name in enumerate(result.systems, start=1):
+        cells = [text(f"{place} {name}" if every else name)]
         for metric in result.metrics:
-            system = metric[name]
-            mark = "" if crowded else _mark(metric, name, result)
-            marks = {"mark": mark, "strong": name in _leaders(metric, every)}
-            ends = system.ci if intervals else None
-            cells.append(estimate(system.score, ends, _decimals(metric), **marks))  # type: ignore[arg-type] # a Mapping
-            cells += [number(system.rank)] if every else []
-        results.append(cells)
-    heads = ["system", *(head for metric in result.metrics for head in (_shown(metric), *(["rank"] if every else [])))]
+            system, mark = metric[name], "" if crowded else _mark(metric, name, result)
+            ends, strong = system.ci if intervals else None, every and name in _leaders(metric)
+            cells += [estimate(system.score, ends, _decimals(metric), mark=mark, strong=strong)]
+            cells += [number(system.rank)] * every
+        body.append(cells)
     level = f" with {_confidence(result)}" if intervals else ""
     drawn = f", {result.settings['resamples']:,} resamples" if "resamples" in result.settings else ""
     dagger = f"†: significantly different from {result.baseline}"
@@ -287,28 +266,13 @@ def _scores(result: CompareResult, *, intervals: bool) -> TablePart:
     return table(
         f"Scores of systems{what}{level}; sampled: {_sampled(result)}",
         heads,
-        results,
+        body,
         note=f"{bold if every else ''}{dagger}, {_level(result)} ({_test(result)}{drawn}).",
     )
 
 
-def _intervals(result: CompareResult) -> TablePart:
-    results = [
-        [
-            text(_shown(metric)),
-            text(system.system),
-            estimate(system.score, system.ci, _decimals(metric), mark=_mark(metric, system.system, result)),
-        ]
-        for metric in result.metrics
-        for system in metric.systems
-    ]
-    return table(f"Scores of systems with {_confidence(result)}", ["metric", "system", "score"], results, full=True)
-
-
-def _leaders(comparison: MetricComparison, every: bool) -> set[str]:
-    """Return the systems in bold, if all pairs were tested: the best, and those that none outperforms."""
-    if not every:
-        return set()
+def _leaders(comparison: MetricComparison) -> set[str]:
+    """Return the systems in bold: the best, and those that none outperforms."""
     best = (max if comparison.higher_is_better else min)(system.score for system in comparison.systems)
     worse = {test.worse for test in comparison.tests}
     return {system.system for system in comparison.systems if system.score == best or system.system not in worse}
@@ -323,10 +287,8 @@ def _mark(comparison: MetricComparison, name: str, result: CompareResult) -> str
 
 def _tests(result: CompareResult) -> TablePart:
     tests = [((_shown(metric),), test) for metric in result.metrics for test in metric.tests]
-    scale = {id(test): _decimals(metric) for metric in result.metrics for test in metric.tests}
-    more: dict[str, Callable[[SystemTest], Cell]] = {
-        "better": lambda test: Cell(NONE) if test.better is None else text(test.better)
-    }
+    places = {id(test): _decimals(metric) for metric in result.metrics for test in metric.tests}
+    more: dict[str, Callable[[SystemTest], Cell]] = {"better": lambda test: number(test.better)}
     ends = any(test.ci[0] == test.ci[0] for _, test in tests)
     note = _level(result)
     if len(tests) > len(result.metrics) and ends and result.settings.get("correction", "none") != "none":
@@ -344,9 +306,9 @@ def _tests(result: CompareResult) -> TablePart:
         f"Paired tests ({_test(result)}){with_ends}; sampled: {_sampled(result)}",
         tests,
         ["metric", "system", "compared with"],
-        alpha=float(result.settings.get("alpha", 0.05)),
+        alpha=result.settings.get("alpha", ALPHA),
         margin=result.settings.get("margin"),
-        places=lambda test: scale[id(test)],
+        places=lambda test: places[id(test)],
         more=more,
         level=note,
         full=len(tests) > _SHORT,

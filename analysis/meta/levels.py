@@ -1,54 +1,161 @@
-"""The four levels at which metrics agree with human judgments: segments, preferences, systems and hybrid systems.
+"""How well metrics agree with human judgments in one group: of segments, preferences, systems or hybrid systems.
 
-`bsx.analysis.meta.evaluate` puts groups together; here is one group.
+`bsx.analysis.meta.run` puts groups together.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any, Literal, cast
 
 import numpy as np
 
-from bsx.analysis.meta.measures import (
-    STATISTICS,
-    Agreement,
-    about_tails,
-    about_weights,
-    checked_williams,
-    correlations,
-    heavy_tails,
-    paired,
-    resampling,
-    statistics_of,
-    tests_of_clusters,
-    tests_of_items,
-    tests_of_matrices,
-    worth_of_clusters,
-)
 from bsx.analysis.meta.result import Figure, MetricAgreement, WithoutOne
-from bsx.analysis.meta.rows import Rows, upside_down
-from bsx.analysis.meta.settings import MetaSettings
-from bsx.analysis.stats.correlation import pairwise_accuracy, pearson, without_each
-from bsx.analysis.stats.resample import DrawOptions, Indices, Sampled, drawn_units, percentile_interval
-from bsx.analysis.stats.results import Comparison
+from bsx.analysis.meta.settings import MetaSettings, Test
+from bsx.analysis.stats import correlation
+from bsx.analysis.stats.correlation import (
+    FEW_ITEMS,
+    HEAVY_TAILS,
+    bootstrap_correlations,
+    influence,
+    pairwise_accuracy,
+    pearson,
+    sums_of,
+    tail_weight,
+    without_each,
+    worth,
+)
+from bsx.analysis.stats.resample import (
+    FEW_UNITS,
+    Clustered,
+    Indices,
+    compared,
+    drawn_units,
+    percentile_interval,
+    sampled_units,
+)
+from bsx.analysis.stats.results import Comparison, Estimate
 from bsx.analysis.stats.rowwise import ROWS
 from bsx.analysis.stats.selection import expected_model_selection
+from bsx.analysis.stats.significance import perm_both, williams
 from bsx.analysis.stats.systems.darr import compare_darr, darr_from_pairs, preferences
 from bsx.analysis.stats.systems.grouped import (
-    GroupedEstimate,
+    POOLING,
+    By,
+    SegmentsToSystems,
+    Statistic,
     group_mean,
     group_values,
     grouped,
+    means_of_drawn,
+    resampled_groups,
     resampled_scores,
     units_of,
 )
 from bsx.analysis.stats.systems.hybrid import compare_hybrid_limits, hybrid_correlation_limit, hybrid_systems
 from bsx.analysis.stats.systems.soft import soft_pairwise_accuracy
 from bsx.analysis.stats.systems.ties import calibrate_ties, compare_ties
+from bsx.data.frame import CorpusScores
 from bsx.errors import InputError
 from bsx.support.checks import Array
+
+STATISTICS: tuple[Statistic, ...] = ("pearson", "spearman", "kendall")
+FEWEST_ITEMS = 6  # of fewer, an interval of r = .5 holds more than three quarters of what r can be
+Compare = Callable[[str, str], Comparison]
+_Correlation = Literal["pearson", "spearman", "kendall", "kendall_c"]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """One group's scores, every value present that is present in any column.
+
+    Attributes:
+        metrics: name -> scores, (n,) or (systems, segments); NaN where there is no row.
+        human: of the same shape.
+        segments: whether the columns of a matrix are segments; False if there is one row a system.
+        every: for ``level=sys``, name -> scores of all segments, judged or not (systems, all segments).
+        judged: the human scores in that arrangement.
+        corpus: name -> what corpus scores are made of, in that arrangement.
+        systems: names of a matrix's rows, for messages.
+        clusters: what is drawn whole, counted from 0: of vectors the document or segment of each row (n,), of matrices
+            the document of each segment (segments,); None if rows or segments are drawn.
+        every_clusters: the same in the arrangement of ``every`` (all segments,).
+    """
+
+    metrics: Mapping[str, Array]
+    human: Array
+    segments: bool = True
+    every: Mapping[str, Array] = field(default_factory=dict)
+    judged: Array | None = None
+    corpus: Mapping[str, CorpusScores] = field(default_factory=dict)
+    systems: Sequence[Hashable] = ()
+    clusters: Clustered = None
+    every_clusters: Clustered = None
+
+    @property
+    def matrix(self) -> bool:
+        """Whether rows are arranged by system and segment."""
+        return self.human.ndim == 2
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Systems and segments that can be drawn."""
+        rows, columns = (self.human if self.judged is None else self.judged).shape
+        return rows, columns
+
+    @property
+    def drawn(self) -> Clustered:
+        """The document of each segment that can be drawn, None if segments are drawn."""
+        return self.clusters if self.judged is None else self.every_clusters
+
+    def scored(self, name: str | None = None) -> SegmentsToSystems:
+        """Return the function from how often segments are drawn (b, segments) to scores of systems (b, systems).
+
+        Args:
+            name: of the metric; None for human scores.
+        """
+        if name is None:
+            return means_of_drawn(self.human if self.judged is None else self.judged)
+        if name not in self.corpus:
+            return means_of_drawn(self.every.get(name, self.metrics[name]))
+        corpus = self.corpus[name]
+
+        def scores(counts: Array) -> Array:
+            sums = np.einsum("bt,stk->bsk", counts, corpus.statistics)
+            flat = [corpus.score(row) for row in sums.reshape(-1, sums.shape[-1])]
+            return np.array(flat, dtype=np.float64).reshape(sums.shape[:2])
+
+        return scores
+
+    def of_systems(self, name: str | None = None) -> Array:
+        """Return a metric's score of each system, human scores without a name (systems,)."""
+        scores: Array = self.scored(name)(np.ones((1, self.shape[1])))[0]
+        return scores
+
+
+def upside_down(corpus: CorpusScores) -> CorpusScores:
+    """Return the corpus scores with their sign turned."""
+    return CorpusScores(corpus.statistics, lambda sums: -corpus.score(sums))
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """All metrics of one group.
+
+    Attributes:
+        metrics: in the order given.
+        test: the test that ``compare`` runs.
+        compare: names of two metrics -> the test of "the first agrees better".
+        notes: what was chosen for the reader.
+    """
+
+    metrics: list[MetricAgreement]
+    test: Test
+    compare: Compare
+    notes: tuple[str, ...] = ()
 
 
 def agreement(rows: Rows, settings: MetaSettings) -> Agreement:
@@ -61,110 +168,82 @@ def agreement(rows: Rows, settings: MetaSettings) -> Agreement:
     Raises:
         InputError: if rows are too few for what is asked, or nothing is defined.
     """
-    if settings.absolute:
-        rows = _upright(rows, settings)
-    levels = {"seg": _pooled, "darr": _darr, "sys": _systems, "hybrid": _hybrids}
-    if settings.level == "seg" and not rows.matrix:
-        for name in ("statistic", "resample"):
-            if (name == "resample" and settings.resample) or settings.statistic == "acc_eq":
-                raise InputError(f"{name}={getattr(settings, name)} needs the columns system and segment")
-    measure = levels[settings.level]
-    if settings.level == "seg" and rows.matrix:
-        measure = _tied if settings.statistic == "acc_eq" else _grouped
-    return measure(rows, settings)
+    if settings.absolute:  # metrics that rank upside down are turned round
+        metrics, every, corpus = dict(rows.metrics), dict(rows.every), dict(rows.corpus)
+        for name, x in rows.metrics.items():
+            of_systems = settings.level == "sys"
+            pair = (rows.of_systems(name), rows.of_systems()) if of_systems else (x.ravel(), rows.human.ravel())
+            if ROWS[settings.statistic](*pair) < 0:
+                metrics[name] = -x
+                every |= {name: -every[name]} if name in every else {}
+                corpus |= {name: upside_down(corpus[name])} if name in corpus else {}
+        rows = replace(rows, metrics=metrics, every=every, corpus=corpus)
+    if settings.level != "seg":
+        return {"darr": _preferences, "sys": _systems, "hybrid": _hybrids}[settings.level](rows, settings)
+    if rows.matrix:
+        return (_tied if settings.statistic == "acc_eq" else _grouped)(rows, settings)
+    for name in ("statistic", "resample"):
+        if (name == "resample" and settings.resample) or settings.statistic == "acc_eq":
+            raise InputError(f"{name}={getattr(settings, name)} needs the columns system and segment")
+    return _rowwise(rows, settings)
 
 
-def _upright(rows: Rows, settings: MetaSettings) -> Rows:
-    """Turn round the metrics that rank upside down."""
-    metrics, every, corpus = {}, dict(rows.every), dict(rows.corpus)
-    for name, x in rows.metrics.items():
-        pair = (
-            (rows.of_systems(name), rows.of_systems()) if settings.level == "sys" else (x.ravel(), rows.human.ravel())
-        )
-        down = ROWS[settings.statistic](*pair) < 0
-        metrics[name] = -x if down else x
-        if down and name in every:
-            every[name] = -every[name]
-        if down and name in corpus:
-            corpus[name] = upside_down(corpus[name])
-    return replace(rows, metrics=metrics, every=every, corpus=corpus)
-
-
-def _pooled(rows: Rows, settings: MetaSettings) -> Agreement:
-    if rows.clusters is not None:
-        return _clustered(rows, rows.clusters, settings)
-    heavy = heavy_tails(rows.metrics, rows.human, settings)
-    metrics = [correlations(name, x, rows.human, settings, heavy=name in heavy) for name, x in rows.metrics.items()]
-    test = settings.test_for(dependent=False, heavy=bool(heavy))
-    compare = tests_of_items(rows.metrics, rows.human, test, settings)
-    return Agreement(metrics, test, compare, about_tails(heavy, test, len(rows.human), settings))
-
-
-def _clustered(rows: Rows, clusters: Indices, settings: MetaSettings) -> Agreement:
-    """Rows of which some belong together: whole documents or segments are drawn."""
+def _rowwise(rows: Rows, settings: MetaSettings) -> Agreement:
+    """Rows that are independent, or of which some belong together: whole documents or segments are drawn."""
+    x, human, clusters = rows.metrics, rows.human, rows.clusters
     unit = "documents" if settings.document is not None else "segments"
-    metrics = [
-        correlations(name, x, rows.human, settings, clusters=clusters, unit=unit) for name, x in rows.metrics.items()
-    ]
-    test = settings.test_for(dependent=True)
-    compare = tests_of_clusters(rows.metrics, rows.human, test, settings, clusters, unit)
-    worth = {
-        name: worth_of_clusters((x,), rows.human, clusters, settings.statistic) for name, x in rows.metrics.items()
-    }
-    return Agreement(metrics, test, compare, about_weights(worth, drawn_units(len(rows.human), clusters), unit))
+    heavy = heavy_tails(x, human, settings) if clusters is None else []
+    how: dict[str, Any] = {"clusters": clusters, "unit": unit}
+    metrics = [correlations(name, x[name], human, settings, heavy=name in heavy, **how) for name in x]
+    test = settings.test_for(dependent=clusters is not None, heavy=bool(heavy))
+    if clusters is None:
+        notes = about_tails(heavy, test, len(human), settings)
+    else:
+        like = {name: worth_of_clusters((x[name],), human, clusters, settings.statistic) for name in x}
+        notes = about_weights(like, drawn_units(len(human), clusters), unit)
+    return Agreement(metrics, test, items_compared(x, human, test, settings, **how), notes)
 
 
 def _grouped(rows: Rows, settings: MetaSettings) -> Agreement:
     """Segment level of matrices: intervals and tests resample the same, by default segments as a whole."""
-    by, metrics = settings.grouped_by, []
+    by, over, human, statistic = settings.grouped_by, settings.sampled, rows.human, _correlation(settings)
+    how: dict[str, Any] = {"by": by, "statistic": statistic, "resample": over, "nan": "omit", "cluster": rows.clusters}
+    metrics = []
     for name, x in rows.metrics.items():
-        results: dict[str, GroupedEstimate] = {}
-        for statistic in statistics_of(settings):
-            options = resampling(settings)
-            if statistic != settings.statistic:
-                options["resamples"] = 1
-            results[statistic] = grouped(
-                x,
-                rows.human,
-                by=by,
-                statistic=statistic,
-                resample=settings.sampled,
-                nan="omit",
-                cluster=rows.clusters,
-                **options,
-            )
-        main = results[settings.statistic]
-        figures: dict[str, Figure] = {statistic: estimate.estimate for statistic, estimate in results.items()}
+        main = grouped(x, human, **how, **settings.resampling)
+        figures = _by_group(x, human, by, statistics_of(settings))
         if by != "none":
             figures |= {"defined": main.groups, "undefined": main.undefined}
         metrics.append(MetricAgreement(name, main.estimate, main.ci, figures, main.method))
     test = settings.test_for(dependent=True)
-    said: tuple[str, ...] = ()
-    if settings.sampled == "segments" and settings.statistic != "acc_eq":
-        how = (by, settings.statistic, settings.sampled, rows.clusters)
-        worth = {name: units_of((x,), rows.human, *how) for name, x in rows.metrics.items()}
-        said = about_weights(worth, drawn_units(rows.human.shape[1], rows.clusters), rows.over("segments"))
-    if test == "williams":
-        present = ~np.isnan(rows.human)
-        flat = {name: x[present] for name, x in rows.metrics.items()}
-        return Agreement(metrics, test, tests_of_items(flat, rows.human[present], test, settings), said)
-    return Agreement(metrics, test, tests_of_matrices(rows, metrics, by, test, settings), said)
+    notes: tuple[str, ...] = ()
+    if over == "segments":
+        like = {name: units_of((x,), human, by, statistic, over, rows.clusters) for name, x in rows.metrics.items()}
+        unit = sampled_units(over, documents=rows.clusters is not None)
+        notes = about_weights(like, drawn_units(rows.human.shape[1], rows.clusters), unit)
+    if test != "williams":
+        return Agreement(metrics, test, matrices_compared(rows, metrics, by, test, settings), notes)
+    present = ~np.isnan(rows.human)
+    flat = {name: x[present] for name, x in rows.metrics.items()}
+    return Agreement(metrics, test, items_compared(flat, rows.human[present], test, settings), notes)
+
+
+def _by_group(x: Array, human: Array, by: By, statistics: Sequence[Statistic]) -> dict[str, Figure]:
+    """Return the mean over groups of each statistic."""
+    return {statistic: float(group_mean(group_values(x, human, by, statistic))) for statistic in statistics}
 
 
 def _tied(rows: Rows, settings: MetaSettings) -> Agreement:
     """Segment level: pairwise accuracy with ties calibrated for each metric, beside what chance would give."""
-    by, human, options, of = settings.grouped_by, rows.human, resampling(settings), rows.clusters
-    metrics, epsilons = [], {}
+    by, human, metrics, epsilons = settings.grouped_by, rows.human, [], {}
+    how: dict[str, Any] = {"by": by, "human_epsilon": settings.human_ties, "nan": "omit", "cluster": rows.clusters}
     for name, x in rows.metrics.items():
-        result = calibrate_ties(x, human, by=by, human_epsilon=settings.human_ties, nan="omit", cluster=of, **options)
+        result = calibrate_ties(x, human, **how, **settings.resampling)
         figures: dict[str, Figure] = {"acc_eq": result.estimate, "chance": result.chance, "epsilon": result.epsilon}
-        for statistic in STATISTICS:
-            plain = group_mean(group_values(x, human, by, statistic))
-            figures[statistic] = float(plain)
+        figures |= _by_group(x, human, by, STATISTICS)
         epsilons[name] = result.epsilon
         metrics.append(MetricAgreement(name, result.estimate, result.ci, figures, result.method))
     test = settings.test_for(dependent=True)
-    draw: DrawOptions = {"resamples": settings.resamples, "seed": settings.seed}
 
     def compare(a: str, b: str) -> Comparison:
         return compare_ties(
@@ -173,163 +252,124 @@ def _tied(rows: Rows, settings: MetaSettings) -> Agreement:
             human,
             epsilon_a=epsilons[a],
             epsilon_b=epsilons[b],
-            human_epsilon=settings.human_ties,
-            by=by,
             swap="pairs" if test == "perm-both" else "segments",
             test="bootstrap" if test == "bootstrap" else "permutation",
-            confidence=settings.confidence,
             plus_one=test == "permutation",
-            nan="omit",
-            cluster=of,
-            **draw,
+            **how,
+            **settings.resampling,
         )
 
     return Agreement(metrics, test, compare)
 
 
-def _darr(rows: Rows, settings: MetaSettings) -> Agreement:
+def _preferences(rows: Rows, settings: MetaSettings) -> Agreement:
+    """Preferences between systems on one segment (DARR)."""
     pairs = preferences(rows.human, threshold=settings.threshold, nan="omit")
     if not len(pairs.segment):
         raise InputError(
             f"no two systems' human scores differ by {settings.threshold:g} or more on any segment; "
             "is the threshold on the scale of the human scores?"
         )
-    ties, unit, options = settings.ties, settings.unit, resampling(settings)
+    how: dict[str, Any] = {"ties": settings.ties, "unit": settings.unit, **settings.resampling}
+    how["cluster"] = None if rows.clusters is None else rows.clusters[pairs.segment]
     sides = {name: pairs.scores(x) for name, x in rows.metrics.items()}
-    of = None if rows.clusters is None else rows.clusters[pairs.segment]
     metrics = []
     for name, (better, worse) in sides.items():
-        result = darr_from_pairs(better, worse, pairs.segment, ties=ties, unit=unit, cluster=of, **options)
+        result = darr_from_pairs(better, worse, pairs.segment, **how)
         fields = ("concordant", "discordant", "ties", "n", "segments")
         figures: dict[str, Figure] = {"tau": result.estimate, **{field: getattr(result, field) for field in fields}}
         metrics.append(MetricAgreement(name, result.estimate, result.ci, figures, result.method))
 
     def compare(a: str, b: str) -> Comparison:
-        return compare_darr(sides[a], sides[b], pairs.segment, ties=ties, unit=unit, cluster=of, **options)
+        return compare_darr(sides[a], sides[b], pairs.segment, **how)
 
     return Agreement(metrics, settings.test_for(dependent=True), compare)
 
 
 def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
-    human, scores = rows.of_systems(), {name: rows.of_systems(name) for name in rows.metrics}
-    over = settings.sampled
-    draw: DrawOptions = {"resamples": settings.resamples, "seed": settings.seed}
+    """Scores of systems, their order, and soft pairwise accuracy where there are scores of segments."""
+    human, scores, over = rows.of_systems(), {name: rows.of_systems(name) for name in rows.metrics}, settings.sampled
     if over != "systems" and not rows.segments:
         raise InputError(f"resample {over} needs scores of segments: name the column segment", setting="resample")
     heavy = heavy_tails(scores, human, settings)
+    of = sampled_units(over, documents=rows.clusters is not None)
+    # What an interval over segments or documents rests on.
+    units = drawn_units(rows.shape[1], rows.drawn) if over == "segments" else None
+
+    @cache
+    def drawn(name: str, statistic: str) -> Array:
+        sides = (rows.scored(name), rows.scored(), rows.shape)
+        return resampled_scores(*sides, statistic, over, **settings.draw, clusters=rows.drawn)
+
     metrics = []
     for name, x in scores.items():
         result = correlations(name, x, human, settings, heavy=name in heavy)
         ends, method = result.ci, result.method
+        accuracy = pairwise_accuracy(x, human, **settings.resampling)
+        accuracy_ends = accuracy.ci
         if over != "systems":
-            drawn = resampled_scores(
-                rows.scored(name),
-                rows.human_scored(),
-                rows.shape,
-                settings.statistic,
-                over,
-                settings.resamples,
-                settings.seed,
-                clusters=rows.drawn,
+            ends = percentile_interval(drawn(name, settings.statistic), settings.confidence, units)
+            method = f"{settings.statistic}, bootstrap over {of}"
+            accuracy_ends = percentile_interval(drawn(name, "pairwise_accuracy"), settings.confidence, units)
+        figures = {**result.figures, "pairwise_accuracy": accuracy.estimate, "pairwise_accuracy_ci": accuracy_ends}
+        figures |= {"spa": math.nan, "spa_ci": (math.nan, math.nan)}
+        if rows.segments:
+            soft = soft_pairwise_accuracy(
+                rows.metrics[name],
+                rows.human,
+                method=settings.spa,
+                permutations=1000 if settings.spa == "wmt" else max(1000, settings.resamples),
+                resample=over,
+                nan="omit",
+                names=rows.systems,
+                cluster=rows.clusters,
+                **settings.resampling,
             )
-            ends = percentile_interval(drawn, settings.confidence, _drawn(rows, over))
-            method = f"{settings.statistic}, bootstrap over {rows.over(over)}"
-        figures = {**result.figures, **_order_of_systems(rows, name, x, human, settings)}
-        method = f"{method}, systems ({rows.estimand(name)})"
-        without = _without_one(x, human, rows.systems, settings)
+            figures |= {"spa": soft.estimate, "spa_ci": soft.ci}
+        scored = (
+            "corpus scores of all" if name in rows.corpus else f"means of {'all' if name in rows.every else 'judged'}"
+        )
+        without, values = None, without_each(x, human, settings.statistic)
+        if len(x) >= 4 and not np.isnan(values).all():
+            low, high = int(np.nanargmin(values)), int(np.nanargmax(values))
+            names = [str(rows.systems[at]) for at in (low, high)]
+            without = WithoutOne(float(values[low]), names[0], float(values[high]), names[1])
+        method = f"{method}, systems ({scored} segments)"
         metrics.append(MetricAgreement(name, result.value, ends, figures, method, without_one=without))
     test = settings.test_for(dependent=True, heavy=bool(heavy))
-    about = about_tails(heavy, test, len(human), settings)
-    if test == "bootstrap":
-
-        def resample() -> dict[str, Array]:
-            return {
-                name: resampled_scores(
-                    rows.scored(name),
-                    rows.human_scored(),
-                    rows.shape,
-                    settings.statistic,
-                    over,
-                    **draw,
-                    clusters=rows.drawn,
-                )
-                for name in scores
-            }
-
-        values = {metric.metric: metric.value for metric in metrics}
-        method = f"difference of {settings.statistic} (of systems), paired bootstrap over {rows.over(over)}"
-        compare = paired(resample, values, len(human), method, settings, lambda a, b: _drawn(rows, over))
-        return Agreement(metrics, test, compare, about)
-    if test == "perm-both" and rows.segments:
-        return Agreement(metrics, test, tests_of_matrices(rows, metrics, "means", test, settings), about)
-    if test == "permutation" and over == "segments":
-        if rows.corpus or rows.every:
-            raise InputError(
-                "test permutation cannot swap the segments of corpus scores, nor those that nobody judged: use "
-                "bootstrap, resample systems or system_score judged",
-                setting="test",
-            )
-        return Agreement(metrics, test, tests_of_matrices(rows, metrics, "means", test, settings), about)
-    return Agreement(metrics, test, tests_of_items(scores, human, test, settings), about)
-
-
-def _drawn(rows: Rows, over: Sampled) -> int | None:
-    """Return how many segments or documents an interval over those rests on."""
-    return drawn_units(rows.shape[1], rows.drawn) if over == "segments" else None
-
-
-def _without_one(x: Array, human: Array, systems: Sequence[Hashable], settings: MetaSettings) -> WithoutOne | None:
-    """Return the lowest and the highest correlation without one system; None where too few or none of them vary."""
-    values = without_each(x, human, settings.statistic)
-    if len(x) < 4 or np.isnan(values).all():
-        return None
-    low, high = int(np.nanargmin(values)), int(np.nanargmax(values))
-    return WithoutOne(float(values[low]), str(systems[low]), float(values[high]), str(systems[high]))
-
-
-def _order_of_systems(rows: Rows, name: str, x: Array, human: Array, settings: MetaSettings) -> dict[str, Figure]:
-    """Return pairwise accuracy and soft pairwise accuracy; the latter needs scores of segments."""
-    options, over = resampling(settings), settings.sampled
-    accuracy = pairwise_accuracy(x, human, **options)
-    ends = accuracy.ci
-    if over != "systems":
-        shape, draws = rows.shape, settings.resamples
-        drawn = resampled_scores(
-            rows.scored(name),
-            rows.human_scored(),
-            shape,
-            "pairwise_accuracy",
-            over,
-            draws,
-            settings.seed,
-            clusters=rows.drawn,
+    swapped = test == "permutation" and over == "segments"
+    if swapped and (rows.corpus or rows.every):
+        raise InputError(
+            "test permutation cannot swap the segments of corpus scores, nor those that nobody judged: use "
+            "bootstrap, resample systems or system_score judged",
+            setting="test",
         )
-        ends = percentile_interval(drawn, settings.confidence, _drawn(rows, over))
-    figures: dict[str, Figure] = {"pairwise_accuracy": accuracy.estimate, "pairwise_accuracy_ci": ends}
-    if not rows.segments:
-        return {**figures, "spa": math.nan, "spa_ci": (math.nan, math.nan)}
-    draws = 1000 if settings.spa == "wmt" else max(1000, settings.resamples)
-    spa = soft_pairwise_accuracy(
-        rows.metrics[name],
-        rows.human,
-        method=settings.spa,
-        permutations=draws,
-        resample=over,
-        nan="omit",
-        names=rows.systems,
-        cluster=rows.clusters,
-        **options,
-    )
-    return {**figures, "spa": spa.estimate, "spa_ci": spa.ci}
+    if test == "bootstrap":
+        method = f"difference of {settings.statistic} (of systems), paired bootstrap over {of}"
+        compare = paired(
+            lambda: {name: drawn(name, settings.statistic) for name in scores},
+            {metric.metric: metric.value for metric in metrics},
+            len(human),
+            method,
+            settings,
+            lambda a, b: units,
+        )
+    elif swapped or (test == "perm-both" and rows.segments):
+        compare = matrices_compared(rows, metrics, "means", test, settings)
+    else:
+        compare = items_compared(scores, human, test, settings)
+    return Agreement(metrics, test, compare, about_tails(heavy, test, len(human), settings))
 
 
 def _hybrids(rows: Rows, settings: MetaSettings) -> Agreement:
-    x, human, options = rows.metrics, rows.human, resampling(settings)
+    """Hybrid systems, of segments that are drawn from all systems."""
+    x, human = rows.metrics, rows.human
+    how: dict[str, Any] = {"nan": "omit", "cluster": rows.clusters, **settings.resampling}
     drawn = hybrid_systems(np.stack(list(x.values())), human, settings.hybrids, seed=settings.seed, nan="omit")
     scores = dict(zip(x, drawn.metric, strict=True))
     metrics = []
     for name, values in scores.items():
-        limit = hybrid_correlation_limit(x[name], human, nan="omit", cluster=rows.clusters, **options)
+        limit = hybrid_correlation_limit(x[name], human, **how)
         sampled = pearson(values, drawn.human, confidence=settings.confidence)
         chosen = expected_model_selection(values, drawn.human, settings.sample)
         figures: dict[str, Figure] = {
@@ -346,6 +386,226 @@ def _hybrids(rows: Rows, settings: MetaSettings) -> Agreement:
     def compare(a: str, b: str) -> Comparison:
         if test == "williams":
             return checked_williams(scores[a], scores[b], drawn.human, settings)
-        return compare_hybrid_limits(x[a], x[b], human, nan="omit", cluster=rows.clusters, **options)
+        return compare_hybrid_limits(x[a], x[b], human, **how)
 
     return Agreement(metrics, test, compare)
+
+
+# What the levels share: correlations with intervals, heavy tails, and tests between two metrics.
+
+
+def statistics_of(settings: MetaSettings) -> tuple[Statistic, ...]:
+    """Return what is measured: tau-c only on request."""
+    return (*STATISTICS, "kendall_c") if settings.statistic == "kendall_c" else STATISTICS
+
+
+def _correlation(settings: MetaSettings) -> _Correlation:
+    return cast("_Correlation", settings.statistic)  # acc_eq has figures and tests of its own
+
+
+def correlations(
+    name: str,
+    x: Array,
+    human: Array,
+    settings: MetaSettings,
+    *,
+    heavy: bool = False,
+    clusters: Clustered = None,
+    unit: str = "items",
+) -> MetricAgreement:
+    """Correlate vectors (n,).
+
+    The interval of fewer than 20 items reaches over those without each one of them; of more, it is Fisher's, and a
+    bootstrap where tails are heavy, or of Kendall's tau, as grades tie often. With ``clusters`` (n,) it is a bootstrap
+    over those, which are called ``unit``.
+    """
+    results: dict[str, Estimate] = {}
+    for statistic in statistics_of(settings):
+        interval = "none"
+        if statistic == settings.statistic and clusters is None:
+            interval = "bootstrap" if statistic.startswith("kendall") or heavy else "analytic"
+            if len(human) < FEW_ITEMS and statistic != "kendall_c":
+                interval = "leave-one-out"
+        variant = {"variant": "c"} if statistic == "kendall_c" else {}
+        measure = getattr(correlation, statistic.removesuffix("_c"))
+        results[statistic] = measure(x, human, interval=interval, **variant, **settings.resampling)
+    main = results[settings.statistic]
+    ends, method = main.ci, main.method
+    if clusters is not None:
+        drawn = bootstrap_correlations(x[None], human, settings.statistic, **settings.draw, clusters=clusters)[:, 0]
+        units = worth_of_clusters((x,), human, clusters, settings.statistic)
+        ends, method = percentile_interval(drawn, settings.confidence, units), f"{method}, bootstrap over {unit}"
+    figures: dict[str, Figure] = {statistic: estimate.estimate for statistic, estimate in results.items()}
+    return MetricAgreement(name, main.estimate, ends, figures, method)
+
+
+def heavy_tails(metrics: Mapping[str, Array], human: Array, settings: MetaSettings) -> list[str]:
+    """Return the metrics whose tails, with human scores', are too heavy for Fisher's interval and the Williams test.
+
+    Few items show less of their tails than there is: any weight above the normal's counts then.
+    """
+    if settings.statistic != "pearson":
+        return []
+    limit = HEAVY_TAILS if len(human) >= FEW_ITEMS else 1.0
+    return [name for name, x in metrics.items() if tail_weight(x, human) > limit]
+
+
+def worth_of_clusters(metrics: Sequence[Array], human: Array, clusters: Indices, statistic: str) -> int:
+    """Return how many like clusters an interval rests on: of one metric's correlation (n,), or of two's difference."""
+    if statistic != "pearson":
+        return drawn_units(len(human), clusters)
+    added = [influence(x, human) for x in metrics]
+    return worth(sums_of(clusters, added[0] if len(added) == 1 else added[0] - added[1]))
+
+
+def about_tails(heavy: list[str], test: Test, n: int, settings: MetaSettings) -> tuple[str, ...]:
+    """Return what is said of heavy tails and of few items, if there are some: what was chosen, and for what."""
+    notes, items = [], "systems" if settings.level == "sys" else "rows"
+    permuted = test == "permutation" and settings.test is None
+    if heavy:
+        tested = ["permutation instead of the Williams test"] if permuted else []
+        interval = ["a bootstrap interval instead of Fisher's"] if n >= FEW_ITEMS else []
+        if chosen := ", and ".join([*interval, *tested]):
+            notes.append(f"heavy tails of {', '.join(heavy)} with human scores: {chosen}")
+    if n >= FEW_ITEMS or (settings.level == "sys" and settings.sampled != "systems"):
+        return tuple(notes)
+    one = items.removesuffix("s")
+    if settings.statistic != "kendall_c":
+        notes.append(f"{n} {items}: an interval reaches over those without each one {one}, as one can carry them all")
+    if n < FEWEST_ITEMS:
+        notes.append(f"{n} {items} say next to nothing about others: intervals are as wide as that")
+    if permuted and 2.0 ** (1 - n) > settings.alpha:
+        notes.append(f"with {n} {items} a permutation cannot give a p under {2.0 ** (1 - n):.2g}")
+    return tuple(notes)
+
+
+def about_weights(worth: Mapping[str, int], units: int, unit: str) -> tuple[str, ...]:
+    """Return what is said of metrics whose figures hang on a few of the units that are drawn, if there are some.
+
+    Args:
+        worth: metric -> how many like units its interval rests on.
+        units: how many are drawn.
+        unit: what they are called.
+    """
+    few = {name: count for name, count in worth.items() if count < min(units, FEW_UNITS) / 2}
+    if not few:
+        return ()
+    named = ", ".join(f"{name} ({count})" for name, count in few.items())
+    return (
+        f"a few of {units} {unit} determine the correlation of {named}; intervals and tests between metrics are as "
+        f"wide as with the number of {unit} in brackets",
+    )
+
+
+def items_compared(
+    metrics: Mapping[str, Array],
+    human: Array,
+    test: Test,
+    settings: MetaSettings,
+    clusters: Clustered = None,
+    unit: str = "items",
+) -> Compare:
+    """Return the comparison of columns (n,) whose items are independent, or whose clusters (n,), called ``unit``."""
+    if test == "williams":
+        return lambda a, b: checked_williams(metrics[a], metrics[b], human, settings)
+    statistic = _correlation(settings)
+    if test in ("perm-both", "permutation"):
+        whole = test == "permutation"
+        items = "systems" if settings.level == "sys" else "rows" if clusters is None else unit
+        chosen = settings.test is None and (len(human) < FEW_ITEMS or bool(heavy_tails(metrics, human, settings)))
+
+        def permuted(a: str, b: str) -> Comparison:
+            result = perm_both(
+                metrics[a],
+                metrics[b],
+                human,
+                statistic=statistic,
+                plus_one=whole,
+                scale="mad" if chosen else "sd",
+                cluster=clusters if whole else None,
+                **settings.draw,
+            )
+            method = f"difference of {statistic}, permutation of {items}"
+            method += ", scores over their median absolute deviation" if chosen else ""
+            return replace(result, method=method) if whole else result
+
+        return permuted
+
+    def resample() -> dict[str, Array]:
+        columns = np.stack(list(metrics.values()))
+        draws = bootstrap_correlations(columns, human, statistic, clusters=clusters, **settings.draw)
+        return dict(zip(metrics, draws.T, strict=True))
+
+    def units(a: str, b: str) -> int | None:
+        return None if clusters is None else worth_of_clusters((metrics[a], metrics[b]), human, clusters, statistic)
+
+    values = {name: float(ROWS[statistic](x, human)) for name, x in metrics.items()}
+    method = f"difference of {statistic}, paired bootstrap{'' if clusters is None else f' over {unit}'}"
+    return paired(resample, values, len(human), method, settings, units)
+
+
+def matrices_compared(
+    rows: Rows, agreements: list[MetricAgreement], by: By, test: Test, settings: MetaSettings
+) -> Compare:
+    """Return the comparison of matrices (systems, segments) by resampling or swapping."""
+    x, human, statistic, over, clusters = (
+        rows.metrics,
+        rows.human,
+        _correlation(settings),
+        settings.sampled,
+        rows.clusters,
+    )
+    if test in ("perm-both", "permutation"):
+        swap: Literal["cells", "segments", "systems"] = "systems" if over == "systems" else "segments"
+        if test == "perm-both":
+            swap = "cells"
+        of = clusters if swap == "segments" else None
+        how: dict[str, Any] = {
+            "by": by,
+            "statistic": statistic,
+            "swap": swap,
+            "plus_one": test == "permutation",
+            "nan": "omit",
+        }
+        return lambda a, b: perm_both(x[a], x[b], human, **how, cluster=of, **settings.draw)
+
+    def resample() -> dict[str, Array]:
+        how: dict[str, Any] = {**settings.draw, "resample": over, "clusters": clusters}
+        return {name: resampled_groups(z, human, by, statistic, **how) for name, z in x.items()}
+
+    values = {metric.metric: metric.value for metric in agreements}
+    drawn = sampled_units(over, documents=clusters is not None)
+    method = f"difference of {statistic} ({POOLING[by]}), paired bootstrap over {drawn}"
+    n = int((~np.isnan(human)).sum())
+
+    def units(a: str, b: str) -> int | None:
+        return units_of((x[a], x[b]), human, by, statistic, over, clusters)
+
+    return paired(resample, values, n, method, settings, units)
+
+
+def checked_williams(a: Array, b: Array, human: Array, settings: MetaSettings) -> Comparison:
+    """Run the Williams test; say what to do if there are too few items for it."""
+    if len(human) < 4:
+        raise InputError(
+            f"{len(human)} rows or systems are too few for the Williams test, which needs 4; test none leaves it out"
+        )
+    return williams(a, b, human, confidence=settings.confidence)
+
+
+def paired(
+    resample: Callable[[], Mapping[str, Array]],
+    values: Mapping[str, float],
+    n: int,
+    method: str,
+    settings: MetaSettings,
+    units: Callable[[str, str], int | None],
+) -> Compare:
+    """Return the paired bootstrap; one set of resamples serves all pairs, and is drawn when it is first needed.
+
+    ``units`` says how many like things the difference of two metrics rests on, where they may be few.
+    """
+    draws = cache(resample)
+    return lambda a, b: compared(
+        values[a], values[b], draws()[a] - draws()[b], n, method, settings.confidence, units(a, b)
+    )

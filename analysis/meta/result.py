@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from bsx.analysis.stats.results import Comparison
 from bsx.errors import UnknownNameError
@@ -11,6 +12,14 @@ from bsx.support.near import did_you_mean
 from bsx.support.result import Interval, Notice, Number, Result
 
 Figure = int | Number | Interval
+Item = TypeVar("Item")
+
+
+def _named(name: str, items: Mapping[str, Item], what: str) -> Item:
+    if name not in items:
+        hint = did_you_mean(name, list(items))
+        raise UnknownNameError(f"there is no {what} {name!r}; there are {', '.join(items)}.{hint}")
+    return items[name]
 
 
 @dataclass(frozen=True)
@@ -107,12 +116,7 @@ class GroupResult:
         Raises:
             UnknownNameError: for a metric without values in this group; names those that have some.
         """
-        result = self.find(metric)
-        if result is None:
-            there = [known.metric for known in self.metrics]
-            hint = did_you_mean(metric, there)
-            raise UnknownNameError(f"group {self.group!r} has no metric {metric!r}; it has {', '.join(there)}.{hint}")
-        return result
+        return _named(metric, {item.metric: item for item in self.metrics}, "metric")
 
 
 @dataclass(frozen=True)
@@ -137,10 +141,7 @@ class AverageResult:
         Raises:
             UnknownNameError: for an unknown metric.
         """
-        names = [item.metric for item in self.metrics]
-        if metric not in names:
-            raise UnknownNameError(f"no metric {metric!r}; there are {', '.join(names)}.{did_you_mean(metric, names)}")
-        return self.metrics[names.index(metric)]
+        return _named(metric, {item.metric: item for item in self.metrics}, "metric")
 
 
 @dataclass(frozen=True, repr=False)
@@ -177,10 +178,7 @@ class MetaResult(Result):
         Raises:
             UnknownNameError: if there is none; lists those there are.
         """
-        names = [item.group for item in self.groups]
-        if group not in names:
-            raise UnknownNameError(f"no group {group!r}; there are {', '.join(names)}.{did_you_mean(group, names)}")
-        return self.groups[names.index(group)]
+        return _named(group, {item.group: item for item in self.groups}, "group")
 
 
 @dataclass(frozen=True, repr=False)
@@ -203,9 +201,4 @@ class Judgments(Result):
         Raises:
             UnknownNameError: if it is none of them.
         """
-        names = [judgment.human for judgment in self.judgments]
-        if human not in names:
-            raise UnknownNameError(
-                f"there is no judgment {human!r}; there are {', '.join(names)}.{did_you_mean(human, names)}"
-            )
-        return self.judgments[names.index(human)]
+        return _named(human, {item.human: item for item in self.judgments}, "judgment")

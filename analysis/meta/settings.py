@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from bsx.analysis.stats.resample import Sampled
+from bsx.analysis.stats.resample import DrawOptions, Resampling, Sampled
 from bsx.data.frame import CorpusScores
 from bsx.data.long import ColumnName, DocumentColumn, LowerScores, RowColumns
 from bsx.support.settings import MOST_DRAWS, DrawSettings, Option, Significance
@@ -205,8 +205,6 @@ class MetaSettings(DrawSettings, Significance, MetaColumns):
             )
         if self.test == "williams" and self.sampled != ("systems" if self.level == "sys" else "segments"):
             raise ValueError(f"test williams cannot be combined with resample {self.resample}: use bootstrap")
-        if self.statistic == "acc_eq" and self.test == "permutation" and self.sampled != "segments":
-            raise ValueError("statistic acc_eq is tested over segments: resample segments")
         if self.statistic == "acc_eq" and self.sampled != "segments":
             raise ValueError("statistic acc_eq resamples segments: leave out resample")
         if self.statistic != "pearson" and self.level in ("darr", "hybrid"):
@@ -228,9 +226,14 @@ class MetaSettings(DrawSettings, Significance, MetaColumns):
         return self.resample or ("systems" if self.level == "sys" else "segments")
 
     @property
-    def named(self) -> tuple[str | None, str | None, str | None]:
-        """The columns of systems, segments and documents."""
-        return self.system, self.segment, self.document
+    def draw(self) -> DrawOptions:
+        """How often is drawn, and from which seed."""
+        return {"resamples": self.resamples, "seed": self.seed}
+
+    @property
+    def resampling(self) -> Resampling:
+        """The draws of an interval."""
+        return {"confidence": self.confidence, "resamples": self.resamples, "seed": self.seed}
 
     @property
     def grouped_by(self) -> Literal["item", "sys", "none"]:
@@ -255,14 +258,11 @@ class MetaSettings(DrawSettings, Significance, MetaColumns):
             unit: what is drawn where not systems are: segments, documents or rows.
             systems: whether rows are arranged by system.
         """
-        if not systems:
-            return f"other {unit} like these"
-        words = {
-            "segments": f"these systems on other {unit} like these",
-            "systems": "other systems like these, on these segments",
-            "both": f"other systems and other {unit} like these",
-        }
-        return words[self.sampled]
+        if self.sampled == "segments" or not systems:
+            return f"{'these systems on ' * systems}other {unit} like these"
+        return "other systems " + (
+            "like these, on these segments" if self.sampled == "systems" else f"and other {unit} like these"
+        )
 
     def test_for(self, *, dependent: bool, heavy: bool = False) -> Test:
         """Return the test to run.

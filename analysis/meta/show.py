@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 
-from bsx.analysis.meta.result import (
-    GroupResult,
-    Judgments,
-    MetaResult,
-    MetricAgreement,
-)
+from bsx.analysis.meta.result import AverageResult, GroupResult, Judgments, MetaResult, MetricAgreement, WithoutOne
 from bsx.analysis.meta.settings import MetaSettings, averaged
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import (
@@ -27,18 +23,19 @@ from bsx.analysis.present.cells import (
     number,
     p_value,
     table,
+    table_of,
     text,
 )
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.notices import seen_rows
 from bsx.analysis.present.parts import Answer, Cell, Chart, Heading, Notes, Part, TablePart
-from bsx.analysis.present.significance import CORRECTED, NAMED, against, confidence, some, standing, table_of_tests
+from bsx.analysis.present.significance import CORRECTED, against, confidence, some, standing, table_of_tests
 from bsx.analysis.stats.results import Comparison
 from bsx.data.long import are_judgments
 
+Measured = tuple[GroupResult, MetricAgreement]
 TESTS = "Which metric is significantly better"
 """Title of the chart of tests."""
-_FEW = 12  # rows that a table of the short form has room for
 _TITLES = {"pairwise_accuracy": "accuracy", "hits_at_1": "hits@1", "difference": "diff", "spa": "soft accuracy"}
 _COUNTS = {"darr": ("concordant", "discordant", "ties", "n")}
 _STATISTICS = {
@@ -69,8 +66,7 @@ def parts(result: MetaResult) -> Iterator[Part]:
         yield _summary(result)
     else:
         yield _figures(result)
-    said = (*map(seen_rows, result.warnings), *_beside_controls(result), *result.notes)
-    yield Notes(said)
+    yield Notes((*map(seen_rows, result.warnings), *result.notes))
     yield from _without_one(result)
     yield _chart(result)
     if result.average is None or len(result.groups) > 1:
@@ -102,24 +98,22 @@ def rows(result: MetaResult) -> Iterator[Mapping[str, object]]:
     """Yield one row a group and metric, then one of averages a metric, whose group is ``average``."""
     names = {"pairs" if name == "n" else name: name for name in _names(result)}
 
-    def row(group: str, agreement: MetricAgreement, n: object, more: Row) -> Row:
-        figures = {shown: _plain(agreement.figures.get(name)) for shown, name in names.items()}
-        low, high = agreement.ci
-        control = {"control": int(agreement.control)} if result.sentinels else {}
-        head = {"group": group, "metric": agreement.metric, "rows": n}
-        ends = {"low": _plain(low), "high": _plain(high)}
-        return {**head, **figures, **ends, **_carried(agreement), **more, **control}
+    def row(group: str, agreement: MetricAgreement, n: object, **more: object) -> dict[str, object]:
+        known = {"group": group, "metric": agreement.metric, "rows": n}
+        known |= {head: _plain(agreement.figures.get(name)) for head, name in names.items()}
+        known |= {"low": _plain(agreement.ci[0]), "high": _plain(agreement.ci[1])}
+        if (without := agreement.without_one) is not None:
+            known |= {"lowest_without_one": _plain(without.lowest), "without_lowest": without.without_lowest}
+            known |= {"highest_without_one": _plain(without.highest), "without_highest": without.without_highest}
+        return {**known, **more, **({"control": int(agreement.control)} if result.sentinels else {})}
 
     for group in result.groups:
-        ranks = group.clusters.ranks if group.clusters is not None else {}
         for agreement in group.metrics:
-            wins = (
-                "" if group.clusters is None or agreement.control else int(agreement.metric in group.clusters.winners)
-            )
-            more = {"winner": wins, "rank": ranks.get(agreement.metric, ""), "method": agreement.method}
-            yield row(group.group, agreement, group.n, more)
+            name, ranks = agreement.metric, group.clusters.ranks if group.clusters is not None else {}
+            wins = "" if group.clusters is None or agreement.control else int(_wins(group, name))
+            yield row(group.group, agreement, group.n, winner=wins, rank=ranks.get(name, ""), method=agreement.method)
     for mean in result.average.metrics if result.average is not None else ():
-        yield row("average", mean, "", {"winner": "", "rank": "", "method": "mean of groups"})
+        yield row("average", mean, "", winner="", rank="", method="mean of groups")
 
 
 @lists(Judgments)
@@ -129,94 +123,77 @@ def judgment_rows(result: Judgments) -> Iterator[Mapping[str, object]]:
         yield from ({"human": judgment.human, **row} for row in rows(judgment))
 
 
-Row = Mapping[str, object]
-
-
-def _carried(agreement: MetricAgreement) -> Row:
-    """Return the range without one system, where there is one."""
-    if (without := agreement.without_one) is None:
-        return {}
-    return {
-        **{"lowest_without_one": _plain(without.lowest), "without_lowest": without.without_lowest},
-        **{"highest_without_one": _plain(without.highest), "without_highest": without.without_highest},
-    }
-
-
 def _finding(result: MetaResult) -> str:
     """Return which metric agrees best, named only where it is significantly better than all others."""
     if result.average is None:
         return _unseen(result)
-    human, headline, several = result.human, _statistic(result), len(result.groups) > 1
-    results: Sequence[MetricAgreement]
-    results = result.average.metrics if several else result.groups[0].metrics
-    ranked = sorted(
-        (metric for metric in results if not metric.control and metric.value == metric.value),
-        key=lambda metric: -metric.value,
-    )
-    counts = [group.n for group in result.groups]
-    where = f"on average over {len(counts)} groups ({sum(counts):,} rows)" if several else f"on {counts[0]:,} rows"
-    if not several and (systems := result.groups[0].systems) is not None:
-        where = f"on {systems:,} systems ({counts[0]:,} rows)"
-    if not ranked:
+    human, headline, of = result.human, _statistic(result), _overall(result)
+    values = {one.metric: one.value for one in of.metrics if not one.control and one.value == one.value}
+    groups, rows = len(result.groups), sum(group.n for group in result.groups)
+    where = f"on {rows:,} rows"
+    if groups > 1:
+        where = f"on average over {groups} groups ({rows:,} rows)"
+    elif (systems := result.groups[0].systems) is not None:
+        where = f"on {systems:,} systems ({rows:,} rows)"
+    if not values:
         return f"No metric has a defined {headline} with {human} {where}."
-    if sum(counts) < FEWEST:
-        return f"{sum(counts)} rows are too few to say which metric agrees best with {human}."
-    best, *others = ranked
+    if rows < FEWEST:
+        return f"{rows} rows are too few to say which metric agrees best with {human}."
+    how: dict[str, Any] = {"alpha": _setting(result, "alpha"), "p": partial(_p, result)}
+    name, told, stands = standing(values, of.tests, **how, shown=lambda value: number(value).text)
+    best = of[name]
     value = f"{number(best.value).text} {interval(best.ci).text}".removesuffix(f" {NONE}")
-    if not others:
-        none = (
-            "" if best.ci[0] > 0 or result.headline in _NO_ZERO else " No agreement is shown: the interval reaches 0."
-        )
-        return f"The {headline} of {best.metric} with {human} is {value} {where}.{none}"
-    tests = result.average.tests if several else result.groups[0].tests
-    values = {metric.metric: metric.value for metric in ranked}
-    _, told, stands = standing(
-        values, tests, alpha=_setting(result, "alpha"), p=partial(_p, result), shown=lambda one: number(one).text
-    )
+    if len(values) == 1:
+        shown = best.ci[0] > 0 or result.headline in _NO_ZERO
+        none = "" if shown else " No agreement is shown: the interval reaches 0."
+        return f"The {headline} of {name} with {human} is {value} {where}.{none}"
     if told:
-        return f"{best.metric} agrees best with {human}: {headline} {value} {where}, {stands}."
+        return f"{name} agrees best with {human}: {headline} {value} {where}, {stands}."
     none = f"No metric is shown to agree best with {human}"
-    return f"{none}: {best.metric} has the highest {headline}, {value} {where}, {stands.removeprefix('highest; ')}."
+    return f"{none}: {name} has the highest {headline}, {value} {where}, {stands.removeprefix('highest; ')}."
+
+
+def _overall(result: MetaResult) -> GroupResult | AverageResult:
+    """Return what the answer is about: the average, or the only group."""
+    return result.average if result.average is not None and len(result.groups) > 1 else result.groups[0]
 
 
 def _beside_best_control(result: MetaResult) -> str:
     """Return how metrics stand to the best control, on average over groups, which the answer must not hide."""
-    if result.average is None or not result.metrics:
+    of = _overall(result)
+    tests = {(test.a, test.b): test for test in of.control_tests}
+    metrics = {one.metric: one.value for one in of.metrics if not one.control and one.value == one.value}
+    controls = {one.metric: one.value for one in of.metrics if one.control and one.value == one.value}
+    if result.average is None or not controls or not metrics:
         return ""
-    several, group = len(result.groups) > 1, result.groups[0]
-    tests = {(test.a, test.b): test for test in (result.average.control_tests if several else group.control_tests)}
-    values = {item.metric: item.value for item in (result.average.metrics if several else group.metrics)}
-    reached = [name for name in result.sentinels if values.get(name, math.nan) == values.get(name)]
-    metrics = [name for name in result.metrics if values.get(name, math.nan) == values.get(name)]
-    if not reached or not metrics:
-        return ""
-    best = max(reached, key=lambda name: values[name])
-    control = f"{'the best control,' if len(reached) > 1 else 'the control'} {best} ({number(values[best]).text})"
+    best = max(controls, key=lambda name: controls[name])
+    control = f"{'the best control,' if len(controls) > 1 else 'the control'} {best} ({number(controls[best]).text})"
     if not tests:
-        above = [name for name in metrics if values[name] > values[best]]
+        above = [name for name, value in metrics.items() if value > controls[best]]
         return f" Higher than {control}: {some(above) if above else 'no metric'}; these differences were not tested."
     ways = {}
     for name in metrics:
         test = tests.get((name, best))
         told = test is not None and _p(result, test) < _setting(result, "alpha")
         ways[name] = int(np.sign(test.difference)) if test is not None and told else 0
-    if 1 not in ways.values():
-        worse = [name for name, way in ways.items() if way < 0]
-        behind = f"; {some(worse)} {'is' if len(worse) == 1 else 'are'} significantly worse" if worse else ""
-        return f" No metric is significantly better than {control}{behind}."
-    return f" Of the metrics, {against(ways, control)}."
+    if 1 in ways.values():
+        return f" Of the metrics, {against(ways, control)}."
+    worse = [name for name, way in ways.items() if way < 0]
+    behind = f"; {some(worse)} {'is' if len(worse) == 1 else 'are'} significantly worse" if worse else ""
+    return f" No metric is significantly better than {control}{behind}."
 
 
 def _unseen(result: MetaResult) -> str:
     """Return the categories with which metrics have shown no agreement."""
     missed = {
-        group.group: [metric.metric for metric in _metrics(group) if not metric.ci[0] > 0] for group in result.groups
+        group.group: [one.metric for one in group.metrics if not one.control and not one.ci[0] > 0]
+        for group in result.groups
     }
-    said = [f"{group} ({', '.join(names)})" for group, names in missed.items() if names]
+    unseen = [f"{group} ({', '.join(names)})" for group, names in missed.items() if names]
     count = f"{len(result.groups)} columns of human scores, each by itself"
-    if not said:
+    if not unseen:
         return f"Every metric agrees with each of {count}: no interval of {_statistic(result)} reaches 0."
-    return f"{_statistic(result)} with {count}: no agreement is shown, the interval reaches 0, of {'; '.join(said)}."
+    return f"{_statistic(result)} with {count}: no agreement is shown, the interval reaches 0, of {'; '.join(unseen)}."
 
 
 def _setting(result: MetaResult, name: str) -> Any:
@@ -228,8 +205,9 @@ def _statistic(result: MetaResult) -> str:
     return _STATISTICS.get(result.headline, result.headline)
 
 
-def _metrics(group: GroupResult) -> list[MetricAgreement]:
-    return [metric for metric in group.metrics if not metric.control]
+def _ordered(agreements: Sequence[MetricAgreement]) -> list[MetricAgreement]:
+    """Return metrics, the highest first and those without a value last, then controls alike."""
+    return sorted(agreements, key=lambda one: (one.control, one.value != one.value, -one.value))
 
 
 def _p(result: MetaResult, test: Comparison) -> float:
@@ -272,170 +250,113 @@ def _how(result: MetaResult) -> str:
     return f"{method}, {sided} p < {alpha:g}, {corrected}"
 
 
-def _bold(result: MetaResult) -> str:
-    if not any(group.tests for group in result.groups):
-        return ""
-    return (
-        f"Bold: not significantly worse than the best, nor than any with a higher value ({_how(result)}); this does "
-        "not show that it is as good."
-    )
-
-
-def _methods(result: MetaResult) -> str:
-    methods = list(dict.fromkeys(agreement.method for group in result.groups for agreement in group.metrics))
-    return "; ".join(methods)
+def _note(result: MetaResult, *, methods: bool = True) -> str:
+    """Return how figures were made, what intervals and tests are about, and what bold means."""
+    made = "; ".join(dict.fromkeys(agreement.method for group in result.groups for agreement in group.metrics))
+    said = [f"{made}."] if methods else []
+    said.append(f"Intervals and tests speak about {result.target}.")
+    if "mqm" in result.human.lower():
+        said.append("MQM judges a translation against its source, not its likeness to a reference.")
+    if any(group.tests for group in result.groups):
+        bold = f"Bold: not significantly worse than the best, nor than any with a higher value ({_how(result)})"
+        said.append(f"{bold}; this does not show that it is as good.")
+    return " ".join(said)
 
 
 def _counted(result: MetaResult) -> str:
-    counts = [group.n for group in result.groups]
-    if len(counts) == 1 or result.average is None:
-        left = result.groups[0].left_out
-        return f"n = {counts[0]:,}" + (f", {left:,} rows left out" if left else "")
-    if len(set(counts)) == 1:
-        return f"n = {counts[0]:,} in each of {len(counts)} groups"
-    if len(counts) <= NAMED:
-        return ", ".join(f"n = {group.n:,} ({group.group})" for group in result.groups)
-    return f"n = {min(counts):,} to {max(counts):,} in {len(counts)} groups"
+    counts, groups = sorted({group.n for group in result.groups}), len(result.groups)
+    n = f"n = {' to '.join(f'{count:,}' for count in dict.fromkeys((counts[0], counts[-1])))}"
+    if groups > 1:
+        return f"{n} in {'each of ' if len(counts) == 1 else ''}{groups} groups"
+    left = result.groups[0].left_out
+    return f"{n}, {left:,} rows left out" if left else n
 
 
 def _figures(result: MetaResult) -> TablePart:
     """Return every figure of every group, the highest first."""
-    several = len(result.groups) > 1
-    names = _names(result)
-    tested = any(group.clusters is not None for group in result.groups)
-    results = []
-    for group in result.groups:
-        controls = [agreement for agreement in group.metrics if agreement.control]
-        for agreement in (*sorted(_metrics(group), key=lambda agreement: -agreement.value), *controls):
-            first = [text(_shown(agreement)), *([text(group.group), number(group.n)] if several else [])]
-            cells = [number(agreement.value, strong=_wins(group, agreement.metric)), interval(agreement.ci)]
-            cells += [number(_plain(agreement.figures.get(name))) for name in names[1:]]
-            rank = number(group.clusters.ranks.get(agreement.metric)) if group.clusters is not None else Cell(NONE)
-            results.append([*first, *cells, *([rank] if tested else [])])
-    heads = ["metric", *(["group", "rows"] if several else []), result.headline, _level(result)]
+    several, names = len(result.groups) > 1, _names(result)
     titles = {**_TITLES, **({"n": "pairs"} if "n" in names else {})}
-    heads += [*(titles.get(name, name.replace("_", " ")) for name in names[1:]), *(["rank"] if tested else [])]
+
+    def of(name: str) -> Callable[[Measured], Cell]:
+        return lambda item: number(item[1].figures.get(name))
+
+    columns: dict[str, Callable[[Measured], Cell]] = {"metric": lambda item: text(_shown(item[1]))}
+    if several:
+        columns |= {"group": lambda item: text(item[0].group), "rows": lambda item: number(item[0].n)}
+    columns[result.headline] = lambda item: number(item[1].value, strong=_wins(item[0], item[1].metric))
+    columns[_level(result)] = lambda item: interval(item[1].ci)
+    columns |= {titles.get(name, name.replace("_", " ")): of(name) for name in names[1:]}
+    if any(group.clusters is not None for group in result.groups):
+        columns["rank"] = lambda item: number(item[0].clusters and item[0].clusters.ranks.get(item[1].metric))
+    items = [(group, one) for group in result.groups for one in _ordered(group.metrics)]
     caption = f"{'All figures, ' if several else ''}{_statistic(result)} with {result.human}, {_counted(result)}"
-    note = " ".join(filter(None, [f"{_methods(result)}.", _reading(result), _bold(result)]))
-    return table(caption, heads, results, note=note, names=2 if several else 1, full=several)
+    return table_of(caption, items, columns, note=_note(result), names=2 if several else 1, full=several)
 
 
 def _without_one(result: MetaResult) -> Iterator[TablePart]:
     """Yield each metric's lowest and highest correlation without one system, and which it is."""
     several = len(result.groups) > 1
-    results = []
-    for group in result.groups:
-        for agreement in group.metrics:
-            without = agreement.without_one
-            if without is not None:
-                cells = [number(agreement.value), number(without.lowest), text(without.without_lowest)]
-                cells += [number(without.highest), text(without.without_highest)]
-                results.append([text(_shown(agreement)), *([text(group.group)] if several else []), *cells])
-    if results:
-        heads = ["metric", *(["group"] if several else []), result.headline, "lowest", "without", "highest", "without"]
+
+    def without(value: float, system: str) -> Cell:
+        return replace(number(value), text=f"{number(value).text} without {system}")
+
+    items = [(group, one, end) for group in result.groups for one in group.metrics if (end := one.without_one)]
+    columns: dict[str, Callable[[tuple[GroupResult, MetricAgreement, WithoutOne]], Cell]]
+    columns = {"metric": lambda item: text(_shown(item[1]))}
+    columns |= {"group": lambda item: text(item[0].group)} if several else {}
+    columns |= {
+        result.headline: lambda item: number(item[1].value),
+        "lowest": lambda item: without(item[2].lowest, item[2].without_lowest),
+        "highest": lambda item: without(item[2].highest, item[2].without_highest),
+    }
+    if items:
         caption = f"{_statistic(result)} with {result.human} without one system, the lowest and the highest"
         note = "Where the two lie far apart, one system carries the correlation."
-        yield table(caption, heads, results, note=note, names=2 if several else 1, full=several)
+        yield table_of(caption, items, columns, note=note, names=2 if several else 1, full=several)
 
 
 def _summary(result: MetaResult) -> TablePart:
     """Return metrics by groups: the figure that has intervals; winners stand out."""
     tested = any(group.clusters is not None for group in result.groups)
-    means = result.average.metrics if result.average is not None else ()
-    results = []
-    for mean in sorted(
-        means, key=lambda agreement: (agreement.control, agreement.value != agreement.value, -agreement.value)
-    ):
-        cells = [text(_shown(mean))]
-        for group in result.groups:
-            agreement = group.find(mean.metric)
-            cells.append(number(None if agreement is None else agreement.value, strong=_wins(group, mean.metric)))
-        cells += [number(mean.value), interval(mean.ci)]
-        results.append([*cells, *([number(mean.wins)] if tested else [])])
-    heads = ["metric", *(group.group for group in result.groups), "average", _level(result)]
-    heads += ["wins"] if tested else []
-    note = " ".join(filter(None, [_reading(result), _bold(result)]))
-    return table(f"{_statistic(result)} with {result.human} by group, {_counted(result)}", heads, results, note=note)
+    body = []
+    for mean in _ordered(result.average.metrics if result.average is not None else ()):
+        here = [(group, group.find(mean.metric)) for group in result.groups]
+        cells = [number(one and one.value, strong=_wins(group, mean.metric)) for group, one in here]
+        cells = [text(_shown(mean)), *cells, number(mean.value), interval(mean.ci)]
+        body.append([*cells, *([number(mean.wins)] if tested else [])])
+    heads = ["metric", *(group.group for group in result.groups), "average", _level(result), *["wins"] * tested]
+    caption = f"{_statistic(result)} with {result.human} by group, {_counted(result)}"
+    return table(caption, heads, body, note=_note(result, methods=False))
 
 
 def _categories(result: MetaResult) -> TablePart:
     """Return one row a category, one column a metric: the figure with its interval."""
     names = [*result.metrics, *result.sentinels]
-    results = []
+    body = []
     for group in result.groups:
-        own = [group.find(name) for name in names]
+        here = [(name, group.find(name)) for name in names]
         cells = [
-            Cell(NONE) if item is None else estimate(item.value, item.ci, strong=_wins(group, item.metric))
-            for item in own
+            Cell(NONE) if one is None else estimate(one.value, one.ci, strong=_wins(group, name)) for name, one in here
         ]
-        results.append([text(group.group), number(group.n), *cells])
+        body.append([text(group.group), number(group.n), *cells])
     heads = [f"{name} (control)" if name in result.sentinels else name for name in names]
     caption = f"{_statistic(result)} with each column of human scores, {_level(result)}s"
-    note = " ".join(filter(None, [f"{_methods(result)}.", _reading(result), _bold(result)]))
-    return table(caption, ["human scores", "rows", *heads], results, note=note)
-
-
-def _reading(result: MetaResult) -> str:
-    """Return what intervals and tests are about."""
-    against = " MQM judges a translation against its source, not its likeness to a reference."
-    return f"Intervals and tests speak about {result.target}.{against if 'mqm' in result.human.lower() else ''}"
-
-
-def _beside_controls(result: MetaResult) -> list[str]:
-    """Return which metrics are no better than a control, which cannot know how good a translation is."""
-    verdicts: dict[str, list[str]] = {}
-    tested = any(group.control_tests for group in result.groups)
-    how = "significantly better" if tested else "higher"
-    for control in result.sentinels:
-        if all(beats(result, name, control, group) is None for name in result.metrics for group in result.groups):
-            continue
-        missed = {
-            name: [group.group for group in result.groups if beats(result, name, control, group) is False]
-            for name in result.metrics
-        }
-        several = len(result.groups) > 1
-        said = [f"{name} ({', '.join(groups)})" if several else name for name, groups in missed.items() if groups]
-        verdict = f"not {how}: {', '.join(said)}" if said else f"every metric is {how}"
-        verdicts.setdefault(verdict, []).append(control)
-    return [
-        f"Compared with the control{'s' * (len(controls) > 1)} {listed(controls)}: {verdict}."
-        for verdict, controls in verdicts.items()
-    ]
-
-
-def beats(result: MetaResult, metric: str, control: str, group: GroupResult) -> bool | None:
-    """Return whether a metric agrees better than a control in a group.
-
-    It does if the difference is significant, as it is for winners, or without tests if its value is higher. None if one
-    of the two has no value there.
-    """
-    for test in group.control_tests:
-        if (test.a, test.b) == (metric, control):
-            return test.difference > 0 and _p(result, test) < _setting(result, "alpha")
-    ours, its = group.find(metric), group.find(control)
-    return None if ours is None or its is None else ours.value > its.value
+    return table(caption, ["human scores", "rows", *heads], body, note=_note(result))
 
 
 def _chart(result: MetaResult) -> Chart:
     """Return every metric's agreement with its interval: a row a metric, or a row a group in several colours."""
     several = len(result.groups) > 1
-    shown = {metric.metric: _shown(metric) for group in result.groups for metric in group.metrics}
-    names = [shown[name] for name in (*result.metrics, *result.sentinels) if name in shown]
-    blocks: list[tuple[str, Sequence[MetricAgreement]]]
-    blocks = [(group.group, group.metrics) for group in result.groups]
+    measured = {one.metric: _shown(one) for group in result.groups for one in group.metrics}
+    names = [measured[name] for name in (*result.metrics, *result.sentinels) if name in measured]
+    items = [(group.group, one) for group in result.groups for one in group.metrics]
     if several and result.average is not None:
-        blocks.append(("average", result.average.metrics))
+        items += [("average", one) for one in result.average.metrics if one.metric in measured]
     points = [
-        charts.Point(
-            group if several else _shown(item),
-            names.index(_shown(item)) if several else 0,
-            item.value,
-            *item.ci,
-            _shown(item),
-        )
-        for group, agreements in blocks
-        for item in agreements
-        if _shown(item) in names
+        charts.Point(group, names.index(_shown(one)), one.value, *one.ci, _shown(one))
+        if several
+        else charts.Point(_shown(one), 0, one.value, *one.ci, _shown(one))
+        for group, one in items
     ]
     alt = f"{_finding(result)} The tables hold every figure."
     axis = f"{_statistic(result)} with {result.human}, {_level(result)}"
@@ -478,15 +399,13 @@ def _tests_chart(result: MetaResult) -> Chart:
     for test in (test for group in result.groups for test in group.tests):
         results.setdefault((test.a, test.b), []).append(_p(result, test) if test.difference > 0 else math.nan)
     cells = []
-    for a in result.metrics:
-        for b in result.metrics:
-            own = results.get((a, b), [])
-            count = sum(p < alpha for p in own)
-            if several:
-                cells.append((a, b, str(count) if own else "", count / len(result.groups)))
-            else:
-                p = own[0] if own else math.nan
-                cells.append((a, b, p_value(p).text if p == p else "", max(0.0, 1 - p / alpha) if p == p else 0.0))
+    for a, b in product(result.metrics, repeat=2):
+        own = results.get((a, b), [])
+        count, p = sum(p < alpha for p in own), own[0] if own else math.nan
+        if several:
+            cells.append((a, b, str(count) if own else "", count / len(result.groups)))
+        else:
+            cells.append((a, b, p_value(p).text if p == p else "", max(0.0, 1 - p / alpha) if p == p else 0.0))
     sided = "one-sided p" if _setting(result, "alternative") == "greater" else "two-sided p"
     what = f"in how many of {len(result.groups)} groups p < {alpha:g}" if several else sided
     x = f"row better than column: {what}"
@@ -495,31 +414,32 @@ def _tests_chart(result: MetaResult) -> Chart:
 
 
 def _tests(result: MetaResult) -> Iterator[TablePart]:
-    """Yield the tests of each group, those of averages, and those against controls."""
-    several, average = len(result.groups) > 1, result.average
-
-    def shown(caption: str, tests: Sequence[tuple[Sequence[object], Comparison]], *heads: str, level: str) -> TablePart:
-        caption += f", with {_level(result)}s" * any(test.ci[0] == test.ci[0] for _, test in tests)
-        how: dict[str, Any] = {"alpha": _setting(result, "alpha"), "p": partial(_p, result)}
-        how["margin"] = result.settings.get("margin")
-        full = how["margin"] is None
-        return table_of_tests(caption, tests, heads, **how, level=level, folded=several, full=full)
-
-    for group in (group for group in result.groups if group.clusters is not None):
+    """Yield the tests between metrics, the better first, and those against controls; of groups and of the average."""
+    several, average, margin = len(result.groups) > 1, result.average, result.settings.get("margin")
+    between, beside = [], []
+    for group in result.groups:
         order = list(group.clusters.ranks) if group.clusters is not None else []
-        pairs = [((), test) for test in group.tests if order.index(test.a) < order.index(test.b)]
-        caption = f"Each pair of metrics{f' in {group.group}' if several else ''}, n = {group.n:,}"
-        yield shown(caption, pairs, "better", "than", level=_how(result))
-    correction = f"two-sided p < {_setting(result, 'alpha'):g}, {CORRECTED[_setting(result, 'correction')]}"
-    if average is not None and average.tests:
-        means = [((), test) for test in average.tests]
-        caption = f"Mean differences over groups ({average.tests[0].method})"
-        yield shown(caption, means, "metric A", "metric B", level=correction)
-    if any(group.control_tests for group in result.groups):
-        against = [((group.group,) * several, test) for group in result.groups for test in group.control_tests]
-        caption = "Metrics compared with controls, which cannot know how good a translation is"
-        yield shown(caption, against, *["group"] * several, "metric", "control", level=_how(result))
-    if average is not None and average.control_tests:
-        means = [((), test) for test in average.control_tests]
-        caption = f"Mean differences from controls ({average.control_tests[0].method})"
-        yield shown(caption, means, "metric", "control", level=correction)
+        of = (group.group,) * several
+        between += [(of, test) for test in group.tests if order.index(test.a) < order.index(test.b)]
+        beside += [(of, test) for test in group.control_tests]
+    means: Sequence[Comparison] = average.tests or average.control_tests if average is not None else ()
+    level = (
+        f"{_how(result)}{f'; average: {means[0].method}, two-sided p' if means else ''}" if between or beside else ""
+    )
+    between += [(("average",), test) for test in (average.tests if average is not None else ())]
+    beside += [(("average",), test) for test in (average.control_tests if average is not None else ())]
+    controls = "Metrics compared with controls, which cannot know how good a translation is"
+    for caption, tests, than in (("Each pair of metrics", between, "than"), (controls, beside, "control")):
+        if tests:
+            caption += f", with {_level(result)}s" * any(test.ci[0] == test.ci[0] for _, test in tests)
+            yield table_of_tests(
+                caption,
+                tests,
+                [*["group"] * several, "metric" if than == "control" or several else "better", than],
+                alpha=_setting(result, "alpha"),
+                level=level,
+                p=partial(_p, result),
+                margin=margin,
+                folded=several,
+                full=margin is None,
+            )

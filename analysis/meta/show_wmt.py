@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 from bsx.analysis.meta.protocol import LeftOutSystem, ProtocolResult, ProtocolTask, RankedMetric
-from bsx.analysis.present.cells import NONE, listed, number, p_value, table, text
+from bsx.analysis.present.cells import NONE, listed, number, p_value, table, table_of, text
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.parts import Answer, Cell, Notes, Part, Prose, TablePart
 from bsx.analysis.present.significance import NAMED, some
@@ -36,11 +37,32 @@ def parts(result: ProtocolResult) -> Iterator[Part]:
     shown = ranked[:_MOST_ROWS]
     yield _main(result, shown, few=few, of=len(ranked))
     yield Prose(_basis(result))
-    yield Notes(tuple(f"{note}." for note in (*_left_out(result), *result.notes, *_said_of_tests(result))))
-    yield table("Tasks", *_tasks(result), sortable=False, names=1, full=True)
+    notes = [*_left_out(result), *result.notes]
+    if result.tested and any(task.statistic == "acc_eq" for task in result.tasks):
+        notes.append(
+            "WMT's test of acc_eq swaps pairs of outputs one by one, as if those of a segment were independent: it "
+            "finds differences too often; bsx meta --statistic acc_eq swaps whole segments"
+        )
+    yield Notes(tuple(f"{note}." for note in notes))
+    tasks: dict[str, Callable[[ProtocolTask], Cell]] = {
+        "task": lambda task: text(_head(task)),
+        "figure": lambda task: text(_figure(task.level, task.statistic)),
+        "weight": lambda task: number(task.weight),
+        "systems": lambda task: text("+".join(map(str, task.systems))),
+        "judged segments": lambda task: number(task.segments or None),
+    }
+    yield table_of("Tasks", result.tasks, tasks, sortable=False, full=True)
     if len(ranked) > len(shown) or not few:
         yield _main(result, ranked, few=True, of=len(ranked), full=True)
-    yield _clusters(result)
+    ranks: dict[str, Callable[[RankedMetric], Cell]] = {
+        "metric": lambda metric: text(metric.metric),
+        "average": lambda metric: number(metric.rank or None),
+        "p (first is better)": lambda metric: p_value(metric.p),
+        **{_head(task): partial(_rank, task.name) for task in result.tasks},
+    }
+    yield table_of(
+        f"{'Significance clusters' if result.tested else 'Places'} by task", result.metrics, ranks, full=True
+    )
 
 
 @lists(ProtocolResult)
@@ -163,35 +185,5 @@ def _left_out(result: ProtocolResult) -> Iterator[str]:
         yield f"judged segments left out of SPA, which needs every system's: {some(dropped)}"
 
 
-def _said_of_tests(result: ProtocolResult) -> Iterator[str]:
-    if result.tested and any(task.statistic == "acc_eq" for task in result.tasks):
-        yield (
-            "WMT's test of acc_eq swaps pairs of outputs one by one, as if those of a segment were independent: it "
-            "finds differences too often; bsx meta --statistic acc_eq swaps whole segments"
-        )
-
-
-def _tasks(result: ProtocolResult) -> tuple[list[str], list[list[Cell]]]:
-    body = [
-        [
-            text(_head(task)),
-            text(_figure(task.level, task.statistic)),
-            number(task.weight),
-            text("+".join(map(str, task.systems))),
-            number(task.segments or None),
-        ]
-        for task in result.tasks
-    ]
-    return ["task", "figure", "weight", "systems", "judged segments"], body
-
-
-def _clusters(result: ProtocolResult) -> TablePart:
-    """Return the cluster of each metric in each task, and p of the first metric being better."""
-    body = []
-    for metric in result.metrics:
-        figures = [metric.figures.get(task.name) for task in result.tasks]
-        ranks = [number(None if figure is None else figure.rank) for figure in figures]
-        body.append([text(metric.metric), number(metric.rank or None), p_value(metric.p), *ranks])
-    heads = ["metric", "average", "p (first is better)", *(_head(task) for task in result.tasks)]
-    words = "Significance clusters" if result.tested else "Places"
-    return table(f"{words} by task", heads, body, full=True)
+def _rank(task: str, metric: RankedMetric) -> Cell:
+    return number(metric.figures[task].rank if task in metric.figures else None)

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.calibration.rates import covers, simulate, table
 from bsx.analysis.ensemble.combine import ensemble
-from bsx.analysis.meta.evaluate import meta_evaluate
+from bsx.analysis.meta.run import meta_evaluate
 from bsx.support.checks import Array
 
 DRAWS = 199  # resamples and permutations of each test

@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.calibration.rates import covers
 from benchmarks.calibration.worlds import Section, Table, World
 from bsx.analysis.compare.result import CompareResult
-from bsx.analysis.compare.systems import compare_systems
+from bsx.analysis.compare.run import compare_systems
 from bsx.analysis.stats.clusters import adjust
 from bsx.data.corpus import MemoryCorpus
 from bsx.metrics.paired import paired_scores

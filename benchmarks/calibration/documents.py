@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.calibration.rates import covers
 from benchmarks.calibration.worlds import Section, Table, World
-from bsx.analysis.meta.evaluate import meta_evaluate
+from bsx.analysis.meta.run import meta_evaluate
 from bsx.analysis.stats.resample import percentile_interval
 from bsx.analysis.stats.systems.grouped import resampled_groups
 from bsx.support.checks import Array

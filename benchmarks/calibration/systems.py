@@ -25,7 +25,7 @@ from bsx.analysis import (
     williams,
     wilson_interval,
 )
-from bsx.analysis.meta.evaluate import meta_evaluate
+from bsx.analysis.meta.run import meta_evaluate
 from bsx.analysis.stats.preference import clustered_share
 from bsx.analysis.stats.rowwise import accuracy_of_drawn, mean_of_drawn_pairs
 from bsx.support.checks import Array

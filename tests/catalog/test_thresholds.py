@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bsx.analysis.compare.curves import published_curves
+from bsx.analysis.compare.run import published_curves
 from bsx.bertscore.metric import BertScore
 from bsx.catalog.catalog import Catalog, load_registry, shipped, shipped_folder
 from bsx.catalog.thresholds import CurveEntry, covering, studies

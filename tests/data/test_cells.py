@@ -21,8 +21,7 @@ import pytest
 from bsx.analysis import compute_factors
 from bsx.analysis.datasets.tabular import load_table
 from bsx.analysis.datasets.triples import load_triples
-from bsx.analysis.meta.evaluate import meta_evaluate
-from bsx.analysis.meta.run import MetaRun
+from bsx.analysis.meta.run import MetaRun, meta_evaluate
 from bsx.analysis.report.documents import ScoreRows, read_document
 from bsx.analysis.train.run import TrainingColumns
 from bsx.analysis.tune.run import JudgedColumns

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bsx.analysis.meta.evaluate import meta_evaluate
+from bsx.analysis.meta.run import meta_evaluate
 from bsx.data.long import rows_by_system
 from bsx.data.pairing import Pairing, printed, refuse_alike
 from bsx.errors import InputError

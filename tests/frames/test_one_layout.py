@@ -34,7 +34,7 @@ from bsx import (
 )
 from bsx.analysis import Judgments, MetaResult, load_test_set
 from bsx.analysis import test_sets as every_test_set
-from bsx.analysis.meta.evaluate import meta_evaluate
+from bsx.analysis.meta.run import meta_evaluate
 from bsx.analysis.train.run import TrainingColumns
 from bsx.analysis.tune.run import TuneSettings
 from bsx.data.formats.memory import IN_MEMORY

@@ -18,7 +18,7 @@ from bsx.analysis.datasets.challenge import MinimalPair
 from bsx.analysis.datasets.triples import Triple
 from bsx.analysis.disentangle.fit import disentangle as regress
 from bsx.analysis.ensemble.combine import ensemble as combine
-from bsx.analysis.meta.evaluate import meta_evaluate
+from bsx.analysis.meta.run import meta_evaluate
 from bsx.support.result import Result
 
 METRICS = ("bertscore", "chrf", "sentbleu")

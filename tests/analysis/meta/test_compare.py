@@ -16,8 +16,8 @@ import pytest
 import bsx
 import bsx.analysis
 from bsx.analysis.compare.result import CompareResult
+from bsx.analysis.compare.run import compare_systems, together
 from bsx.analysis.compare.settings import CompareSettings
-from bsx.analysis.compare.systems import compare_systems, together
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.parts import Answer, Surprise, TablePart
 from bsx.analysis.stats.equivalence import equivalence_p

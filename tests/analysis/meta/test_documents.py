@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bsx.analysis.meta.evaluate import meta_evaluate
 from bsx.analysis.meta.result import MetaResult
+from bsx.analysis.meta.run import meta_evaluate
 from bsx.analysis.stats.correlation import influence, worth
 from bsx.analysis.stats.resample import all_counts, bootstrap_rows, cluster_codes
 from bsx.analysis.stats.rowwise import weighted_spearman

@@ -16,9 +16,9 @@ import pytest
 from scipy import stats
 
 import bsx
-from bsx.analysis.meta.evaluate import meta_evaluate
-from bsx.analysis.meta.measures import checked_williams
+from bsx.analysis.meta.levels import checked_williams
 from bsx.analysis.meta.result import Judgments, MetaResult
+from bsx.analysis.meta.run import meta_evaluate
 from bsx.analysis.meta.settings import MetaSettings
 from bsx.analysis.present.forms import parts_of, records_of
 from bsx.analysis.present.parts import Answer, TablePart
@@ -143,7 +143,7 @@ def test_grouping_resamples_segments(by: Any) -> None:
     expected = grouped(g["fair"], g["human"], by=by, resamples=2000)
     found = result.groups[0]["fair"]
     assert result.groups[0].find("fiar") is None
-    with pytest.raises(UnknownNameError, match="group 'all' has no metric 'fiar'; it has good, fair, poor.* fair"):
+    with pytest.raises(UnknownNameError, match="no metric 'fiar'; there are good, fair, poor.* fair"):
         result.groups[0]["fiar"]
     assert (found.value, *found.ci) == pytest.approx((expected.estimate, *expected.ci))
     assert result.groups[0].test == "bootstrap"
@@ -707,7 +707,6 @@ def test_mistakes_are_one_line(
 def test_mistakes_in_python() -> None:
     columns = invented(12)
     mistakes: list[tuple[dict[str, Any], str]] = [
-        ({"metrics": "good"}, "metrics is a single text"),
         ({"metrics": []}, "name at least one column"),
         ({"metrics": ["lp"]}, "column 'lp', row 1 is '.*', not a finite number"),
         ({"metrics": ["good"], "tset": "none"}, "there is no setting 'tset'. Near: test"),
@@ -897,16 +896,22 @@ def test_systems_are_scored_over_all_segments_with_corpus_scores(cli: Run, tmp_p
 
 
 def test_the_p_of_every_pair_stands_in_a_table(result: MetaResult) -> None:
-    tables = [part for part in parts_of(result) if isinstance(part, TablePart) and part.columns[0] == "better"]
-    assert len(tables) == len(result.groups)
-    for group, one in zip(result.groups, tables, strict=True):
-        assert group.clusters is not None
-        pairs = set(combinations(group.clusters.ranks, 2))
-        assert {(row[0].text, row[1].text) for row in one.rows} == pairs
-        for a, b, difference, p in one.rows:
-            test = next(test for test in group.tests if (test.a, test.b) == (a.text, b.text))
-            assert (difference.value, p.value) == (test.difference, test.p_adjusted)
-            assert bool(p.mark) == (test.decisive < result.settings["alpha"])
+    (table,) = (part for part in parts_of(result) if isinstance(part, TablePart) and part.columns[2] == "than")
+    assert result.average is not None
+    tests = {(group.group, test.a, test.b): test for group in result.groups for test in group.tests}
+    tests |= {("average", test.a, test.b): test for test in result.average.tests}
+    pairs = {
+        (group.group, *pair)
+        for group in result.groups
+        if group.clusters
+        for pair in combinations(group.clusters.ranks, 2)
+    }
+    assert {tuple(cell.text for cell in row[:3]) for row in table.rows if row[0].text != "average"} == pairs
+    assert len(table.rows) == len(pairs) + len(result.average.tests)
+    for group, a, b, difference, p in table.rows:
+        test = tests[group.text, a.text, b.text]
+        assert (difference.value, p.value) == (test.difference, test.p_adjusted)
+        assert bool(p.mark) == (test.decisive < result.settings["alpha"])
 
 
 def test_williams_needs_four_rows() -> None:

@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bsx.analysis.meta.evaluate import meta_evaluate
-from bsx.analysis.meta.measures import about_weights, correlations, heavy_tails, tests_of_items, worth_of_clusters
+from bsx.analysis.meta.levels import about_weights, correlations, heavy_tails, items_compared, worth_of_clusters
+from bsx.analysis.meta.run import meta_evaluate
 from bsx.analysis.meta.settings import MetaSettings
 from bsx.analysis.stats.correlation import bootstrap_correlations, kendall, pairwise_accuracy, pearson, spearman
 from bsx.analysis.stats.resample import percentile_interval
 from bsx.analysis.stats.significance import perm_both, williams
 from bsx.errors import InputError
 
-tests_of_items.__test__ = False  # type: ignore[attr-defined]
 DRAWS: dict[str, Any] = {"resamples": 50, "seed": 3}
 MEASURES: dict[str, Any] = {"pearson": pearson, "spearman": spearman, "kendall": kendall}
 
@@ -73,12 +72,12 @@ def test_clusters_are_drawn_whole_and_weighty_ones_count() -> None:
 def test_the_scale_of_a_permutation_that_was_chosen(n: int, asked: Any, scale: Any) -> None:
     human, x, y = columns(n)
     settings = MetaSettings(test=asked, **DRAWS)
-    found = tests_of_items({"x": x, "y": y}, human, "permutation", settings)("x", "y")
+    found = items_compared({"x": x, "y": y}, human, "permutation", settings)("x", "y")
     expected = perm_both(x, y, human, plus_one=True, scale=scale, **DRAWS)
     assert (found.p, found.p_two_sided, found.difference) == (expected.p, expected.p_two_sided, expected.difference)
-    plain = tests_of_items({"x": x, "y": y}, human, "perm-both", MetaSettings(test="perm-both", **DRAWS))("x", "y")
+    plain = items_compared({"x": x, "y": y}, human, "perm-both", MetaSettings(test="perm-both", **DRAWS))("x", "y")
     assert plain.p == perm_both(x, y, human, **DRAWS).p
-    asked_for = tests_of_items({"x": x, "y": y}, human, "williams", settings)("x", "y")
+    asked_for = items_compared({"x": x, "y": y}, human, "williams", settings)("x", "y")
     assert (asked_for.p, asked_for.ci) == (williams(x, y, human).p, williams(x, y, human).ci)
 
 

@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bsx.analysis.compare.curves import PublishedCurve
-from bsx.analysis.compare.result import CompareResult
-from bsx.analysis.compare.systems import compare_systems, together
+from bsx.analysis.compare.result import CompareResult, PublishedCurve
+from bsx.analysis.compare.run import compare_systems, together
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.parts import Prose, TablePart
 from bsx.catalog.catalog import shipped

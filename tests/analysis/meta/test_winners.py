@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import permutations, product
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,8 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from bsx.analysis.meta import winners
-from bsx.analysis.meta.measures import Agreement, heavy_tails
+from bsx.analysis.meta import run
+from bsx.analysis.meta.levels import Agreement, heavy_tails
 from bsx.analysis.meta.result import GroupResult, MetricAgreement, Winners
 from bsx.analysis.meta.settings import MetaSettings
 from bsx.analysis.stats.correlation import tail_weight
@@ -43,6 +44,12 @@ def figure(
 AGREEMENT = Agreement([figure(name, value, 0, 1) for name, value in VALUES.items()], "williams", compared)
 
 
+def ranked(agreement: Agreement, settings: MetaSettings, *names: str) -> GroupResult:
+    """The group of these metrics, tested."""
+    tests = run.pairwise_tests(agreement, permutations(names, 2), settings)
+    return run.ranked([GroupResult("all", 9, 0, (), tests, agreement.test, None)], settings)[0]
+
+
 def equivalence(test: Comparison, margin: float) -> float:
     """The larger of two one-sided p-values of the normal."""
     return float(max(stats.norm.sf((margin + side * test.difference) / ERROR) for side in (1, -1)))
@@ -54,7 +61,8 @@ def test_p_of_difference_and_equivalence_are_corrected_for_the_number_of_pairs(
     correction: Any, method: str, alternative: Any
 ) -> None:
     settings = MetaSettings(margin=0.1, correction=correction, alternative=alternative)
-    found, best = winners.tests_between(AGREEMENT, NAMES, settings)
+    group = ranked(AGREEMENT, settings, *NAMES)
+    found, best = group.tests, group.clusters
     assert len(found) == 12
     better = [test for test in found if VALUES[test.a] > VALUES[test.b]]
     raw = [equivalence(test, 0.1) for test in better]
@@ -68,28 +76,30 @@ def test_p_of_difference_and_equivalence_are_corrected_for_the_number_of_pairs(
     assert best is not None
     assert best.winners == ("a", "b")
     assert best.ranks == {"a": 1, "b": 1, "c": 2, "d": 3}
-    alone, _ = winners.tests_between(AGREEMENT, NAMES, MetaSettings(margin=0.1, correction="none"))
+    alone = ranked(AGREEMENT, MetaSettings(margin=0.1, correction="none"), *NAMES).tests
     assert [test.p_equivalence for test in alone] == pytest.approx([equivalence(test, 0.1) for test in alone])
     assert {test.p_adjusted for test in alone} == {None}
 
 
 def test_one_metric_or_no_test_has_no_winners() -> None:
-    assert winners.tests_between(AGREEMENT, ["a"], MetaSettings()) == ((), None)
     untested = Agreement(AGREEMENT.metrics, "none", compared)
-    assert winners.tests_between(untested, NAMES, MetaSettings()) == ((), None)
-    assert winners.tests_against(untested, AGREEMENT.metrics, AGREEMENT.metrics, MetaSettings()) == ()
+    for group in (ranked(AGREEMENT, MetaSettings(), "a"), ranked(untested, MetaSettings(), *NAMES)):
+        assert (group.tests, group.clusters) == ((), None)
 
 
 @pytest.mark.parametrize("alternative", ["greater", "two-sided"])
 def test_each_metric_is_tested_against_each_control(alternative: Any) -> None:
     settings = MetaSettings(correction="holm", correction_over="group", alternative=alternative)
-    found = winners.tests_against(AGREEMENT, AGREEMENT.metrics[:2], AGREEMENT.metrics[2:], settings)
+    against = run.pairwise_tests(AGREEMENT, product("ab", "cd"), settings)
+    assert {test.p_adjusted for test in against} == {None}
+    group = GroupResult("all", 9, 0, (), (), "williams", None, against)
+    found = run.ranked([group], settings)[0].control_tests
     assert [(test.a, test.b) for test in found] == [("a", "c"), ("a", "d"), ("b", "c"), ("b", "d")]
     raw = [test.p if alternative == "greater" else test.p_two_sided for test in found]
     assert [test.p_adjusted for test in found] == pytest.approx(multipletests(raw, method="holm")[1])
-    over_all = settings.model_copy(update={"correction_over": "all"})
-    found = winners.tests_against(AGREEMENT, AGREEMENT.metrics[:2], AGREEMENT.metrics[2:], over_all)
-    assert {test.p_adjusted for test in found} == {None}
+
+
+VALUE = {"a": 0.6, "b": 0.5, "c": 0.4}
 
 
 def group(name: str, tests: dict[tuple[str, str], float], error: float) -> GroupResult:
@@ -101,10 +111,9 @@ def group(name: str, tests: dict[tuple[str, str], float], error: float) -> Group
             ends = (sign * difference - Z * error, sign * difference + Z * error)
             p = float(stats.norm.sf(z)), float(2 * stats.norm.sf(abs(z)))
             known: Any = {"p": p[0], "p_two_sided": p[1], "n": 100, "method": "z test"}
+            known["value_a"], known["value_b"] = VALUE[a], VALUE[b]
             every.append(Comparison(a=a, b=b, difference=sign * difference, ci=ends, statistic=z, **known))
-    metrics = tuple(
-        figure(name, value, value - 0.1, value + 0.2) for name, value in (("a", 0.6), ("b", 0.5), ("c", 0.4))
-    )
+    metrics = tuple(figure(name, value, value - 0.1, value + 0.2) for name, value in VALUE.items())
     return GroupResult(name, 100, 0, metrics, tuple(every), "williams", Winners(("a",), dict.fromkeys("abc", 1), 0.05))
 
 
@@ -116,7 +125,7 @@ GROUPS = [
 
 def test_a_correction_over_all_groups_takes_their_tests_for_one_family() -> None:
     settings = MetaSettings(correction="holm", alternative="greater")
-    found = winners.corrected_over_all(GROUPS, settings)
+    found = run.ranked(GROUPS, settings)
     before = [test for one in GROUPS for test in one.tests if test.a < test.b]
     expected = multipletests([test.p for test in before], method="holm")[1]
     adjusted = {(one.group, test.a, test.b): test.p_adjusted for one in found for test in one.tests}
@@ -132,7 +141,7 @@ def test_a_correction_over_all_groups_takes_their_tests_for_one_family() -> None
 @pytest.mark.parametrize(("sources", "error"), [("independent", math.hypot(0.06, 0.03) / 2), ("shared", 0.09 / 2)])
 def test_the_test_of_an_average_adds_up_errors(sources: Any, error: float) -> None:
     settings = MetaSettings(group_sources=sources, correction="holm", margin=0.3)
-    found = winners.average_tests([("a", "b"), ("a", "c"), ("b", "c"), ("a", "x")], GROUPS, settings)
+    found = run.average_tests([("a", "b"), ("a", "c"), ("b", "c"), ("a", "x")], GROUPS, settings)
     assert [(test.a, test.b) for test in found] == [("a", "b"), ("a", "c"), ("b", "c")]
     differences = [0.09, 0.15, 0.06]
     assert [test.difference for test in found] == pytest.approx(differences)
@@ -161,7 +170,7 @@ def test_which_error_an_average_takes_from_a_test(p: float, ends: tuple[float, f
     known: Any = {"p": p / 2, "p_two_sided": p, "n": 9, "method": "some test"}
     test = Comparison(a="a", b="b", difference=0.1, ci=ends, **known)
     only = GroupResult("g", 9, 0, (), (test,), "williams", None)
-    found = winners.average_tests([("a", "b")], [only], MetaSettings(correction="none"))[0]
+    found = run.average_tests([("a", "b")], [only], MetaSettings(correction="none"))[0]
     assert found.p == pytest.approx(stats.norm.sf(0.1 / error))
 
 
@@ -172,19 +181,19 @@ def test_the_average_combines_intervals(sources: Any) -> None:
         GroupResult("h", 9, 0, (figure("a", 0.6, 0.2, 0.8, spearman=math.nan),), (), "none", None),
     ]
     settings = MetaSettings(group_sources=sources)
-    found = winners.average_of("a", groups, settings, competes=True)
+    found = run.average_of("a", groups, settings, competes=True)
     down, up = (0.7, 0.3) if sources == "shared" else (0.5, math.hypot(0.1, 0.2))
     assert found.value == pytest.approx(0.5)
     assert found.ci == pytest.approx((0.5 - down / 2, 0.5 + up / 2))
     assert found.figures["pearson"] == pytest.approx(0.5)
     assert found.figures["spearman"] != found.figures["spearman"]  # one group has none
     assert (found.wins, found.control) == (None, False)
-    missing = winners.average_of("b", groups, settings, competes=False)  # not in every group
+    missing = run.average_of("b", groups, settings, competes=False)  # not in every group
     assert np.isnan([missing.value, *missing.ci, *missing.figures.values()]).all()
     assert missing.control
-    wins = [winners.average_of(name, GROUPS, settings, competes=True).wins for name in "ab"]
+    wins = [run.average_of(name, GROUPS, settings, competes=True).wins for name in "ab"]
     assert wins == [2, 0]
-    assert winners.average_of("a", GROUPS, settings, competes=False).wins is None
+    assert run.average_of("a", GROUPS, settings, competes=False).wins is None
 
 
 def test_of_few_items_any_weight_of_tails_above_the_normals_counts() -> None:
@@ -213,5 +222,5 @@ def test_equivalence_without_an_interval_rests_on_the_error_behind_p() -> None:
         return replace(compared(first, second), ci=(math.nan, math.nan))
 
     settings = MetaSettings(margin=0.1, correction="none")
-    found, _ = winners.tests_between(Agreement(AGREEMENT.metrics, "permutation", permuted), ["a", "b", "c"], settings)
+    found = ranked(Agreement(AGREEMENT.metrics, "permutation", permuted), settings, "a", "b", "c").tests
     assert [test.p_equivalence for test in found] == pytest.approx([equivalence(test, 0.1) for test in found])

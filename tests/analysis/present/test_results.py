@@ -22,8 +22,8 @@ from bsx.analysis.datasets.challenge import MinimalPair
 from bsx.analysis.disentangle.fit import disentangle
 from bsx.analysis.ensemble.combine import ensemble
 from bsx.analysis.factors.base import FactorSummary, ScoredFactors
-from bsx.analysis.meta.evaluate import meta_evaluate
 from bsx.analysis.meta.protocol import Column, ProtocolScores
+from bsx.analysis.meta.run import meta_evaluate
 from bsx.analysis.plan.designs import plan_meta
 from bsx.analysis.present.cells import number
 from bsx.analysis.present.cells import table as plain

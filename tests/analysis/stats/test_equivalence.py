@@ -12,8 +12,8 @@ import pytest
 from bsx.analysis import compare_coefficients
 from bsx.analysis.disentangle.fit import disentangle
 from bsx.analysis.disentangle.result import DisentangleResult
-from bsx.analysis.meta.evaluate import meta_evaluate
 from bsx.analysis.meta.result import MetaResult
+from bsx.analysis.meta.run import meta_evaluate
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.parts import TablePart
 from bsx.analysis.stats.clusters import adjust
