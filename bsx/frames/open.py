@@ -16,9 +16,9 @@ from bsx.data.open import open_table
 from bsx.data.sidecar import known_scores, known_signatures, turned
 from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.frames.metrics import load_metrics, wanted_sides
+from bsx.frames.metrics import build_metrics, detected, wanted_sides
 from bsx.frames.settings import Input, MetricSettings, TableSettings, TextColumns, TextFiles
-from bsx.metrics.run import prepare, stream
+from bsx.metrics.run import prepare, stream, survey
 from bsx.metrics.summary import Tally, about, flags, summarise
 from bsx.support.checks import Array
 from bsx.support.progress import told
@@ -177,7 +177,8 @@ def _scored(
     column = frame.column("system") if not isinstance(frame.table, LongTable) else None
     systems = list(map(str, frame.read([], keys=[column])[column])) if column is not None else None
     corpus = corpus_of(frame, wanted_sides(specs, settings))
-    metrics, plan = load_metrics(specs, settings, corpus, notes.append)
+    plan = survey(corpus, settings.normalize)  # malformed input is found before a model is loaded
+    metrics = build_metrics(specs, detected(settings, corpus, notes.append))
     prepared = prepare(metrics, corpus, plan=plan, progress=progress, say=getattr(settings, "say", None))
     tally, at = Tally(prepared), 0
     values, statistics = list[list[Array]](), list[list[Array]]()

@@ -91,11 +91,6 @@ class ScoreRun(Reported, ScorerConfig, Input):
         Field(description="Called with each block of scores, in order.", exclude=True),
         Option(python=True),
     ] = None
-    origin: Annotated[
-        Sequence[Path | str],
-        Field(description="Files that the texts are from, where those that are read are copies.", exclude=True),
-        Option(python=True),
-    ] = ()
 
     @model_validator(mode="after")
     def _together(self) -> Self:
@@ -296,8 +291,7 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
             if table is not None:
                 for row in rows_of(block, prepared):
                     table.write(row)
-        files = [str(file) for file in settings.origin] or settings.files()
-        result = ScoredFiles(prepared, tally, files, settings.system, gates)
+        result = ScoredFiles(prepared, tally, settings.files(), settings.system, gates)
         if table is not None:  # beside it: what its scores are, those that its input had among them
             from bsx.data.sidecar import carried
 
