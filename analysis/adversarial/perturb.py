@@ -22,7 +22,7 @@ from bsx.data.open import open_table
 from bsx.data.output import ScoreTable, check_table, refuse_taken
 from bsx.data.tables import Table
 from bsx.errors import InputError
-from bsx.frames.scores import open_distinct
+from bsx.frames.metrics import open_distinct
 from bsx.frames.settings import FORMATS, MetricSettings, ParseSettings, Skipping, Watched, on_table
 from bsx.metrics.failures import score_rows
 from bsx.metrics.summary import about

@@ -34,7 +34,7 @@ from bsx.data.run import as_one_run
 from bsx.data.sidecar import known_scores, turned
 from bsx.data.tables import Table
 from bsx.errors import InputError, MissingExtraError
-from bsx.frames.scores import open_distinct, score_texts
+from bsx.frames.metrics import open_distinct, score_texts
 from bsx.frames.settings import FORMATS, NEEDED, MetricSettings, Skipping, Watched, on_table
 from bsx.metrics.summary import about
 from bsx.support.checks import Array

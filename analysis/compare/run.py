@@ -79,7 +79,7 @@ def compare(settings: CompareRun) -> CompareResult:
         UnknownNameError: for a system that is not there.
         InputError: for files or metrics that cannot be used.
     """
-    return compared(*open_frame(settings, chosen=_paired))
+    return compared(*open_frame(settings, chosen=paired))
 
 
 def compared(frame: Frame, settings: CompareRun) -> CompareResult:
@@ -142,7 +142,7 @@ def compared(frame: Frame, settings: CompareRun) -> CompareResult:
     return replace(result, signatures=signatures, warnings=(*warnings, *result.warnings), notes=tuple(notes))
 
 
-def _paired(frame: Frame, settings: CompareRun) -> tuple[Frame, CompareRun]:
+def paired(frame: Frame, settings: CompareRun) -> tuple[Frame, CompareRun]:
     """Check, before anything is scored, that there are systems, each with a row for the same segments."""
     frame.table.require(*settings.columns)
     for role in ("system", "segment"):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,26 +15,24 @@ import numpy as np
 from pydantic import Field
 
 from bsx.analysis.compare.result import CompareResult
-from bsx.analysis.compare.run import CompareRun, compared
+from bsx.analysis.compare.run import CompareRun, compared, paired
 from bsx.analysis.evaluate.result import Chosen, EvaluationResult, LookAt, SystemFigure, Why
 from bsx.analysis.meta.result import MetaResult
 from bsx.analysis.meta.run import MetaRun, judged
 from bsx.analysis.present.forms import in_form
-from bsx.catalog.catalog import Catalog, load_registry
+from bsx.catalog.catalog import load_registry
 from bsx.catalog.entries.base import Evidence
-from bsx.catalog.entries.models import LanguageEntry
 from bsx.catalog.languages import find_language
-from bsx.catalog.specs import read_spec, split_specs
-from bsx.data.cells import is_missing, spelled
-from bsx.data.corpus import Corpus
+from bsx.catalog.specs import split_specs
 from bsx.data.frame import Frame
-from bsx.data.long import USUAL, DocumentColumn, find_columns, rows_by_system
-from bsx.data.output import atomic_text, make_folder
+from bsx.data.long import DocumentColumn
+from bsx.data.open import open_table
+from bsx.data.output import ScoreTable, atomic_text, make_folder
 from bsx.data.run import as_one_run
-from bsx.data.tables import Row, Table
 from bsx.errors import InputError
-from bsx.frames.metrics import detected, wanted_sides
-from bsx.frames.open import Collected
+from bsx.frames.guesses import with_guesses
+from bsx.frames.metrics import detected, encoding, look_at_scripts, wanted_sides
+from bsx.frames.open import OF_TEXTS, corpus_of, open_frame
 from bsx.frames.settings import (
     HumanColumns,
     MetricSettings,
@@ -42,20 +42,21 @@ from bsx.frames.settings import (
     TextFiles,
     on_table,
 )
-from bsx.frames.texts import Input
-from bsx.metrics.zoo import find_metric
+from bsx.metrics.run import Prepared, ScoredBlock, block_tokens
 from bsx.models.evidence import spelled_figure
 from bsx.models.ranking import select_model
-from bsx.scoring.run import ScoredFiles, score_files
-from bsx.support.checks import Array
+from bsx.scoring.rows import keeping, kept_blocks
+from bsx.scoring.run import computed
+from bsx.support.progress import Progress
 from bsx.support.provenance import Provenance, provenance
-from bsx.support.settings import Option, build_config, part
-from bsx.support.untyped import to_json
+from bsx.support.settings import Option, build_config
+from bsx.support.signature import Signature
+from bsx.support.untyped import JsonObject, to_json
 
 _LEFT = re.compile(r"\..+\.bsx-[0-9a-f]{16}\.tmp")  # what a killed run leaves
-_TEXT = 200  # rows by which a column of texts is known
 _LOOK = 2  # segments to look at of each kind
 _SCORES, _RESULT, _REPORT, _TABLE = "scores.tsv", "evaluation.json", "report.html", "table.tex"
+_COLUMNS = ("system", "id", "document", "source", "candidate", "reference")  # of the table of scores
 _OTHERS = (_REPORT, _TABLE, "compare.json", "meta.json")
 
 
@@ -82,88 +83,131 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
     Raises:
         InputError: if texts, language or metrics cannot be used, or the folder holds other files.
     """
-    folder, notes = Path(settings.output), list[str]()
+    folder, given, notes, languages = Path(settings.output), settings, list[str](), list[str]()
+    specs: list[str] = [spec for text in settings.metrics for spec in split_specs(text)]
+    evidence: Evidence | None = None
+    people: list[str] = []  # columns of human scores by which metrics can be judged
     _refuse_foreign(folder)
     catalog = load_registry(settings.registry)
-    texts = _texts(settings)
-    human = _human(settings, texts)
-    sides = frozenset(
-        name for name, there in (("reference", texts.reference or texts.references), ("source", _has_source(texts)))
-        if there
-    )  # fmt: skip
-    with texts.open(sides, keep_rows=True) as corpus:
-        told: list[str] = []
-        asked = detected(settings, corpus, told.append)
-        asked = asked.model_copy(update={"lang": asked.lang or "auto"})
-        code = detected(asked, corpus, told.append).lang
-        language = find_language(str(code), catalog)
-        specs, model, evidence = _chosen(settings, language, catalog, sides)
-        frame = _long(corpus, human, texts.files())
-        frame, more = _ranked(frame, human, required=bool(settings.human))
-        notes += more
-    document = frame.column("document")
-    labels = frame.read([], ["system", "id", document])
-    systems, segments = (list(map(str, labels[name])) for name in ("system", "id"))
-    if document is not None:
-        segments = frame.numbered(segments, labels[document], systems)
-    names = list(dict.fromkeys(systems))
-    rows_by_system(settings.table_name or "texts", systems, segments, (), frame.shared_texts())
-    if len(names) > 1 and len(systems) < 2 * len(names):
-        raise InputError("1 segment is too few to compare systems: at least 2 are needed", file=settings.table_name)
-    people = list(frame.roles["human"])
-    controls = (["length", "overlap"] if "reference" in sides else ["length-qe"]) if people else []
-    controls = [name for name in controls if name not in specs]
-    own = {**part(settings, MetricSettings), "lang": language.code, "model": model, "metrics": [*specs, *controls]}
-    scored, frame = _score(frame, own, make_folder(folder) / _SCORES, settings)
+    table = None if settings.table is None else open_table(settings.table)  # held: standard input is read but once
+    if table is not None:
+        settings = with_guesses(settings, table)
+    elif settings.human:
+        raise InputError("human names columns of a table, which is missing", setting="human")
+
+    def chosen(frame: Frame, settings: EvaluateRun) -> tuple[Frame, EvaluateRun]:
+        """Check all that can be checked, and choose the metrics, before anything is scored or written."""
+        nonlocal specs, evidence, people
+        sides = frozenset(side for side in ("reference", "source") if frame.roles[side])
+        people = list(frame.roles["human"])
+        if len(people) > 1:
+            raise InputError(f"human names {len(people)} columns, and there are 1 of candidates", setting="human")
+        # Whoever names columns here says where things stand, and not how rows go together.
+        frame = replace(frame, named=frozenset())
+        column = frame.column("system")
+        systems = frame.read([], [column])[column] if column is not None else []
+        if len({*systems}) > 1:
+            paired(frame, build_config({}, CompareRun))
+            if len(systems) < 2 * len({*systems}):
+                raise InputError("1 segment is too few to compare systems: at least 2 are needed", file=frame.name)
+        if people:
+            values = np.asarray(frame.read(people)[people[0]], dtype=np.float64)
+            found = {float(value) for value in values if not np.isnan(value)}
+            if len(found) < 2:
+                holds = f"the value {found.pop():g} in every row" if found else "no value"
+                named = ", ".join(settings.human or people)
+                notes.append(f"human scores ({named}) have {holds}: nothing can be correlated with them")
+                if given.human:
+                    raise InputError(notes[-1])
+                people = []
+        corpus = corpus_of(frame, sides)
+        asked = detected(settings, corpus, languages.append)
+        asked = detected(asked.model_copy(update={"lang": asked.lang or "auto"}), corpus, languages.append)
+        language = find_language(str(asked.lang), catalog).code
+        model = None if settings.model is None else str(settings.model)
+        if model is None and encoding(specs, settings):
+            with contextlib.suppress(InputError):  # no model that knows the language is here
+                ranking = select_model(language, prefer="quality", available=True, registry=settings.registry).ranking
+                model, codes = ranking[0].entry.name, (language, language.partition("-")[0])
+                figure = ranking[0].evidence
+                evidence = figure if figure and figure.language in codes else None
+        if not specs and "reference" in sides:
+            specs = ["chrf"] if model is None else ["bertscore", "chrf"]
+        elif not specs:
+            if model is None or (catalog.find(model) is not None and len(catalog.model(model).languages) < 2):
+                raise InputError(
+                    "no references, and no model of several languages is here: name metrics, or references"
+                )
+            specs, evidence = ["sentence-qe"], None  # figures speak for BERTScore
+        for side in sorted(wanted_sides(specs, settings) - sides):
+            raise InputError(f"metrics: {', '.join(specs)} need a {side}, and there is none", setting="metrics")
+        controls = (["length", "overlap"] if "reference" in sides else ["length-qe"]) if people else []
+        metrics = [*specs, *(name for name in controls if name not in specs)]
+        settings = settings.model_copy(update={"lang": language, "model": model, "metrics": metrics})
+        look_at_scripts(settings, corpus, settings.say)
+        return frame, settings
+
+    with keeping(folder / _SCORES, resume=True, say=settings.say) as journal:
+
+        def scoring(prepared: Prepared, *, progress: Progress | None) -> Iterator[ScoredBlock]:
+            make_folder(folder)
+            tokens, say = block_tokens(prepared.metrics), settings.say
+            return kept_blocks(journal, True, prepared, tokens, partial(computed, prepared, progress=progress), say)
+
+        frame, settings = open_frame(settings, *OF_TEXTS, chosen=chosen, scoring=scoring)
+        notes += frame.notes
+        frame = replace(frame, notes=())
+        columns = list(settings.human) or list(frame.roles["human"])
+        beside = zip(settings.candidate or frame.roles["candidate"], columns, strict=False)
+        ends = {column.removeprefix(system).lstrip("_-. ") for system, column in beside} - {"", *_COLUMNS}
+        human = ends.pop() if len(ends) == 1 else "human"  # as a table of scores calls those of all systems
+        systems, segments, rows = _texts(frame, settings, human)
+        with ScoreTable(folder / _SCORES) as table_out:
+            for row, *scores in zip(rows, *frame.scores.values(), strict=True):
+                table_out.write({**row, **dict(zip(frame.scores, map(float, scores), strict=True))})
+            table_out.sidecar = frame.summary
     for name in (_RESULT, *_OTHERS):  # those of an earlier run never stand beside other scores
         (folder / name).unlink(missing_ok=True)
-    notes += scored.notes()[1 if len(names) > 1 else 0 :]
+    names = list(dict.fromkeys(systems))
+    controls = [name for name in frame.scores if name not in specs]
     compare = meta = None
     if len(names) > 1:
-        asked_for = {key: value for key, value in frame.scores.items() if key in specs}
-        of_specs = {key: value for key, value in frame.signatures.items() if key in specs}
-        compare = compared(
-            replace(frame, scores=asked_for, signatures=of_specs),
-            build_config({"all_pairs": True, "registry": settings.registry}, CompareRun),
-        )
+        scored = {name: frame.scores[name] for name in specs}  # controls are no metrics to compare by
+        only = replace(frame, scores=scored, signatures={name: frame.signatures[name] for name in specs})
+        compare = compared(only, build_config({"all_pairs": True, "registry": settings.registry}, CompareRun))
+    missing = bool(people) and any(np.isnan(np.asarray(frame.read(people)[people[0]], dtype=np.float64)))
     if people:
-        missing = bool(np.isnan(np.asarray(frame.read(people)[people[0]], dtype=np.float64)).any())
-        given = {"metrics": own["metrics"], "sentinels": controls, "human": people, "registry": settings.registry}
-        one = judged(frame, build_config({**given, **({"nan": "omit"} if missing else {})}, MetaRun))
-        assert isinstance(one, MetaResult)  # noqa: S101 - for the type checker; there is one column
-        meta = one
-    looked = tuple(_look(frame, specs, compare, names, segments))
-    summary = scored.to_dict()
-    of = {entry["metric"]: entry for entry in summary["metrics"]}
-    figures = tuple(
-        SystemFigure(
-            spec, one["system"] if len(names) > 1 else names[0], one.get("n", summary["segments"]), one["score"]
-        )
-        for spec in specs
-        for one in of[spec]["scores"]
-    )
+        how: dict[str, object] = {"metrics": list(frame.scores), "sentinels": controls, "human": people}
+        how |= {"registry": settings.registry, **({"nan": "omit"} if missing else {})}
+        found = judged(frame, build_config(how, MetaRun))
+        assert isinstance(found, MetaResult)  # noqa: S101 - for the type checker; there is one column
+        meta = replace(found, human=human)
+    summary: JsonObject = frame.summary or {}
+    figures = [
+        SystemFigure(entry["metric"], name, of.get("n", summary["segments"]), of["score"])
+        for entry in summary["metrics"][: len(specs)]
+        for name, of in zip(names, entry["scores"], strict=True)
+    ]
 
     def known(kind: str) -> dict[str, Any]:
-        origin = Provenance.read(provenance(kind, texts.files(), frame.signatures))
+        origin = Provenance.read(provenance(kind, list(frame.files), frame.signatures))
         return {"signatures": frame.signatures, "provenance": origin}
 
     written = [_SCORES, _RESULT, _REPORT, _TABLE]
-    written += [f"{name}.json" for name, one in (("compare", compare), ("meta", meta)) if one is not None]
+    written += [f"{name}.json" for name, of in (("compare", compare), ("meta", meta)) if of is not None]
     result = EvaluationResult(
-        language=language.code,
-        detected=told[0] if told else None,
+        language=str(settings.lang),
+        detected=languages[0] if languages else None,
         metrics=tuple(specs),
-        model=model if any(entry.get("signature", "").find("model:") >= 0 for entry in of.values()) else None,
+        model=str(settings.model) if any(Signature.read(of).get("model") for of in frame.signatures.values()) else None,
         evidence=None if evidence is None else spelled_figure(evidence),
-        scores=figures,
+        scores=tuple(figures),
         compare=compare if compare is None else replace(compare, **known("compare")),
         meta=meta if meta is None else replace(meta, **known("meta")),
-        segments=looked,
-        choices=tuple(
-            _choices(settings, texts, human if people else (), language, specs, model, names, controls, frame)
-        ),
+        segments=tuple(_look(frame, specs, compare, systems, segments, rows)),
+        choices=tuple(_choices(given, settings, columns if people else (), specs, names, controls, missing=missing)),
         files=tuple(sorted(written)),
-        given=bool(settings.metrics) or settings.model is not None,
+        given=bool(given.metrics) or given.model is not None,
         notes=tuple(dict.fromkeys(notes)),
         **known("evaluate"),
     )
@@ -181,299 +225,119 @@ def _refuse_foreign(folder: Path) -> None:
         raise InputError("is no folder: name a new one (output)", file=folder)
 
 
-def _ranked(frame: Frame, human: Sequence[str], *, required: bool) -> tuple[Frame, list[str]]:
-    """Return the rows without human scores that rank nothing, and what is said of it.
-
-    Raises:
-        InputError: if they are required.
-    """
-    column = frame.column("human")
-    if column is None:
-        return frame, []
-    values = np.asarray(frame.read([column])[column], dtype=np.float64)
-    found = {float(value) for value in values if not np.isnan(value)}
-    if len(found) > 1:
-        return frame, []
-    holds = f"the value {found.pop():g} in every row" if found else "no value"
-    said = f"human scores ({', '.join(human)}) have {holds}: nothing can be correlated with them"
-    if required:
-        raise InputError(said)
-    return replace(frame, roles={**frame.roles, "human": []}), [said]
-
-
-def _has_source(texts: Input) -> bool:
-    return texts.sources is not None or texts.source is not None
-
-
-def _texts(settings: EvaluateRun) -> Input:
-    """Return what is read, with columns found by their usual names, and those of several systems by their texts."""
-    given = {name: value for name, value in part(settings, Input).items() if name != "progress"}
-    if settings.table is None or settings.candidates or settings.references or settings.sources is not None:
-        return build_config(given, Input)
-    if settings.table_name == "-":
-        raise InputError("a table is read more than once: name a file")
-    table = Table(settings.table, first_line=True)
-    roles = ("system", "segment", "document", "candidate", "reference", "source")
-    found = find_columns(table.columns, {name: getattr(settings, name) for name in roles}, *roles)
-    if not found["reference"]:
-        found["reference"] = [name for name in table.columns if re.fullmatch(r"ref(erence)?(\w|[-_ ]\w+)?", name)]
-        found["reference"] = _text_columns(table, found["reference"], repeated=True)
-    if not (found["reference"] or found["source"]):
-        there = ", ".join(table.columns)
-        raise InputError(
-            f"no references and no sources: reference or source names the column; it has {there}", file=table.name
-        )
-    if not found["candidate"]:
-        taken = {*(name for names in found.values() for name in names), *settings.human}
-        taken |= {name for names in USUAL.values() for name in names}
-        found["candidate"] = _text_columns(
-            table, [name for name in table.columns if name not in taken and not re.match(r"(ref|src|source)", name)]
-        )
-        if not found["candidate"]:
-            raise InputError(
-                f"no column of candidates is found: candidate names them; it has {', '.join(table.columns)}",
-                file=table.name,
-            )
-    several = len(found["candidate"]) > 1
-    if several and settings.system is None:
-        found["system"] = []
-    if found["system"] and not found["segment"]:
-        raise InputError(
-            f"segment names the column of segments; it has {', '.join(table.columns)}",
-            file=table.name,
-            setting="segment",
-        )
-    one = {name: next(iter(found[name]), None) for name in ("system", "segment", "document", "source")}
-    made = {**given, **one, "candidate": found["candidate"], "reference": found["reference"]}
-    return build_config(
-        {name: value for name, value in made.items() if name == "table" or value not in (None, [])}, Input
-    )
-
-
-def _text_columns(table: Table, columns: Sequence[str], *, repeated: bool = False) -> list[str]:
-    """Return the columns that hold texts: not numbers, most of them different unless they may be repeated."""
-    cells: dict[str, list[str]] = {name: [] for name in columns}
-    for place, row in enumerate(table.rows(*columns, only=True) if columns else ()):
-        if place == _TEXT:
-            break
-        for name in columns:
-            cells[name].append("" if is_missing(row[name]) else spelled(row[name]))
-    return [
-        name
-        for name, values in cells.items()
-        if (repeated or len({*values}) > len(values) / 2)
-        and sum(_is_number(value) for value in values) < len(values) / 2
-    ]
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _human(settings: EvaluateRun, texts: Input) -> list[str]:
-    """Return the columns of human scores, one for each column of candidates.
-
-    Raises:
-        InputError: for another number of columns.
-    """
-    if texts.table is None:
-        if settings.human:
-            raise InputError("human names columns of a table, which is missing", setting="human")
-        return []
-    columns = Table(texts.table, first_line=True).columns
-    several = len(texts.candidate) > 1
-    if settings.human:
-        found = list(settings.human)
-    elif several:
-        found = [name for name in (f"{system}_human" for system in texts.candidate) if name in columns]
+def _texts(frame: Frame, settings: EvaluateRun, human: str) -> tuple[list[str], list[str], list[dict[str, object]]]:
+    """Return each row's system, its segment as it is told apart, and its texts as they stand in the table of scores."""
+    system, segment, document = (frame.column(role) for role in ("system", "segment", "document"))
+    references, source = list(frame.roles["reference"]), frame.column("source")
+    named = [name for name in (system, segment, document) if name is not None]
+    columns = [frame.needed("candidate"), *references, *filter(None, [source, frame.column("human")])]
+    read = list(frame.table.rows(*dict.fromkeys([*named, *columns]), only=True))
+    systems = [str(row[system]) if system is not None else columns[0] for row in read]
+    if len({*systems}) > 1:
+        unit = frame.unit(frame.read([], named), paired=True)
+        segments = list(map(str, unit.values[str(unit.segment)]))
+        segment = unit.segment if unit.segment == segment else None
+    elif segment is None:
+        segments = [str(number) for number, _ in enumerate(read, start=1)]
     else:
-        found = find_columns(columns, {}, "human")["human"]
-    if found and len(found) != len(texts.candidate):
-        raise InputError(
-            f"human names {len(found)} columns, and there are {len(texts.candidate)} of candidates", setting="human"
-        )
-    return found
-
-
-def _chosen(
-    settings: EvaluateRun, language: LanguageEntry, catalog: Catalog, sides: frozenset[str]
-) -> tuple[list[str], str | None, Evidence | None]:
-    """Return metrics, model, and the figure in this language that speaks for the model."""
-    specs = [spec for text in settings.metrics for spec in split_specs(text)]
-    model, evidence = None if settings.model is None else str(settings.model), None
-    lexical = [
-        find_metric(read_spec(spec)[0], catalog)[0].__module__.startswith("bsx.metrics.lexical") for spec in specs
-    ]
-    if model is None and not (specs and all(lexical)):
-        try:
-            ranked = select_model(language.code, prefer="quality", available=True, registry=settings.registry).ranking[
-                0
-            ]
-        except InputError:
-            pass  # no model that knows the language is here
-        else:
-            model, codes = ranked.entry.name, (language.code, language.code.partition("-")[0])
-            evidence = ranked.evidence if ranked.evidence and ranked.evidence.language in codes else None
-    if not specs and "reference" in sides:
-        specs = ["chrf"] if model is None else ["bertscore", "chrf"]
-    elif not specs:
-        if model is None or (catalog.find(model) is not None and len(catalog.model(model).languages) < 2):
-            raise InputError("no references, and no model of several languages is here: name metrics, or references")
-        specs, evidence = ["sentence-qe"], None  # figures speak for BERTScore
-    wanted = wanted_sides(specs, build_config(part(settings, MetricSettings), MetricSettings))
-    for side in sorted(wanted - sides):
-        raise InputError(f"metrics: {', '.join(specs)} need a {side}, and there is none", setting="metrics")
-    return specs, model, evidence
-
-
-def _long(corpus: Corpus, human: Sequence[str], files: Sequence[str]) -> Frame:
-    """Return a row for each system and segment, in memory."""
-    wide, source, name = len(corpus.systems) > 1, "source" in corpus.has, "human"
-    if human:
-        ends = {
-            column.removeprefix(system).lstrip("_-. ") for system, column in zip(corpus.systems, human, strict=True)
+        segments = [row.name(segment) for row in read]
+        if document is not None:
+            segments = frame.numbered(segments, [row.name(document) for row in read], systems)
+    most = max(len([text for name in references for text in row.texts(name)]) for row in read)
+    heads = ["reference", *(f"reference{number}" for number in range(2, most + 1))]
+    rows = list[dict[str, object]]()
+    for place, row in enumerate(read):
+        cells: dict[str, object] = {
+            "system": systems[place],
+            "id": segments[place] if segment is None else row[segment],
         }
-        name = next(iter(ends)) if len(ends) == 1 and ends != {""} else "human"
-        name = "human" if name in ("system", "id", "document", "source", "candidate", "reference") else name
-    most = max((len(segment.references) for segment in corpus), default=0)
-    references = ["reference" if one == 0 else f"reference{one + 1}" for one in range(most)]
-    columns: dict[str, list[object]] = {}
-    for segment in corpus:
-        for place, system in enumerate(corpus.systems):
-            cells: dict[str, object] = {"system": system if wide or not segment.system else segment.system}
-            cells |= {"id": segment.id, **({} if segment.document is None else {"document": segment.document})}
-            cells |= {"candidate": segment.candidates[place], **({"source": segment.source} if source else {})}
-            cells |= dict(zip(references, [*segment.references, *[""] * most], strict=False))
-            if human and isinstance(segment.row, Row):
-                segment.row.number(human[place])  # a bad cell is named where it stands
-                cells[name] = segment.row[human[place]]
-            for column, cell in cells.items():
-                columns.setdefault(column, []).append(cell)
-    roles = {"system": ["system"], "segment": ["id"], "candidate": ["candidate"], "reference": references}
-    roles |= {"source": ["source"] * source, "human": [name] if human else []}
-    return Frame(Table(columns), {**roles, "document": ["document"] * ("document" in columns)}, files=files)
-
-
-def _score(frame: Frame, own: Mapping[str, object], out: Path, settings: EvaluateRun) -> tuple[ScoredFiles, Frame]:
-    """Score the rows once, write them, and return them with their scores."""
-    collected = Collected()
-    named: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
-    wanted = wanted_sides(list(named["metrics"]), build_config(named, MetricSettings))
-    scored = score_files(
-        table=frame.table,
-        **named,
-        candidate=["candidate"],
-        reference=frame.roles["reference"] if "reference" in wanted else [],
-        source="source" if "source" in wanted else None,
-        system="system",
-        segment="id",
-        output=out,
-        resume=True,
-        blocks=collected.add,
-        origin=frame.files,
-        progress=settings.progress,
-        say=settings.say,
-    )
-    return scored, collected.put(frame, scored.prepared, scored.tally)
+        cells |= {"document": row[document]} if document is not None else {}
+        cells |= {"candidate": row.text(columns[0]), **({"source": row.text(source)} if source is not None else {})}
+        texts = [text for name in references for text in row.texts(name)]
+        cells |= dict(zip(heads, [*texts, *[""] * (most - len(texts))], strict=False)) if references else {}
+        rows.append(cells | ({human: row[columns[-1]]} if frame.roles["human"] else {}))
+    return systems, segments, rows
 
 
 def _look(
-    frame: Frame, specs: Sequence[str], compare: CompareResult | None, names: Sequence[str], segments: Sequence[str]
+    frame: Frame,
+    specs: Sequence[str],
+    compare: CompareResult | None,
+    systems: Sequence[str],
+    segments: Sequence[str],
+    rows: Sequence[Mapping[str, object]],
 ) -> list[LookAt]:
     """Return a few segments to look at, with their texts."""
-    against = next(iter([*frame.roles["reference"], *frame.roles["source"]]))
-    read = frame.read(specs, ["system"], ["candidate", against])
-    systems = np.array(read["system"], dtype=object)
-    sign = {spec: -1 if spec in frame.lower else 1 for spec in specs}
-    values = {spec: np.asarray(read[spec], dtype=np.float64) for spec in specs}
-    first = values[specs[0]] * sign[specs[0]]
-    best = list(names)
+    sign, values = {spec: -1 if spec in frame.lower else 1 for spec in specs}, frame.scores
+    turned = {spec: values[spec] * sign[spec] for spec in specs[:2]}
+    first, best = turned[specs[0]], list(dict.fromkeys(systems))
     if compare is not None:
         best = [s.system for s in sorted(compare.metrics[0].systems, key=lambda s: -s.score * sign[specs[0]])]
-    found: list[tuple[Why, int, str | None, float | None]] = []
-    mine = np.flatnonzero(systems == best[0])
-    found += [("lowest", int(row), None, None) for row in mine[np.argsort(first[mine], kind="stable")[:_LOOK]]]
+    mine = np.array([place for place, system in enumerate(systems) if system == best[0]])
+    lowest = mine[np.argsort(first[mine], kind="stable")[:_LOOK]].tolist()
+    found: list[tuple[Why, int, str | None, float | None]] = [("lowest", place, None, None) for place in lowest]
     if len(best) > 1:
-        theirs = {segments[int(row)]: int(row) for row in np.flatnonzero(systems == best[1])}
-        apart = sorted((-abs(first[row] - first[theirs[segments[int(row)]]]), int(row)) for row in mine)
-        rows = [row for _, row in apart[:_LOOK]]
-        found += [("difference", row, best[1], float(values[specs[0]][theirs[segments[row]]])) for row in rows]
+        theirs = {segments[place]: place for place, system in enumerate(systems) if system == best[1]}
+        apart = sorted(mine.tolist(), key=lambda place: -abs(first[place] - first[theirs[segments[place]]]))[:_LOOK]
+        found += [("difference", place, best[1], float(values[specs[0]][theirs[segments[place]]])) for place in apart]
     if len(specs) > 1:
-        second = values[specs[1]] * sign[specs[1]]
-        gap = np.nan_to_num(-np.abs(_standard(first) - _standard(second)))
-        order = np.argsort(gap, kind="stable")[:_LOOK]
-        found += [("disagreement", int(row), specs[1], float(values[specs[1]][row])) for row in order]
-    own, texts = values[specs[0]], list(zip(read["candidate"], read[against], strict=True))
+        one, two = (
+            (of - np.mean(of)) / spread if (spread := float(np.std(of))) > 0 else of * 0.0 for of in turned.values()
+        )
+        order = np.argsort(np.nan_to_num(-np.abs(one - two)), kind="stable")[:_LOOK].tolist()
+        found += [("disagreement", place, specs[1], float(values[specs[1]][place])) for place in order]
+    against, own = "reference" if frame.roles["reference"] else "source", values[specs[0]]
+    texts = [(str(row["candidate"]), str(row[against])) for row in rows]
     return [
-        LookAt(why, segments[row], str(systems[row]), float(own[row]), *texts[row], other, score)
-        for why, row, other, score in found
+        LookAt(why, segments[place], systems[place], float(own[place]), *texts[place], other, score)
+        for why, place, other, score in found
     ]
-
-
-def _standard(values: Array) -> Array:
-    spread = float(np.std(values))
-    return (values - np.mean(values)) / spread if spread > 0 else values * 0.0
 
 
 def _choices(
+    given: EvaluateRun,
     settings: EvaluateRun,
-    texts: Input,
     human: Sequence[str],
-    language: LanguageEntry,
     specs: Sequence[str],
-    model: str | None,
     names: Sequence[str],
     controls: Sequence[str],
-    frame: Frame,
+    *,
+    missing: bool,
 ) -> list[Chosen]:
     """Return each choice with the option that changes it, and the commands that give the same figures."""
-    wants = wanted_sides(specs, build_config(part(settings, MetricSettings), MetricSettings))
-    shown: list[str] = [] if texts.table_name is None else [texts.table_name]
-    for name in ("candidates", "references", "candidate", "reference"):
-        if name.startswith("reference") and "reference" not in wants:
-            continue
-        own = list(getattr(texts, name))
-        if name.endswith("s"):
-            shown += [word for file in own for word in (f"--{name}", file)]
-        elif own not in ([], [name]):
-            shown += [f"--{name}", ",".join(own)]
-    if "source" in wants and texts.sources is not None:
-        shown += ["--sources", texts.sources]
-    elif "source" in wants and texts.source not in (None, "source"):
-        shown += ["--source", str(texts.source)]
-    wide = len(texts.candidate) > 1
-    for name in ("system", "segment", "document"):
-        value = getattr(texts, name)
-        usual = getattr(settings, name) is None and value in USUAL[name]
-        if value is not None and not usual and not (wide and name == "segment"):
-            shown += [f"--{name}", value]
-    run = ["--metrics", ",".join(specs), "--lang", language.code, *([] if model is None else ["--model", model])]
+    wants, wide = wanted_sides(specs, settings), len(settings.candidate) > 1
+    shown: list[str] = [] if settings.table_name is None else [settings.table_name]
+    asked: dict[str, str | Sequence[str] | None] = {
+        **{name: getattr(settings, name) for name in ("candidates", "references", "candidate", "reference")},
+        **{name: getattr(given, name) for name in ("sources", "source", "system", "segment", "document")},
+    }
+    for name, value in asked.items():
+        texts, side = [value] if isinstance(value, str) else list(value or ()), name.removesuffix("s")
+        usual = texts == [name] and name in ("candidate", "reference", "source")
+        if texts and not usual and side not in {"reference", "source"} - wants and not (wide and name == "segment"):
+            each = texts if name in ("candidates", "references") else [",".join(texts)]
+            shown += [word for text in each for word in (f"--{name}", text)]
+    model = [] if settings.model is None else ["--model", str(settings.model)]
+    run = [*shown, "--metrics", ",".join(specs), "--lang", str(settings.lang), *model]
     result = [
-        Chosen("language", language.code, "--lang CODE"),
+        Chosen("language", str(settings.lang), "--lang CODE"),
         Chosen("metrics", ", ".join(specs), "--metrics NAME,…"),
     ]
-    if model is not None:
-        result.append(Chosen("model", model, f"--model NAME; bsx models --lang {language.code} lists them"))
+    if model:
+        result.append(Chosen("model", model[1], f"--model NAME; bsx models --lang {settings.lang} lists them"))
     result.append(Chosen("systems", ", ".join(names), "--candidate NAME,…" if wide else "--system COLUMN"))
-    if "reference" in wants and len(texts.reference) > 1:
-        result.append(Chosen("references", ", ".join(texts.reference), "--reference NAME,…"))
+    if "reference" in wants and len(settings.reference) > 1:
+        result.append(Chosen("references", ", ".join(settings.reference), "--reference NAME,…"))
     if human:
         result.append(Chosen("judged by", ", ".join(human), "--human NAME,…"))
-    if any("," in name for name in (*texts.candidate, *texts.reference, *human)):
+    if any("," in name for name in (*settings.candidate, *settings.reference, *human)):
         return result  # a command line cannot name such a column
     if len(names) > 1:
-        result.append(Chosen("tests", "all pairs, Holm", shlex.join(["bsx", "compare", *shown, *run, "--all-pairs"])))
+        result.append(Chosen("tests", "all pairs, Holm", shlex.join(["bsx", "compare", *run, "--all-pairs"])))
     if human:
-        asked = ["--human", ",".join(human), *(["--sentinels", ",".join(controls)] if controls else [])]
-        missing = np.isnan(
-            np.asarray(frame.read(frame.roles["human"])[frame.roles["human"][0]], dtype=np.float64)
-        ).any()
-        asked += ["--nan", "omit"] if missing else []
-        result.append(Chosen("correlation", "Pearson's r", shlex.join(["bsx", "meta", *shown, *run, *asked])))
+        judged_by = ["--human", ",".join(human), *(["--sentinels", ",".join(controls)] if controls else [])]
+        judged_by += ["--nan", "omit"] if missing else []
+        result.append(Chosen("correlation", "Pearson's r", shlex.join(["bsx", "meta", *run, *judged_by])))
     return result
 
 

@@ -23,7 +23,7 @@ from bsx.data.long import COLUMN, ColumnName
 from bsx.data.open import open_table
 from bsx.data.output import check_table, refuse_taken
 from bsx.errors import InputError
-from bsx.frames.scores import open_distinct
+from bsx.frames.metrics import open_distinct
 from bsx.frames.settings import FORMATS, NEEDED, MetricSettings, ParseSettings, Skipping, Watched, on_table
 from bsx.support.progress import told
 from bsx.support.settings import Option, part, refuse_idle

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,28 @@ from bsx.errors import InputError
 from bsx.support.optional import need
 
 
+@dataclass(frozen=True)
+class HeldLines:
+    """Texts in memory that stand where those of a file of lines could.
+
+    Attributes:
+        name: what to call them in messages.
+        texts: a text a segment.
+    """
+
+    name: str
+    texts: Sequence[str]
+    spool = None
+
+    def lines(self) -> Iterator[str]:
+        """Yield the texts."""
+        return iter(self.texts)
+
+    def digest(self) -> str:
+        """Return the sha256 of the texts, in hexadecimal."""
+        return hashlib.sha256("\0".join(self.texts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
 class LineFiles:
     """Files with one text a line: one file of candidates for each system, one or more of references.
 
@@ -30,20 +53,23 @@ class LineFiles:
     """
 
     def __init__(
-        self, systems: Mapping[str, NamedFile], references: Sequence[NamedFile], source: NamedFile | None = None
+        self,
+        systems: Mapping[str, NamedFile],
+        references: Sequence[NamedFile | HeldLines],
+        source: NamedFile | HeldLines | None = None,
     ) -> None:
         self.systems = tuple(systems)
         self.has = frozenset((["reference"] if references else []) + (["source"] if source is not None else []))
         self._candidates = list(systems.values())
         self._references = list(references)
         self._sources = [source] if source is not None else []
-        pipes: dict[object, NamedFile] = {}
+        pipes: dict[object, NamedFile | HeldLines] = {}
         for file in self.files:
             if file.spool is not None and pipes.setdefault(file.spool, file) is not file:
                 raise InputError(f"{pipes[file.spool].name} and {file.name} are one stream, which holds one file")
 
     @property
-    def files(self) -> list[NamedFile]:
+    def files(self) -> list[NamedFile | HeldLines]:
         """The files it reads, candidates first."""
         return [*self._candidates, *self._references, *self._sources]
 

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from bsx.data.cells import is_missing, spelled
 from bsx.data.columns import Labels, read_columns
 from bsx.data.documents import one_document
+from bsx.data.files import LineFiles
+from bsx.data.formats.memory import IN_MEMORY
 from bsx.data.long import SEGMENTS, SYSTEM, USUAL
 from bsx.data.output import ScoreTable
 from bsx.data.pairing import Pairing, is_text_of_segment
@@ -55,10 +57,14 @@ class LongTable(Table):
         systems: its columns of candidates.
         human: its columns of human scores, one for each system; none without.
         segment: its column of segments; rows are numbered without one.
+
+    Attributes:
+        wide: the table.
+        systems: its columns of candidates.
     """
 
     def __init__(self, wide: Table, systems: Sequence[str], human: Sequence[str], segment: str | None) -> None:
-        self.wide, self._systems, self._human, self._segment = wide, systems, human, segment
+        self.wide, self.systems, self._human, self._segment = wide, systems, human, segment
         self.name, self.file, self.languages = wide.name, getattr(wide, "file", None), wide.languages  # type: ignore[assignment]
         self._kept = [name for name in wide.columns if name not in (*systems, *human)]
         made = [SYSTEM, *([] if segment is not None else SEGMENTS[:1]), "candidate", *(["human"] if human else [])]
@@ -67,10 +73,10 @@ class LongTable(Table):
     def rows(self, *needed: str, only: bool = False) -> Iterator[Row]:
         """Yield the rows, those of a segment together; see `Table.rows`."""
         used = [name for name in self._kept if name in needed or not (only and needed)]
-        own = [*dict.fromkeys([*used, *self._systems, *self._human, *filter(None, [self._segment])])]
+        own = [*dict.fromkeys([*used, *self.systems, *self._human, *filter(None, [self._segment])])]
         for number, row in enumerate(self.wide.rows(*own, only=True), start=1):
             kept = {name: row[name] for name in used}
-            for place, system in enumerate(self._systems):
+            for place, system in enumerate(self.systems):
                 cells = {**kept, SYSTEM: system, "candidate": row[system]}
                 if self._segment is None:
                     cells[SEGMENTS[0]] = str(number)
@@ -81,9 +87,46 @@ class LongTable(Table):
     def types(self) -> dict[str, object]:
         """Return the Arrow type of each column; see `Table.types`."""
         wide = self.wide.types()
-        like = {"candidate": self._systems[0], **({"human": self._human[0]} if self._human else {})}
+        like = {"candidate": self.systems[0], **({"human": self._human[0]} if self._human else {})}
         text = like["candidate"]
         return {name: wide[like.get(name, name if name in self._kept else text)] for name in self.columns}
+
+
+class LineTable(Table):
+    """Files with a text a line, read as a table with a column for each system, and columns of references and sources.
+
+    Args:
+        corpus: the files.
+        documents: the document of each line; none where that is not known.
+
+    Attributes:
+        corpus: the files.
+        roles: ``reference`` and ``source`` -> columns.
+    """
+
+    def __init__(self, corpus: LineFiles, documents: Sequence[str] = ()) -> None:
+        self.corpus, self._documents = corpus, documents
+        self.name, self._kind = IN_MEMORY, ".txt"
+        several = range(2, corpus.layout.count("references") + 1)
+        texts = {
+            "reference": ["reference", *(f"reference{number}" for number in several)] * ("reference" in corpus.has),
+            "source": ["source"] * ("source" in corpus.has),
+        }
+        # A system may be called like a column of texts, as is one that copies the source.
+        self.roles = {
+            role: [f"{name} of lines" if name in corpus.systems else name for name in names]
+            for role, names in texts.items()
+        }
+        others = [*self.roles["reference"], *self.roles["source"], *(["document"] if documents else [])]
+        self.columns = [*corpus.systems, *others]
+
+    def rows(self, *needed: str, only: bool = False) -> Iterator[Row]:
+        """Yield the rows; see `Table.rows`."""
+        for place, segment in enumerate(self.corpus):
+            source = () if segment.source is None else (segment.source,)
+            document = self._documents[place : place + 1]
+            cells = zip(self.columns, [*segment.candidates, *segment.references, *source, *document], strict=True)
+            yield Row(f"line {place + 1}", cells, place + 1)
 
 
 class SomeRows(Table):

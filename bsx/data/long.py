@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from bsx.data.cells import spelled
+from bsx.data.documents import DOCUMENTS
 from bsx.data.pairing import refuse_alike
 from bsx.data.tables import Table
 from bsx.errors import InputError, UnknownNameError
@@ -26,7 +27,7 @@ HUMAN = ("human", "human_z", "z")
 USUAL: dict[str, tuple[str, ...]] = {
     "system": (SYSTEM,),
     "segment": SEGMENTS,
-    "document": ("document", "doc", "doc_id"),
+    "document": DOCUMENTS,
     "candidate": ("candidate",),
     "reference": ("reference",),
     "source": ("source",),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import glob
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePath
 
 from bsx.data.corpus import Corpus
-from bsx.data.files import LineFiles, PartFile, TableFile, Tables
+from bsx.data.files import HeldLines, LineFiles, PartFile, TableFile, Tables
 from bsx.data.formats.memory import AnyTable
 from bsx.data.formats.source import MEMORIES, OFFICE, XLIFF
 from bsx.data.lines import NamedFile, Problems
@@ -76,25 +75,24 @@ def is_table(name: PurePath) -> bool:
     return plain.suffix.lower() in TABLE_FORMATS and not any(part.startswith((".", "_")) for part in name.parts)
 
 
-@contextlib.contextmanager
 def open_corpus(
     candidates: Sequence[str],
-    references: Sequence[str],
+    references: Sequence[str | HeldLines],
     data: AnyTable | None,
     candidate_columns: Sequence[str],
     reference_columns: Sequence[str],
     id_column: str | None,
     *,
-    source_file: str | None = None,
+    source_file: str | HeldLines | None = None,
     source_column: str | None = None,
     system_column: str | None = None,
     wants: frozenset[str] = frozenset({"reference"}),
     keep_rows: bool = False,
     document_column: str | None = None,
-) -> Iterator[Corpus]:
+) -> Corpus:
     """Open line files (``candidates``, ``references``, ``source_file``) or one table (``data`` and its columns).
 
-    ``-`` is standard input, which is copied to a temporary file for as long as the corpus is open. Columns of a table
+    ``-`` is standard input, which is copied to a temporary file for as long as the corpus is there. Columns of a table
     that are not named are those called candidate, reference and source. Beside one column of candidates, one
     called system says whose they are, and one called segment, sid or id names the segments.
 
@@ -127,7 +125,7 @@ def open_corpus(
             "candidate, reference, source, system, segment and document name columns of a table, which is missing"
         )
     else:
-        _refuse_tables([*candidates, *references, *([source_file] if source_file is not None else [])])
+        _refuse_tables([name for name in (*candidates, *references, source_file) if isinstance(name, str)])
         if candidates and "reference" in wants and not references:
             raise InputError("no references: name files of references to compare the candidates with")
         if not candidates:
@@ -155,7 +153,7 @@ def open_corpus(
             raise InputError("several columns of candidates are the systems already: leave out system")
         if system_column is not None and id_column is None:
             id_column = next((name for name in SEGMENTS if name in columns and name not in others), None)
-        yield TableFile(
+        return TableFile(
             table,
             candidate_columns,
             reference_columns,
@@ -166,7 +164,6 @@ def open_corpus(
             partly=guessed,
             document=document_column,
         )
-        return
     systems = {}
     for name in candidates:
         label = "stdin" if name == STDIN else os.fsencode(Path(name).stem).decode("utf-8", "backslashreplace")
@@ -174,8 +171,8 @@ def open_corpus(
             raise InputError(f"two candidate files are called {label!r}: rename one, systems need distinct names")
         systems[label] = NamedFile(name)
     refuse_alike(systems, "names of candidate files")
-    source = NamedFile(source_file) if source_file is not None else None
-    yield LineFiles(systems, [NamedFile(name) for name in references], source)
+    source = NamedFile(source_file) if isinstance(source_file, str) else source_file
+    return LineFiles(systems, [NamedFile(lines) if isinstance(lines, str) else lines for lines in references], source)
 
 
 def _refuse_tables(names: Sequence[str]) -> None:

@@ -1,24 +1,31 @@
-"""The metrics of a run over files: what they read, the language of their texts, and built once that is known."""
+"""The metrics of a run: what they read, the language of their texts, and built once that is known.
+
+Some score texts that an analysis makes itself: they are opened once, and called as often as there are tables.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import find_languages
-from bsx.catalog.specs import naming, read_spec
+from bsx.catalog.specs import naming, read_spec, split_specs
 from bsx.data.corpus import Corpus
 from bsx.data.tables import Table
 from bsx.encode.run_config import EncoderSettings
 from bsx.encode.session import Encoders
 from bsx.errors import InputError, UnknownNameError
+from bsx.frames.settings import MetricSettings, TextColumns
 from bsx.metrics.base import Metric
-from bsx.metrics.run import Plan, lacking, survey
+from bsx.metrics.failures import score_all
+from bsx.metrics.run import lacking
 from bsx.metrics.zoo import find_metric, get_metrics, needs_of
-from bsx.support.progress import Say, nothing
+from bsx.support.checks import Array
+from bsx.support.progress import Progress, Say
 from bsx.support.settings import part, set_fields
 
 Run = TypeVar("Run", bound=EncoderSettings)
@@ -59,14 +66,6 @@ def check_sides(specs: Sequence[str], settings: EncoderSettings, corpus: Corpus)
     for spec in specs:
         for kind in sorted(wanted_sides([spec], settings) - corpus.has):
             raise InputError(lacking(spec, kind))
-
-
-def load_metrics(
-    specs: Sequence[str], settings: EncoderSettings, corpus: Corpus, say: Say = nothing
-) -> tuple[list[Metric], Plan]:
-    """Check the whole input, then build the metrics; returns what is known of the input, too."""
-    plan = survey(corpus, settings.normalize)  # malformed input is found before a model is loaded
-    return build_metrics(specs, detected(settings, corpus, say)), plan
 
 
 def detected(settings: Run, corpus: Corpus, say: Say) -> Run:
@@ -127,3 +126,81 @@ def build_metrics(specs: Sequence[str], settings: EncoderSettings, context: int 
         return [BertScore.of(settings)]
     encoders = Encoders(remember=False, context=context, **part(settings, EncoderSettings))
     return get_metrics(specs, encoders=encoders)
+
+
+def open_distinct(settings: MetricSettings, columns: Iterable[str] = (), *useful: str) -> list[Metric]:
+    """Build the metrics that are to score; none if none is named.
+
+    Args:
+        settings: the metrics, and where they run.
+        columns: of scores that are there already.
+        useful: settings that have an effect without metrics too.
+
+    Raises:
+        InputError: for an unknown metric, one that is named twice or called like a column, or settings of metrics where
+            none is named.
+    """
+    if not settings.metrics:
+        for name in set_fields(settings, *useful):
+            if name in MetricSettings.model_fields or name in TextColumns.model_fields:
+                raise InputError(f"{name} has no effect without metrics: leave it out", setting=name)
+        return []
+    specs = [spec for text in settings.metrics for spec in split_specs(text)]
+    metrics = get_metrics(specs, **part(settings, EncoderSettings))
+    wanted = [*columns, *(metric.spec for metric in metrics)]
+    for metric in metrics:
+        if wanted.count(metric.spec) > 1:
+            raise InputError(f"the metric {metric.spec} is asked for twice", setting="metrics")
+    return metrics
+
+
+@dataclass(eq=False)
+class TableScores:
+    """Metrics' scores of rows of texts, higher is better.
+
+    Attributes:
+        values: metric -> scores (rows,); NaN where there is none.
+        signatures: metric -> signature.
+        notes: what the user should know.
+        failed: whether a metric failed on some rows, which were left out.
+    """
+
+    values: dict[str, Array] = field(default_factory=dict)
+    signatures: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    failed: bool = False
+
+
+def score_texts(
+    metrics: Sequence[Metric],
+    candidates: Sequence[str],
+    references: Sequence[str] | None,
+    sources: Sequence[str] | None = None,
+    *,
+    skip_errors: bool = False,
+    where: Callable[[int], str] = lambda place: f"row {place + 1}",
+    progress: Progress | None = None,
+) -> TableScores:
+    """Score rows of texts with metrics that are open, and so may score several tables.
+
+    Args:
+        metrics: of `open_distinct`; none give no scores.
+        candidates: n texts.
+        references: n texts; None if there are none.
+        sources: n texts; None if there are none.
+        skip_errors: leave rows out on which a metric fails instead of ending.
+        where: says where a row is, for messages.
+        progress: called with phase, done and total.
+
+    Raises:
+        InputError: for a metric that fails.
+    """
+    if not metrics:
+        return TableScores()
+    rows = score_all(metrics, candidates, references, sources, skip_errors=skip_errors, where=where, progress=progress)
+    return TableScores(
+        {row.metric: row.values for row in rows},
+        {row.metric: row.signature for row in rows},
+        [note for row in rows for note in row.notes],
+        any(row.failed for row in rows),
+    )

@@ -7,15 +7,22 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, ParamSpec, Protocol, Self, TypeVar, cast, overload
 
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
+from bsx.data.corpus import Corpus
+from bsx.data.documents import DOCUMENTS
+from bsx.data.files import HeldLines
 from bsx.data.formats.memory import IN_MEMORY, AnyTable
 from bsx.data.long import ColumnName, ColumnNames, RowColumns
+from bsx.data.open import open_corpus, table_parts
+from bsx.data.spool import STDIN
 from bsx.encode.run_config import EncoderSettings
+from bsx.errors import InputError
 from bsx.support.progress import Say, Watch, nothing
 from bsx.support.settings import BaseSettings, Names, Option, settled
 
@@ -124,6 +131,112 @@ class TestSets(BaseSettings):
     data_dir: Annotated[
         Path | None, Field(description="Folder of all data sets, for test_set; BSX_DATA or your data folder.")
     ] = None
+
+
+class Input(TestSets, TextColumns, TableSettings, TextFiles):
+    """The texts: line files, or one table and its columns, or a public test set.
+
+    A test set by itself is the table; beside candidates it has the references and sources.
+    """
+
+    table: Annotated[
+        AnyTable | None,
+        Field(
+            description=f"Table: {FORMATS}. A folder or a pattern like 'in/*.parquet' stands for several files that "
+            "are one table."
+        ),
+        Option(argument=True),
+    ] = None
+    document: Annotated[
+        ColumnName, Field(description="Column that names the documents: scores by document, and context.")
+    ] = None
+    lang_column: Annotated[ColumnName, Field(description="Column that names each row's language, instead of lang.")] = (
+        None
+    )
+    _read: tuple[str, ...] = PrivateAttr(())
+    """The files that a test set was read from."""
+    _beside: tuple[list[HeldLines], HeldLines | None] | None = PrivateAttr(None)
+    """References and sources of a test set, beside files of candidates."""
+    _documents: tuple[str, ...] = PrivateAttr(())
+
+    @model_validator(mode="after")
+    def _folder_of_something(self) -> Self:
+        if self.data_dir is not None and self.test_set is None:
+            raise ValueError("data_dir has no effect without test_set: leave it out")
+        return self
+
+    def opened(self, say: Say = nothing) -> Self:
+        """Return the same with a test set as a table, or as what stands beside files of candidates.
+
+        Args:
+            say: told what a reader of the test set must know.
+
+        Raises:
+            UnknownNameError: for an unknown test set.
+            DataUnavailableError: if it is not in the data folder; says how to get it.
+            InputError: if other texts are named beside it, or it has no references to hold candidates against.
+        """
+        if self.test_set is None:
+            return self
+        if self.table is not None or self.references or self.sources is not None:
+            raise InputError("test_set has the texts: leave out table, references and sources", setting="test_set")
+        from bsx.analysis.datasets.testsets import load_test_set
+
+        table = load_test_set(self.test_set, self.data_dir)
+        for note in table.notes:
+            say(f"{self.test_set}: {note}")
+        references = [name for name in table.columns if re.fullmatch(r"reference\d*", name)]
+        made = {} if self.candidates else {"table": table, "reference": self.reference or references}
+        opened = self.model_copy(update={**made, "test_set": None, "data_dir": None})
+        opened._read = tuple(self.files()[len(self.candidates) :])
+        if self.candidates:
+            if not references:
+                raise InputError("has no references to hold candidates against", file=table.name)
+            segments = table.texts("segment") if "segment" in table else [str(row) for row in range(len(table))]
+            rows = list({segment: row for row, segment in reversed(list(enumerate(segments)))}.values())[::-1]
+            texts = {name: table.texts(name) for name in ("source", *references) if name in table}
+            stem = self.test_set.replace("/", "-")
+            held = {name: HeldLines(f"{stem}.{name}", [of[row] for row in rows]) for name, of in texts.items()}
+            opened._beside = [held[name] for name in references], held.get("source")
+            column = next((name for name in DOCUMENTS if name in table), None)
+            opened._documents = tuple(str(table[column][row]) for row in rows) if column is not None else ()
+        return opened
+
+    @property
+    def line_documents(self) -> tuple[str, ...]:
+        """The document of each segment of a test set beside files of candidates, if it has documents."""
+        return self._documents
+
+    def files(self) -> list[str]:
+        """Return the names of all files."""
+        if self.test_set is not None:
+            from bsx.analysis.datasets.testsets import find_test_set
+
+            return [*self.candidates, *(str(path) for path in find_test_set(self.test_set).files(self.data_dir))]
+        if self._read:
+            return [*self.candidates, *self._read]
+        named = [name for name in (*self.candidates, *self.references, self.sources) if name is not None]
+        if not isinstance(self.table, str):
+            return named
+        return [*named, *(STDIN if self.table == STDIN else str(part.path) for part in table_parts(self.table))]
+
+    def open(self, wants: frozenset[str], *, keep_rows: bool) -> Corpus:
+        """Open them as a corpus; see `bsx.data.open.open_corpus`."""
+        references, sources = self._beside or (self.references, self.sources)
+        return open_corpus(
+            self.candidates,
+            references,
+            self.table,
+            self.candidate,
+            self.reference,
+            self.segment,
+            source_file=sources,
+            source_column=self.source,
+            system_column=self.system,
+            wants=wants,
+            keep_rows=keep_rows,
+            document_column=self.document,
+        )
 
 
 class HumanColumns(BaseSettings):

@@ -6,7 +6,7 @@ Rows of several languages in one table are scored one language after the other, 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Literal, Self, cast
@@ -31,11 +31,10 @@ from bsx.frames.metrics import (
     look_at_scripts,
     wanted_sides,
 )
-from bsx.frames.settings import Reported
-from bsx.frames.texts import Input
+from bsx.frames.settings import Input, Reported
 from bsx.metrics.run import Prepared, ScoredBlock, block_tokens, prepare, stream, survey
 from bsx.metrics.summary import Tally, Totals, about, by_document, flags, summarise, to_text
-from bsx.support.progress import told
+from bsx.support.progress import Progress, told
 from bsx.support.provenance import provenance
 from bsx.support.settings import Option, settled
 from bsx.support.untyped import JsonObject
@@ -92,11 +91,6 @@ class ScoreRun(Reported, ScorerConfig, Input):
         Field(description="Called with each block of scores, in order.", exclude=True),
         Option(python=True),
     ] = None
-    origin: Annotated[
-        Sequence[Path | str],
-        Field(description="Files that the texts are from, where those that are read are copies.", exclude=True),
-        Option(python=True),
-    ] = ()
 
     @model_validator(mode="after")
     def _together(self) -> Self:
@@ -184,6 +178,38 @@ class ScoredFiles:
         return [*below, *self.tally.notes(), *notes]
 
 
+def computed(
+    prepared: Prepared,
+    start: int,
+    tokens: int,
+    *,
+    progress: Progress | None,
+    devices: Sequence[str] = (),
+    spread: bool = True,
+) -> Generator[ScoredBlock, None, None]:
+    """Yield the scores of a corpus, computed by this process, or by one for each device or core where that is faster.
+
+    Args:
+        prepared: the metrics and the corpus.
+        start: how many segments are scored already.
+        tokens: of a block.
+        progress: called with a phase's name, segments done and segments in all.
+        devices: several, if they are named.
+        spread: whether processes may score texts that take one of them long.
+    """
+    if not devices and spread and any(metric.pace for metric in prepared.metrics):
+        from bsx.cluster.devices import worthwhile
+
+        devices = ["cpu"] * worthwhile(prepared, start)
+    if len(devices) < 2:
+        yield from stream(prepared, progress=progress, start=start, tokens=tokens)
+        return
+    from bsx.cluster.devices import stream as on_devices
+
+    with contextlib.closing(on_devices(prepared, devices, tokens=tokens, progress=progress, start=start)) as several:
+        yield from several
+
+
 @settled(ScoreRun)
 @as_one_run
 def score_files(settings: ScoreRun) -> ScoredFiles:
@@ -221,8 +247,8 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
         check_table(output)
     wants = wanted_sides(metrics, settings)
     with contextlib.ExitStack() as stack:
-        settings = stack.enter_context(settings.opened(say))
-        corpus = stack.enter_context(settings.open(wants, keep_rows=output is not None))
+        settings = settings.opened(say)
+        corpus = settings.open(wants, keep_rows=output is not None)
         check_sides(metrics, settings, corpus)
         texts = corpus
         if settings.context:
@@ -243,18 +269,10 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
         tally = Tally(prepared)
 
         def blocks(start: int, tokens: int) -> Iterator[ScoredBlock]:
-            here = devices
-            if not here and not elsewhere and settings.spread == "auto" and any(metric.pace for metric in made):
-                from bsx.cluster.devices import worthwhile
-
-                here = ["cpu"] * worthwhile(prepared, start)
-            if len(here) > 1:
-                from bsx.cluster.devices import stream as on_devices
-
-                several = on_devices(prepared, here, tokens=tokens, progress=progress, start=start)
-                return stack.enter_context(contextlib.closing(several))
             if not elsewhere:
-                return stream(prepared, progress=progress, start=start, tokens=tokens)
+                spread = settings.spread == "auto"
+                scored = computed(prepared, start, tokens, progress=progress, devices=devices, spread=spread)
+                return stack.enter_context(contextlib.closing(scored))
             from bsx.cluster.corpus import stream as there
 
             at, workers = settings.address, settings.workers
@@ -273,8 +291,7 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
             if table is not None:
                 for row in rows_of(block, prepared):
                     table.write(row)
-        files = [str(file) for file in settings.origin] or settings.files()
-        result = ScoredFiles(prepared, tally, files, settings.system, gates)
+        result = ScoredFiles(prepared, tally, settings.files(), settings.system, gates)
         if table is not None:  # beside it: what its scores are, those that its input had among them
             from bsx.data.sidecar import carried
 
@@ -348,7 +365,7 @@ def score_languages(settings: ScoreRun) -> ScoredLanguages:
     catalog = load_registry(settings.registry)
     wants = wanted_sides(metrics, settings)
     with contextlib.ExitStack() as stack:
-        corpus = stack.enter_context(settings.open(wants, keep_rows=True))
+        corpus = settings.open(wants, keep_rows=True)
         cast(TableFile, corpus).table.require(column)
         check_sides(metrics, settings, corpus)
         types = {} if output is None else column_types(corpus, metrics or None, output, layers=settings.all_layers)

@@ -44,8 +44,6 @@ PAST_IT = {  # file -> what it calls, and why it may
     "analysis/datasets/obtain.py": {"replace", "rmtree", "copyfile"},  # what was downloaded, unpacked
     "bsx/support/download.py": {"replace", "write_text", "open"},  # downloads that go on
     "analysis/factors/parses.py": {"open"},  # appends to its cache
-    "analysis/evaluate/run.py": {"TemporaryDirectory"},  # all systems as one table, which goes with the run
-    "bsx/frames/texts.py": {"TemporaryDirectory"},  # a test set as files, which go with the run
     "analysis/factors/vectors.py": {"TemporaryDirectory", "open"},  # for another program, which is to write there
     "bsx/ui/inputs.py": {"open", "copyfile"},  # what is uploaded, into the folder of its run
     "bsx/ui/jobs.py": {"open", "touch"},  # the output of commands, in the folder of their run; its lock

@@ -12,7 +12,7 @@ import pytest
 import bsx
 from bsx import compare
 from bsx.data.long import rows_by_system
-from bsx.frames.texts import Input
+from bsx.frames.settings import Input
 from tests.conftest import Outcome
 from tests.helpers.tables import read_rows, write_lines, write_rows
 
@@ -127,10 +127,6 @@ def test_segments_of_a_long_table_keep_their_names(tables: Path, tmp_path: Path,
     assert cli("score", "-m", "minilm", tmp_path / "t.tsv", "-o", tmp_path / "o.tsv").status == 0
     rows = [line.split("\t")[:2] for line in (tmp_path / "o.tsv").read_text().splitlines()]
     assert rows == [["id", "system"], ["s7", "x"], ["s7", "y"]]
-    with (
-        pytest.raises(bsx.InputError, match="are the systems already"),
-        Input(table=str(tables / "wide.tsv"), candidate=["atlas", "brook"], system="id").open(
-            frozenset({"reference"}), keep_rows=False
-        ),
-    ):
-        pass
+    asked = Input(table=str(tables / "wide.tsv"), candidate=["atlas", "brook"], system="id")
+    with pytest.raises(bsx.InputError, match="are the systems already"):
+        asked.open(frozenset({"reference"}), keep_rows=False)

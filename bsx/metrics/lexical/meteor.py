@@ -55,6 +55,7 @@ class Meteor(PairMetric[MeteorConfig]):
     """
 
     Config = MeteorConfig
+    encodes = False
     pace = 4e-06
 
     @classmethod

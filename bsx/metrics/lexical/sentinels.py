@@ -47,6 +47,7 @@ class Length(PairMetric[LengthConfig]):
     """How long a text is: what a metric that only counts knows."""
 
     Config = LengthConfig
+    encodes = False
 
     def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
         """Score pairs; see `PairMetric.score_pairs`."""
@@ -58,6 +59,7 @@ class Overlap(PairMetric[OverlapConfig]):
     """F1 of the words or characters that two texts share, whatever their order: what copying them would give."""
 
     Config = OverlapConfig
+    encodes = False
 
     def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
         """Score pairs; see `PairMetric.score_pairs`."""

@@ -15,6 +15,8 @@ from bsx import compare, evaluate, meta
 from bsx.analysis.evaluate.result import EvaluationResult
 from bsx.analysis.meta.result import MetaResult
 from bsx.errors import InputError
+from bsx.metrics.blocks import Block, BlockScores
+from bsx.metrics.lexical.chrf import Chrf
 from bsx.support.untyped import to_json
 from tests.conftest import Outcome
 from tests.helpers.tables import read_rows, write_lines, write_rows
@@ -93,6 +95,64 @@ def test_long_tables_and_files_of_lines_give_the_same(wide: EvaluationResult, tm
         assert [m.tests for m in result.compare.metrics] == [m.tests for m in wide.compare.metrics]
 
 
+def test_what_compare_takes_is_evaluated_too(wide: EvaluationResult, tmp_path: Path) -> None:
+    own = read_rows(Path(TABLE))
+    below = [(system, row["reference"], row[system]) for system in SYSTEMS for row in own]
+    (tmp_path / "parts").mkdir()
+    for part in ("a", "b"):
+        rows = below[: len(below) // 2] if part == "a" else below[len(below) // 2 :]
+        write_lines(tmp_path / "parts" / f"{part}.tsv", [("system", "reference", "candidate"), *rows])
+    # A folder of tables, none of which names segments: rows with the same reference are of one.
+    result = evaluate(table=str(tmp_path / "parts"), lang="en", metrics=METRICS, output=tmp_path / "out")
+    alone = compare(table=str(tmp_path / "parts"), metrics=METRICS, lang="en", all_pairs=True)
+    assert result.compare is not None
+    assert wide.compare is not None
+    assert result.compare.metrics == alone.metrics
+    assert [m.tests for m in result.compare.metrics] == [m.tests for m in wide.compare.metrics]
+
+
+def test_a_system_may_be_called_like_a_column_of_texts(tmp_path: Path) -> None:
+    for name, texts in (("source", "a cat\nthe dog\n"), ("other", "a cat\na dog\n"), ("r", "the cat\nthe dog\n")):
+        (tmp_path / f"{name}.txt").write_text(texts, encoding="utf-8")
+    files = {name: str(tmp_path / f"{name}.txt") for name in ("source", "other", "r")}
+    given: Any = {"candidates": [files["source"], files["other"]], "references": [files["r"]], "lang": "en"}
+    result = evaluate(**given, sources=files["source"], metrics=["chrf"], output=tmp_path / "out")
+    rows = read_rows(tmp_path / "out" / "scores.tsv")
+    assert [(row["system"], row["candidate"], row["source"]) for row in rows[:2]] == [
+        ("source", "a cat", "a cat"),
+        ("other", "a cat", "a cat"),
+    ]
+    assert {one.system for one in result.scores} == {"source", "other"}
+    assert result.compare is not None
+    assert result.compare.metrics == compare(**given, metrics=["chrf"], all_pairs=True).metrics
+
+
+def test_a_run_that_was_stopped_while_it_scored_is_taken_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    named: Any = {"table": TABLE, "candidate": SYSTEMS, "lang": "en", "metrics": ["chrf"]}
+    monkeypatch.setattr("bsx.metrics.run._BLOCK_TOKENS", 400)
+    whole = evaluate(**named, output=tmp_path / "whole")
+    scored, real = list[int](), Chrf.score_block
+
+    def once(metric: Chrf, block: Block, fitted: object) -> BlockScores:
+        if len(scored) == 2:
+            raise KeyboardInterrupt
+        scored.append(len(block))
+        return real(metric, block, fitted)
+
+    monkeypatch.setattr(Chrf, "score_block", once)
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(**named, output=tmp_path / "out")
+    left = len(read_rows(Path(TABLE))) * len(SYSTEMS) - sum(scored)
+    monkeypatch.setattr(Chrf, "score_block", lambda *given: (scored.append(len(given[1])), real(*given))[1])
+    scored.clear()
+    told: list[str] = []
+    again = evaluate(**named, output=tmp_path / "out", say=told.append)
+    assert sum(scored) == left
+    assert any("were scored before" in note for note in told)
+    assert again.scores == whole.scores
+    assert (tmp_path / "out" / "scores.tsv").read_text() == (tmp_path / "whole" / "scores.tsv").read_text()
+
+
 def test_one_system_is_scored_and_a_second_run_may_use_the_folder(tmp_path: Path) -> None:
     for _ in range(2):
         result = evaluate(table=TABLE, candidate=["brook"], lang="en", metrics=["chrf"], output=tmp_path / "out")
@@ -115,7 +175,7 @@ def test_folders_of_something_else_stay_as_they_are(tmp_path: Path) -> None:
         ("id\ta\tb\n1\tx y\tz\n", "reference"),
         ("system\tid\treference\tcandidate\nA\t1\tr\tc\nA\t1\tr\td\nB\t1\tr\te\n", "twice"),
         ("system\treference\tcandidate\nA\tr\tc\nB\tr\te\n", "segment"),
-        ("system\tid\treference\tcandidate\nA\t1\tr\tc\nB\t2\tr\te\n", "both"),
+        ("system\tid\treference\tcandidate\nA\t1\tr\tc\nB\t2\tr\te\n", "meet"),
     ],
 )
 def test_tables_that_cannot_be_compared_are_refused_before_anything_is_written(

@@ -1,0 +1,78 @@
+"""Columns of texts that nobody named and that have no usual name: what they are called, and what they hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TypeVar
+
+from bsx.data.cells import is_missing, spelled
+from bsx.data.long import USUAL, find_columns
+from bsx.data.tables import Table
+from bsx.errors import InputError
+from bsx.frames.settings import TableSettings
+
+Asked = TypeVar("Asked", bound=TableSettings)
+_ROWS = 200  # by which a column of texts is known
+
+
+def with_guesses(settings: Asked, table: Table) -> Asked:
+    """Return settings that name columns of candidates and references, and of several systems what goes with them.
+
+    References are columns of texts called ``ref…`` or ``reference_…``, candidates those that have no usual name; with
+    several of these, human scores are ``SYSTEM_human``.
+
+    Args:
+        settings: what the user named, which stays.
+        table: of the settings.
+
+    Raises:
+        InputError: if there are no references and no sources, or no candidates.
+    """
+    there = ", ".join(table.columns)
+    roles = ("system", "segment", "document", "candidate", "reference", "source")
+    found = find_columns(table.columns, {name: getattr(settings, name) for name in roles}, *roles)
+    if not found["reference"]:
+        named = [name for name in table.columns if re.fullmatch(r"ref(erence)?(\w|[-_ ]\w+)?", name)]
+        found["reference"] = _text_columns(table, named, repeated=True)
+    if not (found["reference"] or found["source"]):
+        raise InputError(
+            f"no references and no sources: reference or source names the column; it has {there}", file=table.name
+        )
+    if not found["candidate"]:
+        taken = {name for names in (*found.values(), *USUAL.values(), getattr(settings, "human", ())) for name in names}
+        others = [name for name in table.columns if name not in taken and not re.match(r"(ref|src|source)", name)]
+        found["candidate"] = _text_columns(table, others)
+    if not found["candidate"]:
+        raise InputError(f"no column of candidates is found: candidate names them; it has {there}", file=table.name)
+    made: dict[str, object] = {name: found[name] for name in ("candidate", "reference")}
+    if len(found["candidate"]) > 1:
+        made["segment"] = next(iter(found["segment"]), None)
+        made["human"] = getattr(settings, "human", ()) or [
+            name for name in (f"{system}_human" for system in found["candidate"]) if name in table.columns
+        ]
+    return settings.model_copy(update=made)
+
+
+def _text_columns(table: Table, columns: Sequence[str], *, repeated: bool = False) -> list[str]:
+    """Return the columns that hold texts: not numbers, most of them different unless they may be repeated."""
+    cells: dict[str, list[str]] = {name: [] for name in columns}
+    for _, row in zip(range(_ROWS), table.rows(*columns, only=True) if columns else (), strict=False):
+        for name in columns:
+            cells[name].append("" if is_missing(row[name]) else spelled(row[name]))
+
+    def numbers(texts: Sequence[str]) -> int:
+        count = 0
+        for text in texts:
+            try:
+                float(text)
+            except ValueError:
+                continue
+            count += 1
+        return count
+
+    return [
+        name
+        for name, texts in cells.items()
+        if (repeated or len({*texts}) > len(texts) / 2) and numbers(texts) < len(texts) / 2
+    ]
