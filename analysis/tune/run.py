@@ -29,9 +29,6 @@ from bsx.support.checks import FEW_ITEMS, FEWEST_ITEMS
 from bsx.support.progress import Progress, told
 from bsx.support.settings import Option, Resamples95, Seeded, part, settled
 
-NO_LAYER = ("layer", "all_layers", "rescale", "baseline", "final_norm")
-"""Settings of a scorer that make no sense where every layer is looked at."""
-
 _OWN = ("model", "lang", "registry")
 
 
@@ -43,6 +40,9 @@ class JudgedColumns(HumanColumn, JudgedTexts):
 
 class OnEveryLayer(ScorerConfig):
     """A scorer of all layers of one model, in one language; what it computes may be kept in a registry."""
+
+    # What makes no sense where every layer is looked at.
+    python_only = ("layer", "all_layers", "rescale", "baseline", "final_norm")
 
     model: Annotated[str, Field(description="Registry name or alias, a folder, or a hub id."), Option(argument=True)]
     lang: Annotated[str, Field(description=LANG), Option(("-l",))]

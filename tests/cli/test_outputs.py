@@ -12,7 +12,7 @@ from bsx.support.folders import cache_folder
 from tests.conftest import Outcome
 from tests.fuzz.world import build
 
-TRAIN = "train esim train.tsv --valid valid.tsv -m ./bert --hidden 4 --epochs 1"
+TRAIN = "train esim train.tsv --valid valid.tsv -m ./bert --network hidden=4,epochs=1"
 EXPLAIN = "disentangle scores.tsv --columns a,b --factor-columns x1,x2"
 
 
