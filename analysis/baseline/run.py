@@ -44,7 +44,7 @@ class BaselineSettings(Seeded, OnEveryLayer, Reported):
 @settled(BaselineSettings)
 @as_one_run
 def baseline(settings: BaselineSettings) -> BaselineResult:
-    """Score random pairs of a corpus' sentences with every layer.
+    """Compute a rescaling baseline: the mean scores of random pairs of a corpus' sentences, for every layer.
 
     Args:
         settings: see `BaselineSettings`; a baseline that is written has its ``state`` beside it.

@@ -96,7 +96,9 @@ class RaterAgreement(Result):
 @on_table(RaterSettings)
 @as_one_run
 def rater_agreement(settings: RaterSettings) -> RaterAgreement:
-    """Measure how far raters agree on the same translations; they need not be the same for each.
+    """Measure how far raters agree, how reliable the mean of their scores is, and how severe each is.
+
+    They need not be the same for each translation.
 
     Source: Krippendorff 2011 for alpha; Shrout & Fleiss 1979 for ICC(1), with the mean number of ratings of uneven
     groups after Donner 1986; Spearman 1910 and Brown 1910 for the reliability of a mean.

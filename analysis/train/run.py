@@ -52,7 +52,11 @@ class TrainingColumns(JudgedTexts):
 class _Training(TrainingColumns):
     """What every training needs: a network, data, an encoder, a folder."""
 
-    architecture: Annotated[Architecture, Field(description="Which network."), Option(argument=True)]
+    architecture: Annotated[
+        Architecture,
+        Field(description="esim and bilstm-attention see the other text, bilstm reads each by itself."),
+        Option(argument=True),
+    ]
     tables: Annotated[
         Sequence[AnyTable],
         Field(min_length=1, description="Tables of training data."),
@@ -178,7 +182,7 @@ def train(settings: TrainSettings) -> TrainedMetric:
 
 @settled(CurveSettings)
 def train_curve(settings: CurveSettings) -> LearningCurve:
-    """Train on growing parts of the training data and measure agreement with human judgments on ``test``.
+    """Train on growing parts of the data and measure agreement with human judgments (Mathur et al. 2019, figure 1).
 
     Args:
         settings: see `CurveSettings`; a later run goes on in its folder; ``say`` is called before each training too.

@@ -28,18 +28,13 @@ def perturb(
     output: Output = None,
     full: Full = False,
 ) -> None:
-    """Change texts on purpose, or list the changes."""
+    """Change texts on purpose: how far does each metric's score fall, compared with a change that keeps the meaning?"""
     if not list_all:
         answer(perturbing.perturb, settings, format, output, full=full)
         return
     refuse_beside(context, "list_all", "format", "output")
     if (form := form_of(format, output)) == "xlsx":
         raise InputError("format: the list is text or json", setting="format")
-    write_result(_listing(form), output)
-
-
-def _listing(format: str) -> str:
-    """Return all perturbations as a table or as JSON."""
     from bsx.analysis.perturbations.perturb import PERTURBATIONS
 
     rows = [
@@ -56,8 +51,9 @@ def _listing(format: str) -> str:
         }
         for item in PERTURBATIONS.values()
     ]
-    if format == "json":
-        return to_json({"perturbations": rows})
+    if form == "json":
+        write_result(to_json({"perturbations": rows}), output)
+        return
     lines = [("name", "meaning", "strength", "needs", "languages", "description")]
     for item in PERTURBATIONS.values():
         known = "any" if item.languages is None else " ".join(item.languages)
@@ -69,4 +65,4 @@ def _listing(format: str) -> str:
         for item in PERTURBATIONS.values()
         for why in dict.fromkeys(item.withdrawn.values())
     ]
-    return "\n".join([text_table(lines, "l").rstrip("\n"), "", *gone])
+    write_result("\n".join([text_table(lines, "l").rstrip("\n"), "", *gone]), output)

@@ -24,17 +24,47 @@ class CommandEntry(NamedTuple):
     Attributes:
         runs: ``module:name``, imported when the command runs: a function of settings that returns a result, or, in
             `bsx.cli`, a command with code of its own; or the commands of a group.
-        help: one line.
+        help: one line; that of the function unless given.
         often: the settings that most users need, which ``--help`` shows; all are shown unless some are named.
         plot: whether its result has a chart to draw.
     """
 
     runs: str | dict[str, CommandEntry]
-    help: str
+    help: str = ""
     often: str = ""
     plot: bool = False
 
 
+_PLAN = {
+    "compare": CommandEntry("bsx.analysis.plan.run:plan_compare"),
+    "meta": CommandEntry("bsx.analysis.plan.run:plan_meta"),
+}
+_REGISTRY = {
+    "tune": CommandEntry("bsx.analysis.tune.run:tune", plot=True),
+    "baseline": CommandEntry("bsx.analysis.baseline.run:baseline"),
+    "validate": CommandEntry("bsx.cli.registry:validate"),
+    "schema": CommandEntry("bsx.cli.registry:schema"),
+}
+_TRAIN = {
+    "ARCHITECTURE": CommandEntry("bsx.analysis.train.run:train"),
+    "curve": CommandEntry("bsx.analysis.train.run:train_curve", plot=True),
+}
+_ADVERSARIAL = {
+    "pairs": CommandEntry(
+        "bsx.analysis.adversarial.run:detect_paraphrases",
+        often="table label reference candidate columns lower document model lang metrics",
+    ),
+    "triples": CommandEntry(
+        "bsx.analysis.adversarial.run:prefer_paraphrases", often="table columns lower document model lang metrics"
+    ),
+    "challenge": CommandEntry(
+        "bsx.analysis.adversarial.run:challenge_metrics",
+        often="table good bad reference source phenomenon columns lower model lang metrics",
+        plot=True,
+    ),
+    "build-triples": CommandEntry("bsx.analysis.adversarial.run:build_triples"),
+    "perturb": CommandEntry("bsx.cli.adversarial:perturb"),
+}
 COMMANDS = {
     "evaluate": CommandEntry(
         "bsx.analysis.evaluate.run:evaluate",
@@ -42,39 +72,12 @@ COMMANDS = {
         "table candidates references sources segment document human candidate reference model lang metrics output",
     ),
     "score": CommandEntry("bsx.cli.score:score", "Score candidates with BERTScore, or with any metrics of the zoo."),
-    "train": CommandEntry(
-        {
-            "ARCHITECTURE": CommandEntry(
-                "bsx.analysis.train.run:train",
-                "Train a metric on human scores: esim and bilstm-attention see the other text, bilstm reads each by "
-                "itself.",
-            ),
-            "curve": CommandEntry(
-                "bsx.analysis.train.run:train_curve",
-                "Train on growing parts of the data and measure agreement with human judgments (Mathur et al. 2019, "
-                "figure 1).",
-                plot=True,
-            ),
-        },
-        "Train a metric on human scores; measure what more of them would bring.",
-    ),
+    "train": CommandEntry(_TRAIN, "Train a metric on human scores; measure what more of them would bring."),
     "metrics": CommandEntry("bsx.cli.metrics:metrics", "List metrics, show one."),
     "meta": CommandEntry(
         "bsx.cli.meta:meta", "Measure how well metrics agree with human judgments, and which agrees better."
     ),
-    "plan": CommandEntry(
-        {
-            "compare": CommandEntry(
-                "bsx.analysis.plan.run:plan_compare",
-                "Plan a comparison of two systems, by a metric's scores or by human judgments.",
-            ),
-            "meta": CommandEntry(
-                "bsx.analysis.plan.run:plan_meta",
-                "Plan a comparison of two metrics by their correlations with human judgments.",
-            ),
-        },
-        "Plan a study: how many segments, systems and judgments it needs.",
-    ),
+    "plan": CommandEntry(_PLAN, "Plan a study: how many segments, systems and judgments it needs."),
     "compare": CommandEntry(
         "bsx.analysis.compare.run:compare",
         "Compare systems under a metric: are they different?",
@@ -87,26 +90,7 @@ COMMANDS = {
         "bsx.cli.probe:probe",
         "Probe what each layer of a model knows, and how well it correlates with human judgments.",
     ),
-    "registry": CommandEntry(
-        {
-            "tune": CommandEntry(
-                "bsx.analysis.tune.run:tune",
-                "Score human-judged data with every layer and choose the one that agrees best.",
-                plot=True,
-            ),
-            "baseline": CommandEntry(
-                "bsx.analysis.baseline.run:baseline",
-                "Compute a rescaling baseline: the mean scores of random pairs of sentences, for every layer.",
-            ),
-            "validate": CommandEntry(
-                "bsx.cli.registry:validate", "Read every file of the registry and report all problems."
-            ),
-            "schema": CommandEntry(
-                "bsx.cli.registry:schema", "Print the JSON Schema of a kind of registry file, for editors."
-            ),
-        },
-        "Tune a model's layer, compute its baseline, validate registry files.",
-    ),
+    "registry": CommandEntry(_REGISTRY, "Tune a model's layer, compute its baseline, validate registry files."),
     "factors": CommandEntry(
         "bsx.analysis.factors.run:factors",
         "Score sentence pairs by linguistic factors: structure, words, word forms.",
@@ -122,34 +106,7 @@ COMMANDS = {
         plot=True,
     ),
     "adversarial": CommandEntry(
-        {
-            "pairs": CommandEntry(
-                "bsx.analysis.adversarial.run:detect_paraphrases",
-                "Measure how well metrics detect paraphrases: ROC AUC, average precision, best threshold, tests.",
-                "table label reference candidate columns lower document model lang metrics",
-            ),
-            "triples": CommandEntry(
-                "bsx.analysis.adversarial.run:prefer_paraphrases",
-                "Count how often metrics prefer the paraphrase: rates, margins, McNemar tests, worst triples.",
-                "table columns lower document model lang metrics",
-            ),
-            "challenge": CommandEntry(
-                "bsx.analysis.adversarial.run:challenge_metrics",
-                "Count how often metrics score a good translation above a bad one, by phenomenon and severity.",
-                "table good bad reference source phenomenon columns lower model lang metrics",
-                plot=True,
-            ),
-            "build-triples": CommandEntry(
-                "bsx.analysis.adversarial.run:build_triples",
-                "Build triples of an anchor, a paraphrase and a misleading sentence, for bsx adversarial triples.",
-            ),
-            "perturb": CommandEntry(
-                "bsx.cli.adversarial:perturb",
-                "Change texts on purpose: how far does each metric's score fall, compared with a change that keeps the "
-                "meaning?",
-            ),
-        },
-        "Test whether metrics can be fooled: paraphrase pairs, triples, perturbations, challenge sets.",
+        _ADVERSARIAL, "Test whether metrics can be fooled: paraphrase pairs, triples, perturbations, challenge sets."
     ),
     "ensemble": CommandEntry(
         "bsx.analysis.ensemble.run:ensemble",
@@ -241,7 +198,7 @@ def _add(app: typer.Typer, name: str, command: CommandEntry) -> None:
     if isinstance(made, typer.Typer):
         app.add_typer(made, name=name, help=command.help)
     else:
-        app.command(name, help=command.help)(made)
+        app.command(name, help=command.help or None)(made)
 
 
 def _listed() -> None:

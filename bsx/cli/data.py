@@ -148,9 +148,7 @@ def table(
     say(judged.notes)
 
 
-data.command(
-    "raters", help="Measure how far raters agree, how reliable the mean of their scores is, and how severe each is."
-)(shown(rater_agreement, "", plot=False))
+data.command("raters")(shown(rater_agreement, "", plot=False))
 
 
 def _row(entry: DatasetEntry, data_dir: Path | str | None) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -56,7 +56,7 @@ def meta(
         raise InputError("plot_tests draws the tests of one judgment: name one with human", setting="plot_tests")
     check_picture(plot_tests)
 
-    def tested(**keywords: object) -> MetaResult:
+    def tested(**keywords: Any) -> MetaResult:
         result = evaluating.meta(**keywords)
         if not (isinstance(result, MetaResult) and any(group.tests for group in result.groups)):
             raise InputError("nothing was tested: plot_tests needs two metrics and a test")

@@ -81,7 +81,9 @@ def command(
                 item = _listed(_plain(fields[name].annotation))
                 if item is not None and not _mark(fields[name]).whole:
                     listed = names(name, given[name])
-                    given[name] = listed if item is str else _numbers(listed)
+                    # Whole numbers count once each; what spells none is left to the check of settings.
+                    spelt = (int(part) if part.removeprefix("-").isdecimal() else part for part in listed)
+                    given[name] = listed if item is str else list(dict.fromkeys(spelt))
             given = {name: value for name, value in given.items() if value not in (None, [])}
             given = {name: value for name, value in given.items() if value != fields[name].get_default()}
             made = [build_config({n: v for n, v in given.items() if n in kind.model_fields}, kind) for kind in kinds]
@@ -116,6 +118,7 @@ def shown(job: Any, often: str, *, plot: bool) -> Callable[..., Any]:
         answer(job, settings, format, full=full, plot=plot)
 
     function = printed if "output" in job.settings.model_fields else of_file
+    function.__doc__ = job.__doc__.partition("\n")[0].replace("``", "")
     return command(job.settings, often=often, leave_out=() if plot else ("plot",))(function)
 
 
@@ -256,8 +259,3 @@ def _listed(annotation: object) -> type | None:
             item = get_args(kind)[0]
             return int if item is int or get_args(item)[:1] == (int,) else str
     return None
-
-
-def _numbers(parts: Iterable[str]) -> list[int | str]:
-    """Return whole numbers that texts spell, each once; what spells none is left to the check of settings."""
-    return list(dict.fromkeys(int(part) if part.removeprefix("-").isdecimal() else part for part in parts))

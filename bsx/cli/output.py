@@ -211,7 +211,9 @@ def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
         name: next((option for option in get_args(annotation) if hasattr(option, "writable")), None)
         for name, annotation in annotations.items()
     }
-    forms = _choices(annotations.get("format"))
+    asked = get_args(annotations.get("format"))
+    choices = get_args(asked[0]) if asked else ()
+    forms = {form for choice in choices for form in (get_args(choice) or (choice,))}
 
     @functools.wraps(command)
     def run(**given: Any) -> Any:
@@ -227,32 +229,29 @@ def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
             for text in given.get("encoder") or ():
                 for folder in re.findall(r"(?:^|,)\s*cache=([^,]+)", text):
                     keep_out(Path(folder).expanduser())
-            written = {n: o for n, o in options.items() if o is not None and o.writable and given.get(n)}
-            for name in written:
-                named_by(name, Path(given[name]))
-            files = {name: _is_file(option, Path(given[name])) for name, option in written.items()}
-            outputs = [Path(given[name]) for name in written if files[name]]
+            written, outputs = [], []
+            for name, option in options.items():
+                if option is not None and option.writable and given.get(name):
+                    path = Path(given[name])
+                    named_by(name, path)
+                    either = option.metavar == FILE_OR_FOLDER
+                    is_file = path.suffix.lower() in FORMS and not path.is_dir() if either else option.file_okay
+                    written.append((path, is_file, either or option.help == RESULT))
+                    outputs += [path] if is_file else []
             check_outputs(outputs)
-            for name in written:
-                if not files[name]:
-                    check_folder(given[name])
-            if given.get("format") == "xlsx" and not any(isinstance(given.get(n), Path) for n in written):
+            for path, is_file, _ in written:
+                if not is_file:
+                    check_folder(path)
+            if given.get("format") == "xlsx" and given.get("output") is None:
                 raise InputError("format: a spreadsheet is not printed: name a file (output)", setting="format")
-            for name, option in written.items():
-                if option.help == RESULT or option.metavar == FILE_OR_FOLDER:
-                    _check_ending(Path(given[name]), forms, given["format"], is_file=files[name])
-            streams = any(is_stream(output) for output in outputs)
+            for path, is_file, is_result in written:
+                if is_result:
+                    _check_ending(path, forms, given["format"], is_file=is_file)
+            streams = any(map(is_stream, outputs))
             with contextlib.redirect_stdout(sys.stderr) if streams else contextlib.nullcontext():
                 return command(**given)
 
     return run
-
-
-def _choices(annotation: object) -> set[str]:
-    """Return the words that an option may have."""
-    if isinstance(annotation, str):
-        return {annotation}
-    return {choice for part in get_args(annotation) for choice in _choices(part)}
 
 
 def _check_ending(path: Path, forms: set[str], format: str | None, *, is_file: bool) -> None:
@@ -274,12 +273,6 @@ def _check_ending(path: Path, forms: set[str], format: str | None, *, is_file: b
         other = FORMS.get(ending, ending[1:] if ending in FORMATS else "")
         why = f"this command writes no {other}" if other else "cannot tell the format"
         raise InputError(f"{why}; end the name in {known}", file=path)
-
-
-def _is_file(option: Any, path: Path) -> bool:
-    if option.metavar == FILE_OR_FOLDER:
-        return path.suffix.lower() in FORMS and not path.is_dir()
-    return bool(option.file_okay)
 
 
 _WRITTEN = re.compile(r"\s*(cache|spans)\s*=")

@@ -57,7 +57,7 @@ def test_outputs_are_refused_before_anything_is_computed(
     monkeypatch.chdir(world)
     (tmp_path / "home").mkdir()
     monkeypatch.setattr("bsx.cli.output.user_folder", lambda: tmp_path / "home")
-    for job in ("train.run.train", "disentangle.run.regress", "ensemble.run.open_frame"):
+    for job in ("train.run._begin", "disentangle.run.regress", "ensemble.run.open_frame"):
         monkeypatch.setattr(f"bsx.analysis.{job}", computed)
     (cache_folder() / "models").mkdir(exist_ok=True)
     before = sorted(world.rglob("*"))
