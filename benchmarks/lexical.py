@@ -9,9 +9,9 @@ each segment from its statistics (sacreBLEU); `score` of each pair (rouge-score)
 the least and greatest of a turn; wall and CPU time both, because other work hardly shows in CPU time. OMP_NUM_THREADS
 says how many threads compute.
 
-The part `runs` times the whole command ``bsx score TABLE -o OUTPUT``, by one process (``--spread off``) and by one for
-each core (``--device cpu,cpu``), in turns, and compares the bytes of what they write. CPU time is that of all processes
-together. METEOR is without synonyms, because WordNet is not everywhere.
+The part `runs` times the whole command ``bsx score TABLE -o OUTPUT``, by one process (``--encoder spread=off``) and by
+one for each core (``--encoder device=cpu,cpu``), in turns, and compares the bytes of what they write. CPU time is that
+of all processes together. METEOR is without synonyms, because WordNet is not everywhere.
 """
 
 from __future__ import annotations
@@ -108,7 +108,10 @@ def compare(spec: str, pairs: int, turns: int) -> dict[str, Any]:
 
 def compare_runs(spec: str, rows: int, turns: int) -> dict[str, Any]:
     """Time the command with one process and with one for each core."""
-    sides = {"one": ["--spread", "off"], "several": ["--device", ",".join(["cpu"] * (os.cpu_count() or 1))]}
+    sides = {
+        "one": ["--encoder", "spread=off"],
+        "several": ["--encoder", f"device={','.join(['cpu'] * (os.cpu_count() or 1))}"],
+    }
     seconds: dict[str, list[float]] = {name: [] for name in sides}
     cpu = dict.fromkeys(sides, 0.0)
     with tempfile.TemporaryDirectory() as home:

@@ -87,7 +87,7 @@ def write_pairs(path: Path, size: int, pairs_of: Callable[[int, int], Pairs]) ->
 
 
 def command(data: Path, output: Path, what: list[str], *more: str) -> list[str]:
-    return [sys.executable, "-m", "bsx", "score", *what, "--device", "cpu", str(data), "-o", str(output), *more]
+    return [sys.executable, "-m", "bsx", "score", *what, "--encoder", "device=cpu", str(data), "-o", str(output), *more]
 
 
 def resident(process: int) -> float:

@@ -52,7 +52,7 @@ CASES = {
     "compare": "compare wmt21 --metrics chrf,bleu --system system --segment sid",
     "evaluate": "evaluate wmt21 --metrics chrf,ter --human mqm",
     "disentangle": f"disentangle {KASTER}",
-    "disentangle-robust": f"disentangle {KASTER} --se hc3",
+    "disentangle-robust": f"disentangle {KASTER} --detail se=hc3",
     "ensemble": "ensemble kaster --columns xmover,laser,labse --human sem",
     "ensemble-ridge": "ensemble kaster --columns xmover,laser,labse --human sem --how ridge",
     "pairs": "adversarial pairs pawsx --metrics chrf,bertscore -m me5-small-q4",
@@ -68,7 +68,7 @@ CASES = {
     "baseline": "registry baseline minilm -l en --corpus corpus.txt --pairs 2000",
     "raters": "data raters ratings --human score --judge annotator --items system,seg --resamples 200",
     "challenge": "adversarial challenge demetr --metrics chrf,sentbleu --phenomenon category",
-    "build-triples": "adversarial build-triples paws --keep 50",
+    "build-triples": "adversarial build-triples paws --detail keep=50",
 }
 LEFT_OUT = ("notes", "texts", "text", "worst", "examples", "versions", "date", "created", "seconds", "command")
 WRITE = os.environ.get("BSX_GOLDEN") == "write"

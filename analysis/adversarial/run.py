@@ -414,6 +414,9 @@ def _examples(
     )
 
 
+_DETAIL = Option(folded="detail")  # of one recipe only
+
+
 class BuildTriplesRun(BaseSettings):
     """How triples are built."""
 
@@ -431,16 +434,18 @@ class BuildTriplesRun(BaseSettings):
         Literal["paws", "nouns"], Field(description="From pairs that share sentences, or by permuting nouns.")
     ] = "paws"
     lang: Annotated[str, Field(description="Language of the texts."), Option(("-l",))] = "en"
-    keep: Annotated[int, Field(ge=1, le=MOST_DRAWS, description="paws: how many triples to keep.")] = 300
+    keep: Annotated[int, Field(ge=1, le=MOST_DRAWS, description="paws: how many triples to keep."), _DETAIL] = 300
     rank_by: Annotated[
         Literal["difference", "overlap"],
         Field(description="paws: keep the largest differences of overlap, or the least overlaps of A and B."),
+        _DETAIL,
     ] = "difference"
-    anchor: Annotated[str, Field(description="nouns: column of anchors.")] = "anchor"
-    paraphrase: Annotated[str, Field(description="nouns: column of paraphrases.")] = "paraphrase"
+    anchor: Annotated[str, Field(description="nouns: column of anchors."), _DETAIL] = "anchor"
+    paraphrase: Annotated[str, Field(description="nouns: column of paraphrases."), _DETAIL] = "paraphrase"
     tagger: Annotated[
         str,
         Field(description="nouns: stanza, nltk (as published), or a CoNLL-U file with parses of the anchors."),
+        _DETAIL,
     ] = "stanza"
     parser_dir: Annotated[Path | str | None, Field(description="nouns: stanza's models."), Option(folded="stanza")] = (
         None

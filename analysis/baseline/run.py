@@ -17,17 +17,21 @@ from bsx.frames.settings import Reported
 from bsx.support.progress import told
 from bsx.support.settings import Option, Seeded, settled
 
+_DETAIL = Option(folded="detail")
+
 
 class BaselineSettings(Seeded, OnEveryLayer, Reported):
     """Settings of `baseline`: how it is computed, and where it is kept."""
 
+    python_only = (*OnEveryLayer.python_only, "idf", "multi_ref")
+
     corpus: Annotated[str | Path, Field(description="Sentences of the language, one per line.")]
     domain: Annotated[
-        str | None, Field(description="What the sentences are, such as news; kept with the baseline.")
+        str | None, Field(description="What the sentences are, such as news; kept with the baseline."), _DETAIL
     ] = None
     pairs: Annotated[int, Field(ge=2, le=10**9, description="Random pairs to score.")] = 1_000_000
     tolerance: Annotated[
-        float | None, Field(ge=0, le=1, description="Stop when every standard error is at most this.")
+        float | None, Field(ge=0, le=1, description="Stop when every standard error is at most this."), _DETAIL
     ] = None
     state: Annotated[
         Path | None,
@@ -40,7 +44,7 @@ class BaselineSettings(Seeded, OnEveryLayer, Reported):
 @settled(BaselineSettings)
 @as_one_run
 def baseline(settings: BaselineSettings) -> BaselineResult:
-    """Score random pairs of a corpus' sentences with every layer.
+    """Compute a rescaling baseline: the mean scores of random pairs of a corpus' sentences, for every layer.
 
     Args:
         settings: see `BaselineSettings`; a baseline that is written has its ``state`` beside it.

@@ -14,6 +14,7 @@ from bsx.analysis.disentangle.fit import disentangle as regress
 from bsx.analysis.disentangle.fit import with_repeats
 from bsx.analysis.disentangle.result import DisentangleResult, NestedTest
 from bsx.analysis.disentangle.settings import (
+    DETAIL,
     ComparisonSettings,
     DisentangleSettings,
     ErrorSettings,
@@ -61,7 +62,7 @@ class DisentangleRun(DisentangleSettings, Watched, MetricSettings, TextColumns, 
         Sequence[str],
         Field(description="Test whether these factors add anything to the others: syn,lex each, syn+lex together."),
     ] = ()
-    checks: Annotated[bool, Field(description="Test for bends and for products of factors.")] = False
+    checks: Annotated[bool, Field(description="Test for bends and for products of factors."), DETAIL] = False
     compare: Annotated[Sequence[str], Field(description="Two metrics A,B whose coefficients to compare.")] = ()
 
 

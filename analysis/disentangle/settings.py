@@ -11,6 +11,7 @@ from bsx.data.long import COLUMN, ColumnName, ColumnNames
 from bsx.errors import InputError
 from bsx.support.settings import MOST_DRAWS, Alpha, BaseSettings, DrawSettings, Option, Resamples, Significance
 
+DETAIL = Option(folded="detail")
 ErrorChoice = Literal["auto", "classic", "hc3", "cluster"]
 
 
@@ -20,6 +21,7 @@ class ErrorSettings(BaseSettings):
     se: Annotated[
         ErrorChoice,
         Field(description="Kind of standard errors; auto: cluster where rows share a segment or a text, else hc3."),
+        DETAIL,
     ] = "auto"
     cluster: Annotated[
         ColumnName,
@@ -39,7 +41,7 @@ class ErrorSettings(BaseSettings):
 class RegressionSettings(ErrorSettings):
     """The same of a regression that may have an intercept."""
 
-    intercept: Annotated[bool, Field(description="Fit an intercept.")] = False
+    intercept: Annotated[bool, Field(description="Fit an intercept."), DETAIL] = False
 
 
 class ComparisonSettings(DrawSettings, ErrorSettings):

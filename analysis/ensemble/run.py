@@ -32,9 +32,9 @@ from bsx.frames.open import open_frame
 from bsx.frames.settings import (
     FORMATS,
     MetricSettings,
+    Reported,
     TableSettings,
     TextColumns,
-    Watched,
     on_table,
 )
 from bsx.metrics.learned.seen import seen_notices
@@ -50,7 +50,7 @@ ENSEMBLE = "ensemble"
 class EnsembleRun(
     EnsembleSettings,
     EnsembleColumns,
-    Watched,
+    Reported,
     ScoreColumns,
     HumanColumn,
     MetricSettings,
@@ -125,7 +125,8 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
     if save is not None:
         fitted = fitted_on.texts([human]) if settings.how in LEARNED else None
         files = [Path(fitted_on.name)]
-        save_ensemble(result, save, settings.members, human, files, fitted_on.signatures, registry, fitted)
+        saved = save_ensemble(result, save, settings.members, human, files, fitted_on.signatures, registry, fitted)
+        settings.say(f"saved {saved}; use it as --metrics ensemble:{save}")
     if scores_out is not None:
         frame.save(scores_out, {ENSEMBLE: result.scores.tolist()}, [{"metric": ENSEMBLE, "higher_is_better": True}])
     group, segment, system, notes = settings.group, columns["segment"], frame.column("system"), [*one]

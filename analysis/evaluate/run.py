@@ -212,6 +212,7 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
         **known("evaluate"),
     )
     _write(result, folder)
+    settings.say(f"wrote {', '.join(result.files)} in {folder}")
     return result
 
 

@@ -98,6 +98,9 @@ class SentencePairs:
         return number_column(name, self.column(name))
 
 
+_DETAIL = Option(folded="detail")  # of one factor only
+
+
 class Resources(BaseSettings):
     """What factors may read beside the sentences, and where they may keep what is costly to compute."""
 
@@ -105,11 +108,14 @@ class Resources(BaseSettings):
     translation: Annotated[
         ColumnName,
         Field(description="Column of translations of the sources into the candidates' language, for lex."),
+        _DETAIL,
     ] = None
     dictionary: Annotated[
-        Path | None, Field(description="File with word TAB translation on each line, for lex instead.")
+        Path | None, Field(description="File with word TAB translation on each line, for lex instead."), _DETAIL
     ] = None
-    parallel_scores: Annotated[ColumnName, Field(description="Column of scores of parallel text, for clb.")] = None
+    parallel_scores: Annotated[
+        ColumnName, Field(description="Column of scores of parallel text, for clb."), _DETAIL
+    ] = None
     parses1: Annotated[Path | None, Field(description="CoNLL-U file with parses of the references, or sources.")] = None
     parses2: Annotated[Path | None, Field(description="The same of the candidates.")] = None
     parser_dir: Annotated[
@@ -118,7 +124,9 @@ class Resources(BaseSettings):
     download: Annotated[bool, Field(description="Let stanza fetch its model."), Option(folded="stanza")] = False
     vectors: Annotated[Path | None, Field(description="Word vectors, .vec or .bin, for mor.")] = None
     train_vectors: Annotated[bool, Field(description="Train them on these sentences.")] = False
-    lexicon: Annotated[Path | None, Field(description="Morphological lexicon; built from tags otherwise.")] = None
+    lexicon: Annotated[Path | None, Field(description="Morphological lexicon; built from tags otherwise."), _DETAIL] = (
+        None
+    )
     cache: Annotated[Path | None, Field(description="Folder to keep parses and vectors in; go on from there.")] = None
     seed: Seed = 42
     progress: Annotated[
@@ -147,7 +155,7 @@ class FactorSettings(Resources):
         str, Field(description="Language of both sides, code or name, or of each: de-en."), Option(("-l",))
     ] = "en"
     preset: Annotated[
-        str | None, Field(description="Settings by name, e.g. kaster2021, of factors that name no other.")
+        str | None, Field(description="Settings by name, e.g. kaster2021, of factors that name no other."), _DETAIL
     ] = None
 
 

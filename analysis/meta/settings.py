@@ -23,7 +23,7 @@ _AVERAGED = {
     "hybrid": ("limit", "pearson", "hits_at_1", "mrr", "difference"),
 }
 
-_DETAIL = Option(folded="detail")  # of one level or statistic only
+_DETAIL = Option(folded="detail")  # of one level or statistic only, or of several groups
 
 # field -> the level it belongs to
 _ONLY = {
@@ -108,13 +108,16 @@ class MetaSettings(DrawSettings, Significance, MetaColumns):
         Literal["none", "holm", "bh"], Field(description="Correction of p-values for the number of metric pairs.")
     ] = "none"
     correction_over: Annotated[
-        Literal["group", "all"], Field(description="Correct for the pairs of each group, or for those of all groups.")
+        Literal["group", "all"],
+        Field(description="Correct for the pairs of each group, or for those of all groups."),
+        _DETAIL,
     ] = "group"
     alternative: Annotated[
         Literal["two-sided", "greater"],
         Field(
             description="The p that makes winners: two-sided, or one-sided in the direction observed, as WMT's tables."
         ),
+        _DETAIL,
     ] = "two-sided"
     margin: Annotated[
         float | None,
@@ -130,6 +133,7 @@ class MetaSettings(DrawSettings, Significance, MetaColumns):
             description="Whether groups have texts of their own, or share sources: interval and tests of the average "
             "then allow for any dependence between groups."
         ),
+        _DETAIL,
     ] = "independent"
     grouping: Annotated[
         Literal["none", "item", "sys"] | None,

@@ -50,6 +50,7 @@ class ProtocolRun(Watched, ProtocolSettings):
     language_pairs: Annotated[
         Sequence[str],
         Field(description="protocol: language pairs; not the official table if some are left out. [all of it]"),
+        Option(folded="detail"),
     ] = ()
     also: Annotated[
         Sequence[str],
@@ -57,6 +58,7 @@ class ProtocolRun(Watched, ProtocolSettings):
             description="protocol: metrics to rank next to those of the main table, by the names of their files "
             "without the reference; all: every one that is there."
         ),
+        Option(folded="detail"),
     ] = ()
     data_dir: Annotated[Path | None, Field(description="Folder of all data sets; BSX_DATA or your data folder.")] = None
 

@@ -43,7 +43,7 @@ class PlanMetaRun(MetaPlan, TableSettings):
 
 @on_table(PlanCompareRun)
 def plan_compare(settings: PlanCompareRun) -> PlanResult:
-    """Plan a comparison of two systems.
+    """Plan a comparison of two systems, by a metric's scores or by human judgments.
 
     Args:
         settings: see `PlanCompareRun`.
@@ -62,7 +62,7 @@ def plan_compare(settings: PlanCompareRun) -> PlanResult:
 
 @on_table(PlanMetaRun)
 def plan_meta(settings: PlanMetaRun) -> PlanResult:
-    """Plan a comparison of two metrics' correlations.
+    """Plan a comparison of two metrics by their correlations with human judgments.
 
     Args:
         settings: see `PlanMetaRun`.

@@ -48,8 +48,13 @@ from bsx.support.signature import Signature
 _SAMPLE = 1  # seed of the sentences that are drawn if their number is limited
 
 
+_DETAIL = Option(folded="detail")
+
+
 class ProbeSettings(RunConfig, JudgedColumns, Watched):
     """Settings of `probe`."""
+
+    python_only = ("strict",)
 
     tasks: Annotated[
         Sequence[str],
@@ -76,9 +81,9 @@ class ProbeSettings(RunConfig, JudgedColumns, Watched):
     ] = None
     probe: Annotated[Probe, Field(description="Classifier.")] = "logistic"
     pooling: Annotated[
-        Literal["mean", "cls", "max"], Field(description="From the vectors of tokens to that of a sentence.")
+        Literal["mean", "cls", "max"], Field(description="From the vectors of tokens to that of a sentence."), _DETAIL
     ] = "mean"
-    control_task: Annotated[bool, Field(description="Run the control task too.")] = True
+    control_task: Annotated[bool, Field(description="Run the control task too."), _DETAIL] = True
     test_data: Annotated[
         Sequence[str],
         Field(description="Further files to test the probes of one task on, as in other languages."),
@@ -89,6 +94,7 @@ class ProbeSettings(RunConfig, JudgedColumns, Watched):
             description="Their sentences translate the task's, line by line: translations of sentences that are "
             "trained on are not tested."
         ),
+        _DETAIL,
     ] = False
     train_sizes: Annotated[
         tuple[Annotated[int, Field(ge=2, le=10**9)], ...],

@@ -13,17 +13,24 @@ from pydantic import Field
 from bsx.analysis.stats.resample import bootstrap_counts, percentile_interval
 from bsx.analysis.stats.rowwise import pearson_rows
 from bsx.analysis.stats.validate import several_units
-from bsx.data.columns import TableLike, check_present, column_names, label_column, number_column
+from bsx.data.columns import read_columns
+from bsx.data.formats.memory import AnyTable
 from bsx.data.long import COLUMN, ColumnNames
+from bsx.data.open import open_table
+from bsx.data.run import as_one_run
 from bsx.errors import InputError
+from bsx.frames.settings import NEEDED, on_table
 from bsx.support.checks import Array
 from bsx.support.result import Interval, Number, Result
-from bsx.support.settings import DrawSettings, settled
+from bsx.support.settings import DrawSettings, Option
 
 
 class RaterSettings(DrawSettings):
     """How the agreement of raters is measured."""
 
+    table: Annotated[
+        AnyTable, Field(description="Table with a row a rating; - is standard input."), Option(argument=True)
+    ] = NEEDED
     human: Annotated[str, Field(description="Column of scores; rows without one are left out."), COLUMN] = "human"
     judge: Annotated[str, Field(description="Column that names the rater."), COLUMN] = "judge"
     items: Annotated[ColumnNames, Field(description="Columns that together name what was rated.")] = (
@@ -86,25 +93,27 @@ class RaterAgreement(Result):
     raters: tuple[Rater, ...]
 
 
-@settled(RaterSettings)
-def rater_agreement(columns: TableLike, settings: RaterSettings) -> RaterAgreement:
-    """Measure how far raters agree on the same translations; they need not be the same for each.
+@on_table(RaterSettings)
+@as_one_run
+def rater_agreement(settings: RaterSettings) -> RaterAgreement:
+    """Measure how far raters agree, how reliable the mean of their scores is, and how severe each is.
+
+    They need not be the same for each translation.
 
     Source: Krippendorff 2011 for alpha; Shrout & Fleiss 1979 for ICC(1), with the mean number of ratings of uneven
     groups after Donner 1986; Spearman 1910 and Brown 1910 for the reliability of a mean.
 
     Args:
-        columns: name -> values (n,): a row a rating, as `load_mqm` and `load_esa` give with ``per_rater=True``.
-        settings: see `RaterSettings`.
+        settings: see `RaterSettings`; `load_mqm` and `load_esa` give such a table with ``per_rater=True``.
 
     Raises:
         UnknownNameError: for an unknown column; lists those present.
         InputError: if nothing has two ratings, all scores are equal, or a rater judged something twice.
     """
     human, judge, items, confidence = settings.human, settings.judge, settings.items, settings.confidence
-    check_present([human, judge, *items], column_names(columns))
-    scores, who = number_column(human, columns[human]), label_column(judge, columns[judge])
-    keys = list(zip(*(label_column(name, columns[name]) for name in items), strict=True))
+    columns = read_columns(open_table(settings.table), [human], [judge, *items])
+    scores, who = np.asarray(columns[human], dtype=np.float64), columns[judge]
+    keys = list(zip(*(columns[name] for name in items), strict=True))
     chosen = [row for row in range(len(scores)) if not np.isnan(scores[row])]
     seen: set[object] = set()
     for row in chosen:

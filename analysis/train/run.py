@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,7 +20,7 @@ from bsx.catalog.languages import language_code
 from bsx.data.formats.memory import AnyTable
 from bsx.data.frame import PAIR
 from bsx.data.long import ColumnNames
-from bsx.encode.run_config import RunConfig
+from bsx.encode.run_config import RARE, RunConfig
 from bsx.encode.session import Encoders
 from bsx.frames.judged import LANG, Judged, JudgedTexts, read_judged
 from bsx.frames.settings import Reported
@@ -51,7 +52,11 @@ class TrainingColumns(JudgedTexts):
 class _Training(TrainingColumns):
     """What every training needs: a network, data, an encoder, a folder."""
 
-    architecture: Annotated[Architecture, Field(description="Which network."), Option(argument=True)]
+    architecture: Annotated[
+        Architecture,
+        Field(description="esim and bilstm-attention see the other text, bilstm reads each by itself."),
+        Option(argument=True),
+    ]
     tables: Annotated[
         Sequence[AnyTable],
         Field(min_length=1, description="Tables of training data."),
@@ -65,7 +70,7 @@ class _Training(TrainingColumns):
     ]
     model: Annotated[str, Field(description="Frozen encoder: a registry name, a folder, or a hub id."), Option(("-m",))]
     vector_cache: Annotated[
-        Path | None, Field(description="Folder that keeps the encoder's vectors for other trainings.")
+        Path | None, Field(description="Folder that keeps the encoder's vectors for other trainings."), RARE
     ] = None
 
 
@@ -110,7 +115,7 @@ def _begin(
     run = part(settings, RunConfig) | {"registry": load_registry(settings.registry)}
     encoder = FrozenEncoder(Encoders(model=settings.model, **run))
     for note in (note for read in data.values() for note in read.notes):
-        settings.say(f"note: {note}")
+        settings.say(note)
 
     def fit(
         chosen: Instances,
@@ -140,10 +145,15 @@ def _begin(
     return data, instances, encoder, fit
 
 
-def files_of(settings: TrainSettings | CurveSettings) -> list[Path]:
-    """Return everything that a training reads."""
-    test = settings.test_data if isinstance(settings, CurveSettings) else ()
-    return [Path(name) for name in dict.fromkeys(map(str, [*settings.tables, *settings.valid, *test]))]
+@contextlib.contextmanager
+def kept_on_interrupt(settings: TrainSettings | CurveSettings, how: str) -> Iterator[None]:
+    """Say at Ctrl-C what is kept, and how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if settings.output.is_dir():
+            settings.say(f"{settings.output} keeps what is done; {how}")
+        raise
 
 
 @settled(TrainSettings)
@@ -157,21 +167,22 @@ def train(settings: TrainSettings) -> TrainedMetric:
         InputError: for data that cannot be used, or a folder that holds a training already.
     """
     _, instances, _, fit = _begin(settings, train=settings.tables, valid=settings.valid)
-    record = fit(
-        instances["train"],
-        settings.output,
-        settings.seeds,
-        resume=settings.resume,
-        report=told(settings.progress),
-        notify=settings.say,
-    )
+    with kept_on_interrupt(settings, "the same with resume goes on from there"):
+        record = fit(
+            instances["train"],
+            settings.output,
+            settings.seeds,
+            resume=settings.resume,
+            report=told(settings.progress),
+            notify=settings.say,
+        )
     content = json.loads(record.model_dump_json(exclude={"format", "versions"}))  # a figure that is not defined is None
     return TrainedMetric(output=str(settings.output), **content)
 
 
 @settled(CurveSettings)
 def train_curve(settings: CurveSettings) -> LearningCurve:
-    """Train on growing parts of the training data and measure agreement with human judgments on ``test``.
+    """Train on growing parts of the data and measure agreement with human judgments (Mathur et al. 2019, figure 1).
 
     Args:
         settings: see `CurveSettings`; a later run goes on in its folder; ``say`` is called before each training too.
@@ -199,14 +210,15 @@ def train_curve(settings: CurveSettings) -> LearningCurve:
         fit(instances, folder, [sample.seed], resume=True, report=progress)
         return score_instances(folder, read["test"], store)
 
-    curve = learning_curve(
-        trained,
-        data["train"].human,
-        read["test"].scores,
-        data["test"].groups,
-        sizes=settings.sizes,
-        per_instance=settings.judgments,
-        seeds=settings.seeds,
-        confidence=settings.confidence,
-    )
+    with kept_on_interrupt(settings, "the same goes on from there"):
+        curve = learning_curve(
+            trained,
+            data["train"].human,
+            read["test"].scores,
+            data["test"].groups,
+            sizes=settings.sizes,
+            per_instance=settings.judgments,
+            seeds=settings.seeds,
+            confidence=settings.confidence,
+        )
     return replace(curve, architecture=settings.architecture, model=encoder.record.model)

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, ClassVar, Self
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -29,9 +29,6 @@ from bsx.support.checks import FEW_ITEMS, FEWEST_ITEMS
 from bsx.support.progress import Progress, told
 from bsx.support.settings import Option, Resamples95, Seeded, part, settled
 
-NO_LAYER = ("layer", "all_layers", "rescale", "baseline", "final_norm")
-"""Settings of a scorer that make no sense where every layer is looked at."""
-
 _OWN = ("model", "lang", "registry")
 
 
@@ -43,6 +40,9 @@ class JudgedColumns(HumanColumn, JudgedTexts):
 
 class OnEveryLayer(ScorerConfig):
     """A scorer of all layers of one model, in one language; what it computes may be kept in a registry."""
+
+    # What makes no sense where every layer is looked at.
+    python_only: ClassVar[tuple[str, ...]] = ("layer", "all_layers", "rescale", "baseline", "final_norm")
 
     model: Annotated[str, Field(description="Registry name or alias, a folder, or a hub id."), Option(argument=True)]
     lang: Annotated[str, Field(description=LANG), Option(("-l",))]
@@ -113,7 +113,7 @@ def layers_and_judgments(
 
 @settled(TuneSettings)
 def tune(settings: TuneSettings) -> LayerAgreement:
-    """Score human-judged data with every layer of a model.
+    """Score human-judged data with every layer of a model and choose the one that agrees best.
 
     Args:
         settings: see `TuneSettings`. Nothing is written if no layer has a correlation or segments are fewer than

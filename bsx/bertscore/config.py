@@ -67,7 +67,7 @@ class ScorerConfig(MatchSettings, EncoderSettings):
     idf: Annotated[StrictBool | Idf | Sequence[str], _IDF] = False
     """Whether; a list of texts to count on instead; or weights that were counted before."""
     baseline: Annotated[
-        Path | str | None, Field(description="Baseline file to rescale by (YAML, or CSV with LAYER,P,R,F).")
+        Path | str | None, Field(description="Baseline file to rescale by (YAML, or CSV with LAYER,P,R,F)."), RARE
     ] = None
     leading_space: Annotated[
         bool | None,

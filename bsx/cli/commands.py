@@ -1,4 +1,4 @@
-"""The table of commands: each one's module, imported when it runs, and its line of help."""
+"""The table of commands: what each runs, imported when it runs, its line of help, what its help shows first."""
 
 from __future__ import annotations
 
@@ -8,46 +8,117 @@ import importlib
 import os
 import shlex
 from collections.abc import Iterable, Sequence
-from typing import Annotated, cast
+from typing import Annotated, Any, NamedTuple, cast
 
 import typer
 from typer.core import TyperGroup
 
-from bsx.cli.output import GuardedCommands, WholeSummaries, option_name
+from bsx.cli.output import GuardedCommands, WholeSummaries, group, option_name
 from bsx.errors import BsxError, InputError
 from bsx.support.environment import keep_together
 
-# name -> (module that holds the command, one line of help). Modules are imported when their command runs.
+
+class CommandEntry(NamedTuple):
+    """A line of the table.
+
+    Attributes:
+        runs: ``module:name``, imported when the command runs: a function of settings that returns a result, or, in
+            `bsx.cli`, a command with code of its own; or the commands of a group.
+        help: one line; that of the function unless given.
+        often: the settings that most users need, which ``--help`` shows; all are shown unless some are named.
+        plot: whether its result has a chart to draw.
+    """
+
+    runs: str | dict[str, CommandEntry]
+    help: str = ""
+    often: str = ""
+    plot: bool = False
+
+
+_PLAN = {
+    "compare": CommandEntry("bsx.analysis.plan.run:plan_compare"),
+    "meta": CommandEntry("bsx.analysis.plan.run:plan_meta"),
+}
+_REGISTRY = {
+    "tune": CommandEntry("bsx.analysis.tune.run:tune", plot=True),
+    "baseline": CommandEntry("bsx.analysis.baseline.run:baseline"),
+    "validate": CommandEntry("bsx.cli.registry:validate"),
+    "schema": CommandEntry("bsx.cli.registry:schema"),
+}
+_TRAIN = {
+    "ARCHITECTURE": CommandEntry("bsx.analysis.train.run:train"),
+    "curve": CommandEntry("bsx.analysis.train.run:train_curve", plot=True),
+}
+_ADVERSARIAL = {
+    "pairs": CommandEntry(
+        "bsx.analysis.adversarial.run:detect_paraphrases",
+        often="table label reference candidate columns lower document model lang metrics",
+    ),
+    "triples": CommandEntry(
+        "bsx.analysis.adversarial.run:prefer_paraphrases", often="table columns lower document model lang metrics"
+    ),
+    "challenge": CommandEntry(
+        "bsx.analysis.adversarial.run:challenge_metrics",
+        often="table good bad reference source phenomenon columns lower model lang metrics",
+        plot=True,
+    ),
+    "build-triples": CommandEntry("bsx.analysis.adversarial.run:build_triples"),
+    "perturb": CommandEntry("bsx.cli.adversarial:perturb"),
+}
 COMMANDS = {
-    "evaluate": ("bsx.cli.meta", "Evaluate systems: scores, tests, segments to look at and a report, in one command."),
-    "score": ("bsx.cli.score", "Score candidates with BERTScore, or with any metrics of the zoo."),
-    "train": ("bsx.cli.train", "Train a metric on human scores; measure what more of them would bring."),
-    "metrics": ("bsx.cli.metrics", "List metrics, show one."),
-    "meta": ("bsx.cli.meta", "Measure how well metrics agree with human judgments, and which agrees better."),
-    "plan": ("bsx.cli.meta", "Plan a study: how many segments, systems and judgments it needs."),
-    "compare": ("bsx.cli.meta", "Compare systems under a metric: are they different?"),
-    "match": ("bsx.cli.score", "Show the token alignment behind a score."),
-    "models": ("bsx.cli.models", "List models, rank those for a language, show, fetch or pin one."),
-    "probe": (
-        "bsx.cli.probe",
+    "evaluate": CommandEntry(
+        "bsx.analysis.evaluate.run:evaluate",
+        "Evaluate systems: scores, tests, segments to look at and a report, in one command.",
+        "table candidates references sources segment document human candidate reference model lang metrics output",
+    ),
+    "score": CommandEntry("bsx.cli.score:score", "Score candidates with BERTScore, or with any metrics of the zoo."),
+    "train": CommandEntry(_TRAIN, "Train a metric on human scores; measure what more of them would bring."),
+    "metrics": CommandEntry("bsx.cli.metrics:metrics", "List metrics, show one."),
+    "meta": CommandEntry(
+        "bsx.cli.meta:meta", "Measure how well metrics agree with human judgments, and which agrees better."
+    ),
+    "plan": CommandEntry(_PLAN, "Plan a study: how many segments, systems and judgments it needs."),
+    "compare": CommandEntry(
+        "bsx.analysis.compare.run:compare",
+        "Compare systems under a metric: are they different?",
+        "table candidates references sources system segment document columns candidate reference source systems "
+        "all_pairs correction margin model lang metrics",
+    ),
+    "match": CommandEntry("bsx.cli.score:match", "Show the token alignment behind a score."),
+    "models": CommandEntry("bsx.cli.models:models", "List models, rank those for a language, show, fetch or pin one."),
+    "probe": CommandEntry(
+        "bsx.cli.probe:probe",
         "Probe what each layer of a model knows, and how well it correlates with human judgments.",
     ),
-    "registry": ("bsx.cli.registry", "Tune a model's layer, compute its baseline, validate registry files."),
-    "factors": ("bsx.cli.factors", "Score sentence pairs by linguistic factors: structure, words, word forms."),
-    "disentangle": ("bsx.cli.disentangle", "Explain metric scores by linguistic factors in a regression."),
-    "intervene": (
-        "bsx.cli.factors",
+    "registry": CommandEntry(_REGISTRY, "Tune a model's layer, compute its baseline, validate registry files."),
+    "factors": CommandEntry(
+        "bsx.analysis.factors.run:factors",
+        "Score sentence pairs by linguistic factors: structure, words, word forms.",
+        "table factors human candidate reference source vectors train_vectors output lang",
+    ),
+    "disentangle": CommandEntry(
+        "bsx.cli.disentangle:disentangle", "Explain metric scores by linguistic factors in a regression."
+    ),
+    "intervene": CommandEntry(
+        "bsx.analysis.intervene.run:intervene",
         "Edit texts factor by factor: what a metric reacts to, and what it is associated with.",
+        "table edits base factors candidate reference source human edits_out lang model metrics",
+        plot=True,
     ),
-    "adversarial": (
-        "bsx.cli.adversarial",
-        "Test whether metrics can be fooled: paraphrase pairs, triples, perturbations, challenge sets.",
+    "adversarial": CommandEntry(
+        _ADVERSARIAL, "Test whether metrics can be fooled: paraphrase pairs, triples, perturbations, challenge sets."
     ),
-    "ensemble": ("bsx.cli.disentangle", "Combine metrics and measure what that gains over the best of them."),
-    "report": ("bsx.cli.report", "Write one HTML page, or Markdown, from scores and results."),
-    "convert": ("bsx.cli.report", "Write a table or a result in another format; of a table, chosen segments."),
-    "ui": ("bsx.cli.ui", "Open a page in the browser: files in, metrics chosen, results read."),
-    "data": ("bsx.cli.data", "List, show, fetch and verify data sets with human judgments."),
+    "ensemble": CommandEntry(
+        "bsx.analysis.ensemble.run:ensemble",
+        "Combine metrics and measure what that gains over the best of them.",
+        "table system segment document columns human how group save lang metrics",
+    ),
+    "report": CommandEntry("bsx.cli.report:report", "Write one HTML page, or Markdown, from scores and results."),
+    "convert": CommandEntry(
+        "bsx.cli.report:convert", "Write a table or a result in another format; of a table, chosen segments."
+    ),
+    "ui": CommandEntry("bsx.cli.ui:ui", "Open a page in the browser: files in, metrics chosen, results read."),
+    "data": CommandEntry("bsx.cli.data:data", "List, show, fetch and verify data sets with human judgments."),
 }
 
 # How ``bsx --help`` lists them.
@@ -105,23 +176,39 @@ def build(arguments: Iterable[str]) -> typer.Typer:
 
         context.with_resource(keeping_spools())
 
-    for name, (module, text) in COMMANDS.items():
-        command = getattr(importlib.import_module(module), name.replace("-", "_")) if name in arguments else _listed
-        if isinstance(command, typer.Typer):
-            app.add_typer(command, name=name, help=text)
-        else:
-            app.command(name, help=text)(command)
+    for name, command in COMMANDS.items():
+        _add(app, name, command if name in arguments else command._replace(runs=""))
     return app
+
+
+def _add(app: typer.Typer, name: str, command: CommandEntry) -> None:
+    """Add a command, or a group with its commands."""
+    made: Any = _listed
+    if isinstance(command.runs, dict):
+        made = group(no_args_is_help=True)
+        for below, of_group in command.runs.items():
+            _add(made, below, of_group)
+    elif command.runs:
+        module, _, function = command.runs.partition(":")
+        made = getattr(importlib.import_module(module), function)
+        if not module.startswith("bsx.cli."):
+            from bsx.cli.options import shown
+
+            made = shown(made, command.often, plot=command.plot)
+    if isinstance(made, typer.Typer):
+        app.add_typer(made, name=name, help=command.help)
+    else:
+        app.command(name, help=command.help or None)(made)
+
+
+def _listed() -> None:
+    """Stand in the list of commands of ``bsx --help``, which never runs one."""
 
 
 @functools.cache
 def _built(names: frozenset[str]) -> TyperGroup:
     """Return what runs the commands of these names; Typer takes longer to make it than some commands to run."""
     return cast(TyperGroup, typer.main.get_command(build(names)))
-
-
-def _listed() -> None:
-    """Stand in the list of commands of ``bsx --help``, which never runs one."""
 
 
 def call(arguments: Sequence[str]) -> int:

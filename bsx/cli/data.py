@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bsx.analysis.datasets.settings import DataFolder, FetchSettings, LoaderSettings
-from bsx.analysis.raters.run import RaterSettings
-from bsx.cli.options import Format, Full, Output, TableFormat, command
-from bsx.cli.output import group, progress_bar, say, write_shown
+from bsx.analysis.raters.run import rater_agreement
+from bsx.cli.options import Format, Full, command, shown
+from bsx.cli.output import group, progress_bar, say
 from bsx.support.aligned import short_table, text_table
 from bsx.support.settings import set_fields
 from bsx.support.untyped import to_json
@@ -148,23 +148,7 @@ def table(
     say(judged.notes)
 
 
-@data.command()
-@command(RaterSettings)
-def raters(
-    settings: RaterSettings,
-    table: Annotated[str, typer.Argument(help="Table with a row a rating; - is standard input.")],
-    format: TableFormat = None,
-    output: Output = None,
-    full: Full = False,
-) -> None:
-    """Measure how far raters agree, how reliable the mean of their scores is, and how severe each is."""
-    from bsx.analysis.raters.run import rater_agreement
-    from bsx.data.columns import read_columns
-    from bsx.data.tables import Table
-
-    columns = read_columns(Table(table), [settings.human], [settings.judge, *settings.items])
-    result = rater_agreement(columns, **set_fields(settings))
-    write_shown(result, [table], format, output, full=full)
+data.command("raters")(shown(rater_agreement, "", plot=False))
 
 
 def _row(entry: DatasetEntry, data_dir: Path | str | None) -> dict[str, Any]:

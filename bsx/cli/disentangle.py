@@ -1,28 +1,25 @@
-"""``bsx disentangle``: which linguistic factors explain a metric's scores; ``bsx ensemble``: metrics together."""
+"""``bsx disentangle``, which can write a folder with all forms of its result."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from bsx.analysis.disentangle.run import DisentangleRun
-from bsx.analysis.ensemble.run import EnsembleRun
-from bsx.cli.options import Full, Output, TableFormat, command
+from bsx.analysis.disentangle.run import disentangle as regress
+from bsx.cli.options import Full, TableFormat, command
 from bsx.cli.output import FILE_OR_FOLDER, FORMS, answer
+from bsx.errors import InputError
 
-_OFTEN_ENSEMBLE = """
-    table system segment document columns human how group save lang metrics
-"""
-_OFTEN_DISENTANGLE = """
+_OFTEN = """
     table system segment document columns factor_columns group within cluster controls reliability repeat
     spline compare lang metrics
 """
 
 
-@command(DisentangleRun, often=_OFTEN_DISENTANGLE)
+@command(DisentangleRun, often=_OFTEN)
 def disentangle(
     settings: DisentangleRun,
     format: TableFormat = None,
@@ -39,11 +36,9 @@ def disentangle(
     full: Full = False,
     pictures: Annotated[bool, typer.Option("--pictures", help="Draw pictures into the folder too.")] = False,
 ) -> None:
-    """Regress metric scores on linguistic factors: coefficients, intervals, explained variance and its shares."""
-    from bsx.analysis.disentangle.run import disentangle as regress
+    """Regress metric scores on linguistic factors."""
     from bsx.analysis.present.forms import files_in, save
     from bsx.data.run import check_outputs
-    from bsx.errors import InputError
     from bsx.support.optional import need
 
     folder = output if output is not None and (output.suffix.lower() not in FORMS or output.is_dir()) else None
@@ -53,19 +48,6 @@ def disentangle(
         need("vl_convert", "drawing charts")
     if folder is not None and folder.is_dir():
         check_outputs(files_in(folder, "disentangle"))
-    result = answer(regress, settings, [str(settings.table)], format, None if folder else output, full=full)
+    result = answer(regress, settings, format, None if folder else output, full=full)
     if folder is not None:
         save(result, folder, "disentangle", pictures=pictures)
-
-
-@command(EnsembleRun, often=_OFTEN_ENSEMBLE)
-def ensemble(settings: EnsembleRun, format: TableFormat = None, output: Output = None, full: Full = False) -> None:
-    """Combine metrics: gains over the best of them with intervals and tests, fitted weights by cross-validation."""
-    from bsx.analysis.ensemble.run import ensemble as combine
-    from bsx.analysis.ensemble.run import place_of
-
-    files = [str(path) for path in (settings.table, settings.fit) if path is not None]
-    answer(combine, settings, files, format, output, full=full)
-    if settings.save is not None:
-        place = place_of(settings.save, settings.registry)
-        print(f"bsx: saved {place}; use it as --metrics ensemble:{settings.save}", file=sys.stderr)

@@ -121,8 +121,12 @@ def _written() -> bool:
 
 
 def _status(call: Callable[[Sequence[str]], int] | None = None) -> int:
+    from bsx.support.memory import left_of_limit, require_room
+
     try:
-        _make_room()
+        require_room(120 << 20, "bsx")
+        if left_of_limit() < 2 << 30:  # have NumPy get along with little
+            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # each has tens of MiB for itself
         if call is None:
             from bsx.cli.commands import call as everything
 
@@ -141,28 +145,11 @@ def _status(call: Callable[[Sequence[str]], int] | None = None) -> int:
             import traceback
 
             traceback.print_exception(error)
-        return _complain(_explained(error) + _instead(error))
+        works = with_instead(sys.argv[1:], getattr(error, "instead", None))
+        message = _explained(error) + (f" Here now: {works}" if works is not None else "")
+        print(f"bsx: error: {shortened(' '.join(message.split()))}", file=sys.stderr)
+        return 2
     return status
-
-
-def _make_room() -> None:
-    """Have NumPy get along with little memory where a limit leaves no more, and say so where it cannot."""
-    from bsx.support.memory import left_of_limit, require_room
-
-    require_room(120 << 20, "bsx")
-    if left_of_limit() < 2 << 30:
-        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # each has tens of MiB for itself
-
-
-def _complain(message: str) -> int:
-    print(f"bsx: error: {shortened(' '.join(message.split()))}", file=sys.stderr)
-    return 2
-
-
-def _instead(error: BaseException) -> str:
-    """Return the command that works here now, where an error knows one."""
-    command = with_instead(sys.argv[1:], getattr(error, "instead", None))
-    return f" Here now: {command}" if command is not None else ""
 
 
 _NO_MEMORY = re.compile("t allocate memory|bad_alloc|failed to map segment|can't start new thread|Unable to allocate")

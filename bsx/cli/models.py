@@ -20,7 +20,7 @@ from bsx.support.untyped import to_json
 
 if TYPE_CHECKING:
     from bsx.catalog.entries.base import Judged
-    from bsx.models.evidence import Compared, Ranked
+    from bsx.models.evidence import Ranked
     from bsx.models.ranking import ModelChoice
 
 models = group()
@@ -98,7 +98,19 @@ def list_models(
             "prefer": prefer,
             "task": task,
             "notes": list(choice.notes),
-            "tests": [_test(test) for test in choice.tests],
+            "tests": [
+                {
+                    **{name: getattr(test.evidence, name) for name in _TESTED},
+                    "kind": test.evidence.judged,
+                    "year": test.evidence.when,
+                    "chrf": test.chrf,
+                    "models": [
+                        {"name": entry.name, **figure.model_dump(include={"value", "interval", "n", "source"})}
+                        for entry, figure in test.figures
+                    ],
+                }
+                for test in choice.tests
+            ],
             "models": rows,
         }
         print(to_json(result))
@@ -125,6 +137,7 @@ _SHORT = ("parameters", "licence", "available")
 _NAMED = 5
 _RANKED = 10
 _TESTS = 3
+_TESTED = ("dataset", "language", "direction", "level", "statistic")
 _COMPARED = 6
 
 
@@ -143,17 +156,6 @@ def _chosen(choice: ModelChoice, rows: Sequence[Mapping[str, object]]) -> str:
     if missing in choice.notes:
         told += f"\n{missing[0].upper()}{missing[1:]}."
     return f"{told}\nOnly figures of one test compare models; no difference between models is tested."
-
-
-def _test(test: Compared) -> dict[str, object]:
-    """Return what a test says of models, as JSON has it."""
-    one = test.evidence
-    described = {name: getattr(one, name) for name in ("dataset", "language", "direction", "level", "statistic")}
-    figures = [
-        {"name": entry.name, **figure.model_dump(include={"value", "interval", "n", "source"})}
-        for entry, figure in test.figures
-    ]
-    return described | {"kind": one.judged, "year": one.when, "chrf": test.chrf, "models": figures}
 
 
 def _print_tests(choice: ModelChoice, rows: Sequence[Mapping[str, object]], catalog: Catalog) -> None:
@@ -207,12 +209,32 @@ def show(name: Name, registry: Registry = None, format: Format = "text", full: F
 
     catalog = _load(registry)
     entry = catalog.model(name)
-    details = {**_row(entry, catalog, None), **_details(entry, catalog)}
+    baselines = {}
+    for language in catalog.baseline_languages(entry.name):
+        table = catalog.baseline(language, entry.name)
+        if table is not None:
+            figures = zip(table.precision, table.recall, table.f1, strict=True)
+            baselines[language] = {
+                str(layer): {"precision": p, "recall": r, "f1": f} for layer, (p, r, f) in enumerate(figures)
+            }
+    details = {
+        **_row(entry, catalog, None),
+        **{field: getattr(entry, field) for field in _DETAILS},
+        "entry": str(catalog.origins["model", entry.name]),
+        "baselines": baselines,
+    }
     if format == "json":
         print(to_json(details))
         return
-    print(f"{_described(entry, details)}\n")
-    rows, figures = [], [["evidence", spelled_figure(evidence)] for evidence in entry.evidence]
+    known = entry.languages
+    languages = "many languages" if known == "multilingual" else f"{len(known)} languages"
+    if isinstance(known, list) and len(known) == 1:
+        languages = f"language {known[0]}"
+    scored = f"scored with layer {entry.layer} of {entry.layers}"
+    scored = scored if isinstance(entry.layer, int) else "no layer is validated"
+    here = "It is on this machine" if details["available"] else f"bsx models pull {entry.name} fetches it"
+    print(f"{entry.name}: {languages}, {_spell(entry.parameters)} parameters, {scored}. {here}.\n")
+    rows, evidence = [], [["evidence", spelled_figure(figure)] for figure in entry.evidence]
     for key, value in details.items():
         if key == "baselines" and isinstance(value, dict):
             value = ", ".join(f"{lang} (layers 0 to {len(layers) - 1})" for lang, layers in value.items())
@@ -220,26 +242,16 @@ def show(name: Name, registry: Registry = None, format: Format = "text", full: F
             continue
         spelled = ", ".join(map(str, value)) if isinstance(value, list) else _spell(value)
         rows.append([key, spelled])
-    rows += figures if full else [[key, shortened(figure, WIDTH - 18)] for key, figure in figures[:_EVIDENCE]]
+    rows += evidence if full else [[key, shortened(figure, WIDTH - 18)] for key, figure in evidence[:_EVIDENCE]]
     print(text_table(rows, "l"))
-    if not full and len(figures) > _EVIDENCE:
-        print(f"{len(figures) - _EVIDENCE} more figures of evidence: --full.")
+    if not full and len(evidence) > _EVIDENCE:
+        print(f"{len(evidence) - _EVIDENCE} more figures of evidence: --full.")
 
 
 _EVIDENCE = 5
-
-
-def _described(entry: ModelEntry, details: Mapping[str, object]) -> str:
-    """Return in a sentence or two what a model is, which layer is scored, and whether it can be used now."""
-    known = entry.languages
-    languages = "many languages" if known == "multilingual" else f"{len(known)} languages"
-    if isinstance(known, list) and len(known) == 1:
-        languages = f"language {known[0]}"
-    layer = f"layer {entry.layer} of {entry.layers}" if isinstance(entry.layer, int) else "no layer is validated"
-    here = "It is on this machine" if details["available"] else f"bsx models pull {entry.name} fetches it"
-    return f"{entry.name}: {languages}, {_spell(entry.parameters)} parameters, scored with {layer}. {here}.".replace(
-        "scored with no layer", "no layer"
-    )
+_DETAILS = (
+    *("languages", "languages_source", "aliases", "family", "dimensions", "max_tokens", "leading_space", "notes"),
+)
 
 
 @models.command()
@@ -302,29 +314,6 @@ def _row(entry: ModelEntry, catalog: Catalog, language: str | None) -> dict[str,
         "baseline": language in with_baseline if language is not None else bool(with_baseline),
         "available": is_here(entry.source),
         "source": str(entry.source),
-    }
-
-
-def _details(entry: ModelEntry, catalog: Catalog) -> dict[str, object]:
-    baselines = {}
-    for language in catalog.baseline_languages(entry.name):
-        table = catalog.baseline(language, entry.name)
-        if table is not None:
-            figures = zip(table.precision, table.recall, table.f1, strict=True)
-            baselines[language] = {
-                str(layer): {"precision": p, "recall": r, "f1": f} for layer, (p, r, f) in enumerate(figures)
-            }
-    return {
-        "languages": entry.languages,
-        "languages_source": entry.languages_source,
-        "aliases": entry.aliases,
-        "family": entry.family,
-        "dimensions": entry.dimensions,
-        "max_tokens": entry.max_tokens,
-        "leading_space": entry.leading_space,
-        "notes": entry.notes,
-        "entry": str(catalog.origins["model", entry.name]),
-        "baselines": baselines,
     }
 
 

@@ -14,7 +14,7 @@ import typer
 from annotated_types import Ge, Le
 from pydantic.fields import FieldInfo
 
-from bsx.cli.output import RARE, RESULT, names
+from bsx.cli.output import RARE, RESULT, answer, names
 from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
 from bsx.support.settings import BaseSettings, DrawSettings, Option, Significance, build_config, read_spelled
@@ -49,7 +49,7 @@ def command(
 
     Args:
         kinds: the classes of settings; see `Option` for what a field may say of its option.
-        leave_out: fields that make no sense for this command.
+        leave_out: fields and parameters that make no sense for this command.
         often: names of the fields that most users need, which ``--help`` shows; ``--help-all`` shows the others too.
             All are shown unless some are named.
     """
@@ -57,7 +57,8 @@ def command(
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         own = list(inspect.signature(function, eval_str=True).parameters.values())
         every = {name: field for kind in kinds for name, field in kind.model_fields.items()}
-        shown = [name for name, field in every.items() if name not in leave_out and not _mark(field).python]
+        left_out = {*leave_out, *(name for kind in kinds for name in kind.python_only)}
+        shown = [name for name, field in every.items() if name not in left_out and not _mark(field).python]
         fields = {name: every[name] for name in sorted(shown, key=lambda name: _rank(name, every[name]))}
         folded: dict[str, dict[str, FieldInfo]] = {}
         parameters: list[inspect.Parameter] = []
@@ -68,7 +69,8 @@ def command(
                 panel = RARE if often and name not in often.split() else _panel(name, kinds)
                 parameters.append(_parameter(name, field, panel))
         parameters += [_folded(group, members) for group, members in folded.items()]
-        parameters += [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own[len(kinds) :]]
+        more = [p for p in own[len(kinds) :] if p.name not in left_out]
+        parameters += [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in more]
 
         @functools.wraps(function)
         def run(**arguments: Any) -> Any:
@@ -79,7 +81,9 @@ def command(
                 item = _listed(_plain(fields[name].annotation))
                 if item is not None and not _mark(fields[name]).whole:
                     listed = names(name, given[name])
-                    given[name] = listed if item is str else _numbers(listed)
+                    # Whole numbers count once each; what spells none is left to the check of settings.
+                    spelt = (int(part) if part.removeprefix("-").isdecimal() else part for part in listed)
+                    given[name] = listed if item is str else list(dict.fromkeys(spelt))
             given = {name: value for name, value in given.items() if value not in (None, [])}
             given = {name: value for name, value in given.items() if value != fields[name].get_default()}
             made = [build_config({n: v for n, v in given.items() if n in kind.model_fields}, kind) for kind in kinds]
@@ -94,8 +98,32 @@ def command(
     return decorate
 
 
+def shown(job: Any, often: str, *, plot: bool) -> Callable[..., Any]:
+    """Make a command of a function of settings (`settled`, `on_table`) whose result is shown.
+
+    Settings that name themselves what is written leave ``-o`` to that: the result is printed.
+
+    Args:
+        job: the function.
+        often: see `command`.
+        plot: whether its result has a chart to draw.
+    """
+
+    def of_file(
+        settings: Any, plot: Plot = None, format: TableFormat = None, output: Output = None, full: Full = False
+    ) -> None:
+        answer(job, settings, format, output, full=full, plot=plot)
+
+    def printed(settings: Any, plot: Plot = None, format: Printed = "text", full: Full = False) -> None:
+        answer(job, settings, format, full=full, plot=plot)
+
+    function = printed if "output" in job.settings.model_fields else of_file
+    function.__doc__ = job.__doc__.partition("\n")[0].replace("``", "")
+    return command(job.settings, often=often, leave_out=() if plot else ("plot",))(function)
+
+
 def _mark(field: FieldInfo) -> Option:
-    return next((mark for mark in field.metadata if isinstance(mark, Option)), Option())
+    return next((mark for mark in reversed(field.metadata) if isinstance(mark, Option)), Option())
 
 
 def _rank(name: str, field: FieldInfo) -> int:
@@ -168,7 +196,7 @@ def _parameter(name: str, field: FieldInfo, panel: str | None) -> inspect.Parame
         made = typer.Argument(help=field.description, metavar=mark.metavar or name.upper())
     else:
         flag = f"--{name.replace('_', '-')}"
-        if name == "intercept" or (annotation is bool and default):  # off, and can be said to be
+        if annotation is bool and default:
             flag = f"{flag}/--no-{name.replace('_', '-')}"
         made = typer.Option(
             *mark.flags,
@@ -216,7 +244,7 @@ def _unfolded(
         if name in results:
             raise InputError(f"{group}: {name} is given twice", setting=name)
         kind = next(kind for kind in kinds if name in kind.model_fields)
-        results[name] = read_spelled(kind, name, value)
+        results[name] = [value] if _listed(members[name].annotation) else read_spelled(kind, name, value)
         if Path in (members[name].annotation, *get_args(members[name].annotation)):
             if "," in value:
                 raise InputError(f"{name}: {value[:60]!r} has a comma, which ends a value here", setting=name)
@@ -231,8 +259,3 @@ def _listed(annotation: object) -> type | None:
             item = get_args(kind)[0]
             return int if item is int or get_args(item)[:1] == (int,) else str
     return None
-
-
-def _numbers(parts: Iterable[str]) -> list[int | str]:
-    """Return whole numbers that texts spell, each once; what spells none is left to the check of settings."""
-    return list(dict.fromkeys(int(part) if part.removeprefix("-").isdecimal() else part for part in parts))

@@ -153,20 +153,26 @@ class WholeSummaries(_Door, typer.core.TyperGroup):
 
     headings: ClassVar[Mapping[str, Sequence[str]]] = {}
 
+    def resolve_command(self, ctx: typer.Context, args: list[str]) -> Any:  # type: ignore[override]
+        """Return the command that arguments begin with; where that is none's name, they are for the one in capitals.
+
+        ``bsx train ARCHITECTURE TABLE…`` is a command without a name of its own, beside those that have one.
+        """
+        nameless = next(filter(str.isupper, self.commands), None)
+        if nameless is None or args[0] in self.commands or args[0].startswith("-"):
+            return super().resolve_command(ctx, args)
+        return "", self.commands[nameless], args
+
     def format_commands(self, ctx: typer.Context, formatter: HelpFormatter) -> None:  # type: ignore[override]
         """Write the list of commands, under headings if there are any."""
         for heading, names in (self.headings or {"Commands": list(self.commands)}).items():
             with formatter.section(heading):
-                formatter.write_dl([(name, _summary(self.commands[name].help or "")) for name in names])
+                formatter.write_dl([(name, " ".join((self.commands[name].help or "").split())) for name in names])
 
 
-def _summary(text: str) -> str:
-    return " ".join(text.partition("\n\n")[0].split())
-
-
-def group(*, no_args_is_help: bool = False, cls: type[WholeSummaries] = WholeSummaries) -> typer.Typer:
+def group(*, no_args_is_help: bool = False) -> typer.Typer:
     """Return a command that has commands of its own."""
-    return GuardedCommands(cls=cls, rich_markup_mode=None, no_args_is_help=no_args_is_help)
+    return GuardedCommands(cls=WholeSummaries, rich_markup_mode=None, no_args_is_help=no_args_is_help)
 
 
 def refuse_beside(context: typer.Context, mode: str, *kept: str) -> None:
@@ -205,7 +211,9 @@ def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
         name: next((option for option in get_args(annotation) if hasattr(option, "writable")), None)
         for name, annotation in annotations.items()
     }
-    forms = _choices(annotations.get("format"))
+    asked = get_args(annotations.get("format"))
+    choices = get_args(asked[0]) if asked else ()
+    forms = {form for choice in choices for form in (get_args(choice) or (choice,))}
 
     @functools.wraps(command)
     def run(**given: Any) -> Any:
@@ -221,32 +229,29 @@ def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
             for text in given.get("encoder") or ():
                 for folder in re.findall(r"(?:^|,)\s*cache=([^,]+)", text):
                     keep_out(Path(folder).expanduser())
-            written = {n: o for n, o in options.items() if o is not None and o.writable and given.get(n)}
-            for name in written:
-                named_by(name, Path(given[name]))
-            files = {name: _is_file(option, Path(given[name])) for name, option in written.items()}
-            outputs = [Path(given[name]) for name in written if files[name]]
+            written, outputs = [], []
+            for name, option in options.items():
+                if option is not None and option.writable and given.get(name):
+                    path = Path(given[name])
+                    named_by(name, path)
+                    either = option.metavar == FILE_OR_FOLDER
+                    is_file = path.suffix.lower() in FORMS and not path.is_dir() if either else option.file_okay
+                    written.append((path, is_file, either or option.help == RESULT))
+                    outputs += [path] if is_file else []
             check_outputs(outputs)
-            for name in written:
-                if not files[name]:
-                    check_folder(given[name])
-            if given.get("format") == "xlsx" and not any(isinstance(given.get(n), Path) for n in written):
+            for path, is_file, _ in written:
+                if not is_file:
+                    check_folder(path)
+            if given.get("format") == "xlsx" and given.get("output") is None:
                 raise InputError("format: a spreadsheet is not printed: name a file (output)", setting="format")
-            for name, option in written.items():
-                if option.help == RESULT or option.metavar == FILE_OR_FOLDER:
-                    _check_ending(Path(given[name]), forms, given["format"], is_file=files[name])
-            streams = any(is_stream(output) for output in outputs)
+            for path, is_file, is_result in written:
+                if is_result:
+                    _check_ending(path, forms, given["format"], is_file=is_file)
+            streams = any(map(is_stream, outputs))
             with contextlib.redirect_stdout(sys.stderr) if streams else contextlib.nullcontext():
                 return command(**given)
 
     return run
-
-
-def _choices(annotation: object) -> set[str]:
-    """Return the words that an option may have."""
-    if isinstance(annotation, str):
-        return {annotation}
-    return {choice for part in get_args(annotation) for choice in _choices(part)}
 
 
 def _check_ending(path: Path, forms: set[str], format: str | None, *, is_file: bool) -> None:
@@ -268,12 +273,6 @@ def _check_ending(path: Path, forms: set[str], format: str | None, *, is_file: b
         other = FORMS.get(ending, ending[1:] if ending in FORMATS else "")
         why = f"this command writes no {other}" if other else "cannot tell the format"
         raise InputError(f"{why}; end the name in {known}", file=path)
-
-
-def _is_file(option: Any, path: Path) -> bool:
-    if option.metavar == FILE_OR_FOLDER:
-        return path.suffix.lower() in FORMS and not path.is_dir()
-    return bool(option.file_okay)
 
 
 _WRITTEN = re.compile(r"\s*(cache|spans)\s*=")
@@ -308,13 +307,48 @@ def form_of(format: str | None, output: Path | None) -> str:
     return format or FORMS.get(output.suffix.lower() if output is not None else "", "text")
 
 
-def write_shown(
-    result: Result,
-    files: Sequence[str | Path] | None,
+_READ = ("table", "tables", "tasks", "corpus", "valid", "test_data", "judged", "against", "fit", "parses", "treebank")
+"""Settings that name files which a result comes from, in the order in which its provenance has them."""
+
+
+def watched(settings: BaseSettings, report: Callable[[str, int, int], None]) -> dict[str, Any]:
+    """Return the settings that have a value as keywords, with those that tell the user how a run goes on."""
+    told = {"progress": report, "say": lambda note: say([note])}
+    return {**set_fields(settings), **{name: told[name] for name in told if name in type(settings).model_fields}}
+
+
+def answer(
+    job: Callable[..., Result],
+    settings: BaseSettings,
     format: str | None,
     output: Path | None = None,
     *,
     full: bool = False,
+    plot: Path | None = None,
+) -> Result:
+    """Run a job, with a bar until it is done, show its result as `write_shown` does, and return it.
+
+    Args:
+        job: returns the result.
+        settings: given to it, those that have a value.
+        format: see `write_shown`.
+        output: see there.
+        full: see there.
+        plot: where its chart is drawn.
+    """
+    if plot is not None:
+        from bsx.data.output import check_picture
+
+        check_picture(plot)
+    with progress_bar() as report:
+        result = job(**watched(settings, report))
+    if plot is not None:
+        result.plot(plot)
+    return write_shown(result, settings, format, output, full=full)
+
+
+def write_shown(
+    result: Result, settings: BaseSettings, format: str | None, output: Path | None = None, *, full: bool = False
 ) -> Result:
     """Print a result, or write it to a file, with its provenance, and return it with that.
 
@@ -323,67 +357,38 @@ def write_shown(
 
     Args:
         result: what came out.
-        files: what was read; None of a result that says where it comes from.
+        settings: what it was computed with: they name the files that were read.
         format: text, csv, json, latex, markdown, html or xlsx, or None; see `form_of`.
         output: where it is written.
         full: all tables.
     """
-    from bsx.analysis.present.forms import in_form, parts_of
+    from bsx.analysis.present.forms import in_form, parts_of, write_xlsx
     from bsx.analysis.present.parts import Notes
     from bsx.support.provenance import Provenance, provenance
 
     form = form_of(format, output)
-    if files is not None:
+    if result.provenance is None:
+        if "test_set" in type(settings).model_fields:
+            from bsx.frames.open import texts_of
+
+            files: Iterable[str | Path] = texts_of(settings).files()  # type: ignore[arg-type]
+        else:
+            given = [getattr(settings, name, None) or () for name in _READ]
+            named = [str(one) for value in given for one in (value if isinstance(value, list | tuple) else [value])]
+            folders = {name: sorted(Path(name).glob("*.json")) for name in named if Path(name).is_dir()}
+            files = [file for name in dict.fromkeys(named) for file in folders.get(name, [name])]
         result = replace(result, provenance=Provenance.read(provenance(result.kind, files, result.signatures)))
     if form in ("json", "csv", "latex", "xlsx"):
         for part in parts_of(result):
             say(part.items if isinstance(part, Notes) and not part.full else ())
     if form == "json":
         write_result(to_json(result.to_dict()), output)
-        return result
-    if form == "xlsx":
-        from bsx.analysis.present.forms import write_xlsx
-
+    elif form == "xlsx":
         write_xlsx(result, Path(str(output)))
-        return result
-    title = " ".join(["bsx", *sys.argv[1:2]])
-    write_result(in_form(result, form, full=full or form != "text" or output is not None, title=title), output)
+    else:
+        title = " ".join(["bsx", *sys.argv[1:2]])
+        write_result(in_form(result, form, full=full or form != "text" or output is not None, title=title), output)
     return result
-
-
-def answer(
-    job: Callable[..., Result],
-    settings: BaseSettings,
-    files: Iterable[object] | None,
-    format: str | None,
-    output: Path | None = None,
-    *,
-    full: bool = False,
-    plot: Path | None = None,
-    **more: object,
-) -> Result:
-    """Run a job, with a bar until it is done, show its result as `write_shown` does, and return it.
-
-    Args:
-        job: returns the result.
-        settings: given to it, those that have a value.
-        files: see `write_shown`; None among them is none.
-        format: see there.
-        output: see there.
-        full: see there.
-        plot: where its chart is drawn.
-        more: further keywords of the job.
-    """
-    if plot is not None:
-        from bsx.data.output import check_picture
-
-        check_picture(plot)
-    with progress_bar() as report:
-        result = job(**{**set_fields(settings), "progress": report, **more})
-    if plot is not None:
-        result.plot(plot)
-    read = None if files is None else [str(file) for file in files if file is not None]
-    return write_shown(result, read, format, output, full=full)
 
 
 def split_names(names: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""``bsx probe``: what each layer of a model knows, side by side with how well it agrees with human judgments."""
+"""``bsx probe``, which can write a table with a row a task and layer."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from bsx.analysis.probe import run as probing
 from bsx.analysis.probe.run import ProbeSettings
 from bsx.cli.options import Full, Plot, TableFormat, command
 from bsx.cli.output import FORMS, answer
+from bsx.errors import InputError
 
 _OFTEN = "tasks candidate reference human tokens labels layers probe judged limit model lang"
 
 
-@command(ProbeSettings, leave_out=("strict",), often=_OFTEN)
+@command(ProbeSettings, often=_OFTEN)
 def probe(
     settings: ProbeSettings,
     plot: Plot = None,
@@ -32,15 +33,13 @@ def probe(
     ] = None,
     full: Full = False,
 ) -> None:
-    """Fit probes on every layer's frozen vectors: what does it know, and does it know more than a control task?"""
+    """Fit probes on every layer's frozen vectors."""
     from bsx.data.output import FORMATS, PICTURES
-    from bsx.errors import InputError
 
     for path, suffixes in ((plot, PICTURES), (output, tuple(dict.fromkeys((*FORMATS, *FORMS))))):
         if path is not None and path.suffix not in suffixes:
             raise InputError(f"the name must end in {', '.join(suffixes)}", file=path)
     table = output if output is not None and output.suffix in FORMATS else None
-    read = (*settings.tasks, *settings.test_data, settings.judged)
-    probed = answer(probing.probe, settings, read, format, None if table else output, full=full, plot=plot)
+    probed = answer(probing.probe, settings, format, None if table else output, full=full, plot=plot)
     if table is not None:
         probing.save_rows(probed, table)

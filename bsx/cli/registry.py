@@ -1,4 +1,4 @@
-"""``bsx registry``: make a model or language a first-class citizen."""
+"""``bsx registry``: are its files valid, and what may stand in them?"""
 
 from __future__ import annotations
 
@@ -7,45 +7,25 @@ from typing import Annotated
 
 import typer
 
-from bsx.analysis.baseline import run as baselines
-from bsx.analysis.baseline.run import BaselineSettings
-from bsx.analysis.tune import run as layers
-from bsx.analysis.tune.run import NO_LAYER, TuneSettings
-from bsx.cli.options import Plot, Printed, command
-from bsx.cli.output import answer, group, say
-
-registry = group(no_args_is_help=True)
+from bsx.analysis.factors.zoo import get_factor
+from bsx.catalog.catalog import Catalog, load_registry
+from bsx.catalog.entries.metrics import FactorEntry, MetricEntry
+from bsx.cli.output import say
+from bsx.errors import BsxError, MissingExtraError, RegistryError
+from bsx.metrics.zoo import config_of, find_metric
 
 
-@registry.command()
-@command(TuneSettings, leave_out=NO_LAYER)
-def tune(settings: TuneSettings, plot: Plot = None, format: Printed = "text") -> None:
-    """Score human-judged data with every layer and choose the one that agrees best."""
-    answer(layers.tune, settings, settings.tables, format, plot=plot, say=lambda line: say([line]))
-
-
-@registry.command()
-@command(BaselineSettings, leave_out=(*NO_LAYER, "idf", "multi_ref"))
-def baseline(settings: BaselineSettings, format: Printed = "text") -> None:
-    """Compute a rescaling baseline: the mean scores of random pairs of sentences, for every layer."""
-    answer(baselines.baseline, settings, [settings.corpus], format, say=lambda line: say([line]))
-
-
-@registry.command()
 def validate(
     folder: Annotated[str | None, typer.Argument(help="An overlay folder; the registry in use unless given.")] = None,
 ) -> None:
     """Read every file of the registry and report all problems."""
-    from bsx.catalog.catalog import load_registry
     from bsx.catalog.datasets import load_dataset_catalog
     from bsx.catalog.published import published_metrics
     from bsx.catalog.thresholds import studies
-    from bsx.cli.overlays import overlaid_code
-    from bsx.errors import RegistryError
 
     named = Path(folder) if folder is not None else None
     catalog = load_registry(named)
-    problems, notes = overlaid_code(catalog)
+    problems, notes = _overlaid_code(catalog)
     problems = [*catalog.check(), *problems]
     say([*filter(None, (catalog.replacement(*entry) for entry in catalog.replaced)), *notes])
     datasets = curves = published = 0
@@ -64,7 +44,6 @@ def validate(
     print(f"{counts}, {published} published metrics, {datasets} datasets, {curves} curves of differences: all valid")
 
 
-@registry.command()
 def schema(
     kind: Annotated[
         str,
@@ -77,3 +56,36 @@ def schema(
     from bsx.catalog.schema import schema_text
 
     print(schema_text(kind), end="")
+
+
+def _overlaid_code(catalog: Catalog) -> tuple[list[BsxError], list[str]]:
+    """Look at the code and settings that overlays' metrics and factors name.
+
+    A class that needs a package which is not installed passes.
+
+    Returns:
+        What is wrong: code that an overlay may not run, that is not there, settings that it does not have. And one
+        sentence for each entry whose code is not bsx's.
+    """
+    problems: list[BsxError] = []
+    notes = []
+    entries: list[MetricEntry | FactorEntry] = [*catalog.metrics.values(), *catalog.factors.values()]
+    for entry in entries:
+        kind = "metric" if isinstance(entry, MetricEntry) else "factor"
+        file = catalog.origins[kind, entry.name]
+        if file.is_relative_to(catalog.folders[0]):
+            continue
+        try:
+            if isinstance(entry, MetricEntry):
+                config_of(find_metric(entry.name, catalog)[0], entry, {}, {})
+            else:
+                for preset in entry.presets:
+                    get_factor(entry.name, preset=preset, registry=catalog)
+        except MissingExtraError:
+            continue
+        except BsxError as error:
+            problems.append(error if str(file) in str(error) else type(error)(f"{file}: {error}"))
+            continue
+        if not entry.implementation.startswith("bsx."):
+            notes.append(f"{kind} {entry.name} runs code that does not come with bsx: {entry.implementation}")
+    return problems, notes

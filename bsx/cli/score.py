@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from bsx.bertscore.config import ScorerConfig
 from bsx.cli.options import Format, Full, command
-from bsx.cli.output import progress_bar, say
+from bsx.cli.output import progress_bar, say, watched
 from bsx.errors import InputError
 from bsx.scoring.run import ScoredFiles, ScoredLanguages, ScoreRun, score_files, score_languages
 from bsx.support.settings import set_fields
@@ -26,8 +26,7 @@ def score(settings: ScoreRun, format: Format = "text", full: Full = False) -> No
     """Score candidates against references; a file called - is standard input."""
     scored: ScoredFiles | ScoredLanguages
     with progress_bar() as report:
-        watched: dict[str, Any] = {**set_fields(settings), "progress": report, "say": lambda note: say([note])}
-        scored = (score_files if settings.lang_column is None else score_languages)(**watched)
+        scored = (score_files if settings.lang_column is None else score_languages)(**watched(settings, report))
     result = scored.to_dict()
     print(to_json(result) if format == "json" else scored.to_text(result, full=full))
     say(scored.notes())

@@ -26,7 +26,7 @@ class RunConfig(BaseSettings):
     registry: Annotated[
         Path | str | Catalog | None, Field(description="Registry folder whose entries win over the shipped ones.")
     ] = None
-    device: Annotated[str, Field(description="auto, cpu, cuda, cuda:N or mps.")] = "auto"
+    device: Annotated[str, Field(description="auto, cpu, cuda, cuda:N or mps."), RARE] = "auto"
     dtype: Annotated[
         Literal["auto", "fp32", "tf32", "bf16", "fp16", "int8"],
         Field(

@@ -87,7 +87,7 @@ def train_metric(
         return begun
     known = set(train.pairs())
     if overlap := sum(pair in known for pair in valid.pairs()):
-        notify(f"note: {overlap} of {len(valid)} instances of validation data are in training data too")
+        notify(f"{overlap} of {len(valid)} instances of validation data are in training data too")
     try:
         store = VectorStore(vectors if vectors is not None else output / "vectors", encoder)
         kept = {part: instances.without_blank() for part, instances in data.items()}

@@ -22,6 +22,7 @@ from bsx.data.files import TableFile
 from bsx.data.run import as_one_run, is_stream
 from bsx.data.tables import Row
 from bsx.encode.devices import choose_devices
+from bsx.encode.run_config import RARE
 from bsx.errors import BsxError, InputError
 from bsx.frames.metrics import (
     build_metrics,
@@ -71,6 +72,7 @@ class ScoreRun(Reported, ScorerConfig, Input):
             description="auto, cpu, cuda, cuda:N or mps; several for a process each: cuda:0,cuda:1, or cuda:all for "
             "all cards."
         ),
+        RARE,
     ] = "auto"
     spread: Annotated[
         Literal["auto", "off"],
@@ -78,6 +80,7 @@ class ScoreRun(Reported, ScorerConfig, Input):
             description="auto: a long table is scored with TER or METEOR by processes, one for each core; off: by this "
             "one alone."
         ),
+        RARE,
     ] = "auto"
     engine: Annotated[
         Literal["local", "ray"], Field(description="Where to score: in this process, or on a Ray cluster.")

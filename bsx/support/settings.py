@@ -62,9 +62,11 @@ class BaseSettings(BaseModel):
 
     Attributes:
         panel: the heading, in the help of commands, of what the class itself declares.
+        python_only: fields that exist in Python only, beside those that are marked so.
     """
 
     panel: ClassVar[str | None] = None
+    python_only: ClassVar[tuple[str, ...]] = ()
 
     model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
@@ -141,7 +143,7 @@ class settled(Generic[Keys, Chosen]):  # noqa: N801 - a decorator
     'sys'
 
     Type checkers and editors read the keywords with types and defaults from the class; ``inspect.signature`` shows the
-    same. ``function.__wrapped__`` takes settings that were made already.
+    same. ``function.__wrapped__`` takes settings that were made already, ``function.settings`` is their class.
 
     Args:
         kind: the class of settings; a wrong or unknown keyword is an `InputError` that names it.
@@ -186,6 +188,7 @@ class settled(Generic[Keys, Chosen]):  # noqa: N801 - a decorator
             for name, (annotation, default) in settings_of(kind).items()
         ]
         call.__signature__ = own.replace(parameters=[*leading, *keywords])  # type: ignore[attr-defined]
+        call.settings = kind  # type: ignore[attr-defined]
         return call
 
 

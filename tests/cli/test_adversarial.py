@@ -230,7 +230,7 @@ def test_building_triples(cli: Run, tmp_path: Path, examples: Path) -> None:
             lines.append(f"{i}\t{word}\t_\t{tag}\t_\t_\t{0 if i == 1 else 1}\t_\t_\t{space}")
         lines.append("")
     parses = write(tmp_path / "a.conllu", *lines)
-    command = ["adversarial", "build-triples", examples, "-o", out, "--recipe", "nouns", "--tagger", parses]
+    command = ["adversarial", "build-triples", examples, "-o", out, "--recipe", "nouns", "--detail", f"tagger={parses}"]
     done = cli(*command, "--format", "json")
     assert done.status == 0, done.err
     content = json.loads(done.out)

@@ -12,7 +12,7 @@ from bsx.support.folders import cache_folder
 from tests.conftest import Outcome
 from tests.fuzz.world import build
 
-TRAIN = "train esim train.tsv --valid valid.tsv -m ./bert --hidden 4 --epochs 1"
+TRAIN = "train esim train.tsv --valid valid.tsv -m ./bert --network hidden=4,epochs=1"
 EXPLAIN = "disentangle scores.tsv --columns a,b --factor-columns x1,x2"
 
 
@@ -57,7 +57,7 @@ def test_outputs_are_refused_before_anything_is_computed(
     monkeypatch.chdir(world)
     (tmp_path / "home").mkdir()
     monkeypatch.setattr("bsx.cli.output.user_folder", lambda: tmp_path / "home")
-    for job in ("train.run.train", "disentangle.run.regress", "ensemble.run.open_frame"):
+    for job in ("train.run._begin", "disentangle.run.regress", "ensemble.run.open_frame"):
         monkeypatch.setattr(f"bsx.analysis.{job}", computed)
     (cache_folder() / "models").mkdir(exist_ok=True)
     before = sorted(world.rglob("*"))

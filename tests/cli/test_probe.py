@@ -177,7 +177,7 @@ def test_other_formats_and_a_judged_table(cli: Run, task: Path, tiny_model: Run,
     assert people["layers"][3]["f1"] == pytest.approx(expected["layers"][3]["f1"], abs=1e-6)
     assert people["signatures"] == expected["signatures"]
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
-    text = cli(*command, "--no-control-task").out
+    text = cli(*command, "--detail", "control_task=false").out
     assert "selectivity" not in text
     whole = cli(*command, "--full").out
     for word in ("judged", "n = 12", "2 types", "selectivity"):
@@ -214,7 +214,7 @@ def test_probes_are_tested_on_further_files(cli: Run, task: Path, tiny_model: Ru
     other, plot = tmp_path / "first.zh.txt", tmp_path / "p.svg"
     other.write_text(task.read_text(encoding="utf-8").replace("rain", "train"), encoding="utf-8")
     command = ("probe", task, "-m", tiny_model("bert"), "--resamples", 50, "--repeats", 2, "--layers", "0,3")
-    done = cli(*command, "--test-data", other, "--parallel", "--format", "json", "--plot", plot)
+    done = cli(*command, "--test-data", other, "--detail", "parallel=true", "--format", "json", "--plot", plot)
     assert done.status == 0, done.err
     (found,) = json.loads(done.out)["tasks"]
     (further,) = found["tested_on"]
@@ -225,7 +225,7 @@ def test_probes_are_tested_on_further_files(cli: Run, task: Path, tiny_model: Ru
     (whole,) = json.loads(cli(*command, "--test-data", other, "--format", "json").out)["tasks"]
     assert further["n"] < whole["tested_on"][0]["n"] <= 60  # copies of what was trained on stay out all the same
     assert whole["layers"] == found["layers"] == json.loads(cli(*command, "--format", "json").out)["tasks"][0]["layers"]
-    text = cli(*command, "--test-data", other, "--parallel").out
+    text = cli(*command, "--test-data", other, "--detail", "parallel=true").out
     assert f"first.zh.txt, n = {further['n']}" in text
     rows = list(csv.DictReader(io.StringIO(cli(*command, "--test-data", other, "--format", "csv").out)))
     assert [row["tested_on"] for row in rows] == ["first"] * 2 + ["first.zh.txt"] * 2
@@ -254,7 +254,7 @@ def test_a_treebank_gives_the_figures_of_a_file_of_words(
     (tmp_path / "w.txt").write_text("\n".join(f"{row[1]}\t{row[3]}" if len(row) > 1 else "" for row in rows))
     fast = ("--tokens", "-m", tiny_model("bert"), "--repeats", 1, "--resamples", 20, "--layers", "0,2", "--limit", 40)
     (tmp_path / "de.conllu").write_bytes(treebank.read_bytes().replace(b"sat", b"rain"))
-    beside = ("--test-data", tmp_path / "de.conllu", "--parallel", "--format", "json")
+    beside = ("--test-data", tmp_path / "de.conllu", "--detail", "parallel=true", "--format", "json")
     done = cli("probe", treebank, *fast, *beside)
     assert done.status == 0, done.err
     (found,) = json.loads(done.out)["tasks"]
@@ -296,10 +296,10 @@ def test_wrong_use_is_one_line(cli: Run, task: Path, treebank: Path, tiny_model:
     fails("there is no such file", tmp_path / "none.txt", *model)
     fails("has no column 'human'", task, *model, "--judged", _table(tmp_path))
     fails("test on are called first.te.txt: rename one", task, *model, "--test-data", task, "--test-data", task)
-    fails("parallel is about further files", task, *model, "--parallel")
+    fails("parallel is about further files", task, *model, "--detail", "parallel=true")
     short = tmp_path / "short.txt"
     short.write_text("a b\tL0\nc d\tL1\n")
-    fails("short.txt has 2 sentences, first 60", task, *model, "--test-data", short, "--parallel")
+    fails("short.txt has 2 sentences, first 60", task, *model, "--test-data", short, "--detail", "parallel=true")
     fails("--test-data is for the probes of one task, and there are 2", task, short, *model, "--test-data", short)
     fails("en.conllu: is CoNLL-U, where words have labels", treebank, *model)
     fails("labels has no effect without a file in CoNLL-U", task, *model, "--labels", "Number")

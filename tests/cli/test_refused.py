@@ -61,10 +61,10 @@ IDLE = [
     ("intervene judged.tsv --metrics chrf -l en --stanza download=true", "download has no effect"),
     ("factors paws.tsv -o o.tsv --factors lex --vectors x", "vectors has no effect"),
     ("factors paws.tsv -o o.tsv --human human", "human has no effect"),
-    ("adversarial build-triples paws.tsv -o o.tsv --tagger nltk", "tagger has no effect"),
-    ("adversarial build-triples paws.tsv -o o.tsv --recipe nouns --keep 3", "keep has no effect"),
+    ("adversarial build-triples paws.tsv -o o.tsv --detail tagger=nltk", "tagger has no effect"),
+    ("adversarial build-triples paws.tsv -o o.tsv --recipe nouns --detail keep=3", "keep has no effect"),
     (
-        "adversarial build-triples paws.tsv -o o.tsv --recipe nouns --tagger nltk --stanza download=true",
+        "adversarial build-triples paws.tsv -o o.tsv --recipe nouns --detail tagger=nltk --stanza download=true",
         "download has no effect",
     ),
     ("adversarial perturb judged.tsv --metrics chrf --stanza parser_dir=x", "parser_dir has no effect"),
@@ -131,7 +131,9 @@ def test_a_report_shows_scores_that_are_missing(cells: list[str], folder: Path, 
 
 
 @pytest.mark.parametrize("column", ["a", "x"])
-@pytest.mark.parametrize("more", ["", "--resamples 20", "--spline x", "--checks", "--se hc3", "--within system"])
+@pytest.mark.parametrize(
+    "more", ["", "--resamples 20", "--spline x", "--detail checks=true", "--detail se=hc3", "--within system"]
+)
 def test_numbers_too_large_to_compute_with_are_named(column: str, more: str, folder: Path, cli: Cli) -> None:
     rows = [line.split("\t") for line in (folder / "scores.tsv").read_text().splitlines()]
     for number, row in enumerate(rows[1:]):

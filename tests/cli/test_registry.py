@@ -214,7 +214,7 @@ def test_baseline_command_makes_rescaling_work(cli: Cli, tmp_path: Path) -> None
     corpus, mine = tmp_path / "mono.txt", tmp_path / "mine"
     corpus.write_text("\n".join(SENTENCES) + "\n", encoding="utf-8")
     command = ("registry", "baseline", "minilm", "--corpus", corpus, "-l", "en", "--pairs", 60, "--registry", mine)
-    result = cli(*command, "--domain", "examples", "--write", "--format", "json")
+    result = cli(*command, "--detail", "domain=examples", "--write", "--format", "json")
     assert result.status == 0, result.err
     content = json.loads(result.out)
     assert content["pairs"] == 60

@@ -101,6 +101,14 @@ def test_a_name_of_another_form_is_refused(
     assert said in done.err
 
 
+def test_a_spreadsheet_needs_a_file_of_its_own(cli: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    before = sorted(folder.iterdir())
+    for also in ((), ("--plot", "p.svg")):
+        done = cli(*COMMANDS["challenge"], "--format", "xlsx", *also)
+        assert (done.status, done.err.count("\n"), sorted(folder.iterdir())) == (2, 1, before)
+
+
 def test_what_is_said_wins_over_the_name_and_a_name_without_an_ending_gets_text(
     cli: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

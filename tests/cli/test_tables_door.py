@@ -86,7 +86,7 @@ def test_help_has_arguments_first_and_what_all_commands_share_last() -> None:
     last = {*RunConfig.model_fields, "metrics", "model", "lang"}
     made = 0
     for name, command in leaves(typer.main.get_command(build(COMMANDS))):
-        if {"registry", "device", "encoder"} <= {p.name for p in command.params}:
+        if {"registry", "encoder"} <= {p.name for p in command.params}:
             kinds = [0 if p.param_type_name == "argument" else 2 if p.name in last else 1 for p in command.params]
             end = max(place for place, p in enumerate(command.params) if p.name in RunConfig.model_fields)
             assert kinds[: end + 1] == sorted(kinds[: end + 1]), name

@@ -17,7 +17,7 @@ from tests.networks.test_run import sentences
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 Cli = Callable[..., Outcome]
-SMALL = ("--hidden", 4, "--epochs", 2)
+SMALL = ("--network", "hidden=4,epochs=2")
 
 
 def write(file: Path, header: str, rows: list[tuple[Any, ...]]) -> Path:
@@ -50,7 +50,7 @@ def test_train_score_and_add_a_seed(cli: Cli, tables: dict[str, Path], model: st
     assert done.status == 0, done.err
     assert f"--metrics trained:{folder}" in done.out
     assert "left out rows that are not into en: 8 of " in done.err
-    assert "bsx: seed 1, epoch 2: loss" in done.err
+    assert "seed 1, epoch 2: loss" in done.err
     record = SavedModel.open(folder).record
     assert (record.train.instances, record.valid.instances) == (16, 8)
     assert sorted(file.name for file in folder.iterdir()) == [MODEL, "rows.safetensors", "seed-1.safetensors"]
@@ -76,7 +76,7 @@ def test_train_score_and_add_a_seed(cli: Cli, tables: dict[str, Path], model: st
 
 def test_curve(cli: Cli, tables: dict[str, Path], model: str, tmp_path: Path) -> None:
     data = (tables["train"], "--valid", tables["valid"], "--test-data", tables["test"], "--human", "j1,j2,j3")
-    kept = ("-o", tmp_path / "curve", "--vector-cache", tmp_path / "store")
+    kept = ("-o", tmp_path / "curve", "--encoder", f"vector_cache={tmp_path / 'store'}")
     given = ("train", "curve", "bilstm", *data, "-m", model, *SMALL, *kept)
     sizes = ("--sizes", "8,16", "--judgments", "1,3", "--seeds", "1,2")
     done = cli(*given, *sizes, "--format", "json", "--plot", tmp_path / "curve.svg")
@@ -97,12 +97,14 @@ def test_curve(cli: Cli, tables: dict[str, Path], model: str, tmp_path: Path) ->
     assert (refused.status, "99 instances are wanted" in refused.err) == (2, True)
 
 
-def test_an_interrupt_says_what_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from bsx.cli.train import kept_on_interrupt
+def test_an_interrupt_says_what_is_kept(tmp_path: Path) -> None:
+    from bsx.analysis.train.run import TrainSettings, kept_on_interrupt
 
-    with pytest.raises(KeyboardInterrupt), kept_on_interrupt(tmp_path, "the same command goes on from there"):
+    said: list[str] = []
+    settings = TrainSettings.model_construct(output=tmp_path, say=said.append)
+    with pytest.raises(KeyboardInterrupt), kept_on_interrupt(settings, "the same goes on from there"):
         raise KeyboardInterrupt
-    assert capsys.readouterr().err == f"bsx: note: {tmp_path} keeps what is done; the same command goes on from there\n"
+    assert said == [f"{tmp_path} keeps what is done; the same goes on from there"]
 
 
 def test_what_a_user_can_get_wrong(cli: Cli, tables: dict[str, Path], model: str, tmp_path: Path) -> None:
@@ -115,13 +117,13 @@ def test_what_a_user_can_get_wrong(cli: Cli, tables: dict[str, Path], model: str
         ({"--human": "huma"}, "has no column 'huma'"),
         ({"--lang": "xx"}, "no row that goes into xx"),
         ({"--seeds": "1,a"}, "seeds: "),
-        ({"--dropout": "1"}, "dropout"),
-        ({"--hidden": "0"}, "hidden"),
+        ({"--network": "dropout=1"}, "dropout"),
+        ({"--network": "hidden=0"}, "hidden"),
         ({"-m": "nothing-like-it"}, "unknown model"),
     ):
         folder = tmp_path / "out"
         options = {"": tables["train"], "--valid": tables["valid"], "-m": model, "-o": folder, **changes}
-        done = cli("train", "bilstm", *(part for pair in options.items() for part in pair if part), *SMALL[2:])
+        done = cli("train", "bilstm", *(part for pair in options.items() for part in pair if part))
         assert (done.status, len(done.err.splitlines())) == (2, 1), done.err
         assert message in done.err
         assert not folder.exists()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any, get_args
 import typer
 
 import bsx
-from bsx.cli.commands import COMMANDS
+from bsx.cli.commands import COMMANDS, build
 
 ROOT = Path(__file__).resolve().parents[2]
 WRITES = {
@@ -88,16 +87,14 @@ def test_nothing_writes_past_the_gate() -> None:
 
 def options() -> Iterator[tuple[str, str, Any]]:
     """Yield (command, option, how it is declared) of every option whose value is a path."""
-    for name, (module, _) in COMMANDS.items():
-        command = getattr(importlib.import_module(module), name.replace("-", "_"))
-        functions = [(name, command)]
-        if isinstance(command, typer.Typer):
-            functions = [(f"{name} {c.name or c.callback.__name__}", c.callback) for c in command.registered_commands]  # type: ignore[union-attr]
-        for called, function in functions:
-            for option, parameter in inspect.signature(function, eval_str=True).parameters.items():
-                declared = next((part for part in get_args(parameter.annotation) if hasattr(part, "writable")), None)
-                if "Path" in str(get_args(parameter.annotation)[:1]):
-                    yield called, option, declared
+    commands = [("", typer.main.get_command(build(list(COMMANDS))))]
+    for name, command in commands:
+        below = getattr(command, "commands", {})
+        commands += [(f"{name} {called}".strip(), of_group) for called, of_group in below.items()]
+        for option, parameter in [] if below else inspect.signature(command.callback, eval_str=True).parameters.items():
+            declared = next((part for part in get_args(parameter.annotation) if hasattr(part, "writable")), None)
+            if "Path" in str(get_args(parameter.annotation)[:1]):
+                yield name, option, declared
 
 
 def test_every_command_declares_what_it_writes() -> None:

@@ -33,7 +33,7 @@ def rows(n: int, seed: int) -> list[tuple[Any, ...]]:
 def trained(cli: Cli, tiny_model: Callable[[str], str], tmp_path: Path) -> Path:
     """A metric that was really trained, beside the tables of its training and validation."""
     train, valid = write(tmp_path / "train.tsv", rows(40, 1)), write(tmp_path / "valid.tsv", rows(30, 2))
-    small = ("--hidden", 4, "--epochs", 2)
+    small = ("--network", "hidden=4,epochs=2")
     folder = tmp_path / "metric"
     done = cli("train", "bilstm", train, "--valid", valid, "-m", tiny_model("bert"), "-o", folder, *small)
     assert done.status == 0, done.err

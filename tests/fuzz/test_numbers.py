@@ -39,7 +39,9 @@ TEXTS = {
     "--encoder": [f"{name}={size}" for name in ("memory", "cache_size") for size in SIZES]
     + [f"batch_tokens={number}" for number in (*WRONG, "0")],
     "--detail": [f"{name}={number}" for name in ("hybrids", "sample", "threshold") for number in (*WRONG, "0")]
-    + [f"human_ties={number}" for number in WRONG],
+    + [f"{name}={number}" for name in ("human_ties", "keep", "tolerance") for number in WRONG],
+    "--network": [f"{name}={number}" for name in ("hidden", "epochs") for number in (*WRONG, "0")]
+    + [f"dropout={number}" for number in WRONG],
     "--layers": ["-1", "9" * 300, "", "1.5"],
     "--train-sizes": ["-1", "0"],
     "--sizes": ["0", "-1", "9" * 300, ""],
@@ -55,9 +57,8 @@ ZERO = {
     "size",
     "jobs",
     "workers",
-    "epochs",
 }
-ZERO |= {"batch_tokens", "limit", "repeats", "pairs", "hidden", "patience", "batch_size", "keep"}
+ZERO |= {"batch_tokens", "limit", "repeats", "pairs", "patience", "batch_size"}
 NEGATIVE = {"at_least", "at_most"}
 """Human scores, of which -1 is one."""
 SIZED = {"memory", "cache_size"}

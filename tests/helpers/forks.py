@@ -82,7 +82,11 @@ def _heavy() -> list[str]:
     from bsx.cli.commands import COMMANDS
 
     libraries = ["torch", "transformers.models.bert.modeling_bert", "pandas", "scipy.stats", "tokenizers"]
-    return [module for module, _ in COMMANDS.values()] + libraries
+    commands = [
+        *COMMANDS.values(),
+        *(below for one in COMMANDS.values() if isinstance(one.runs, dict) for below in one.runs.values()),
+    ]
+    return [one.runs.partition(":")[0] for one in commands if isinstance(one.runs, str)] + libraries
 
 
 def _become(connection: socket.socket) -> None:

@@ -37,7 +37,7 @@ for call in json.loads(sys.argv[1]):
 print("\\n" + json.dumps(ends))
 """
 STARTS = [
-    "score -c cand.txt -r ref.txt --metrics chrf --device cpu,cpu",
+    "score -c cand.txt -r ref.txt --metrics chrf --encoder device=cpu,cpu",
     "score -c cand.txt -r ref.txt -s src.txt --metrics comet",
     "score -c cand.txt -r ref.txt --metrics laser",
 ]
@@ -175,7 +175,7 @@ def test_an_empty_entry_of_pythonpath_is_no_way_in(emptied: Path) -> None:
     assert ran(emptied) == ["csv"]
     (emptied / "ran" / "csv").unlink()
     plain = "score -c cand.txt -r ref.txt --metrics chrf"
-    assert list(run_all([f"{plain} --device cpu,cpu", plain], emptied).values()) == [0, 0]
+    assert list(run_all([f"{plain} --encoder device=cpu,cpu", plain], emptied).values()) == [0, 0]
     assert ran(emptied) == []
 
 

@@ -124,7 +124,7 @@ def test_nobody_is_asked_where_the_network_is_forbidden(whole: bool, tmp_path: P
     (tmp_path / "t.tsv").write_text("anchor\tparaphrase\ncats sit on mats\ton mats sit cats\n" * 2)
     catalog = load_registry()
     tokenizers = [f"bleu:tokenize={name}" for name in sacrebleu.BLEU.TOKENIZERS]
-    score = "score -c c.txt -r c.txt -s c.txt --device cpu -o o.tsv"
+    score = "score -c c.txt -r c.txt -s c.txt --encoder device=cpu -o o.tsv"
     calls = [f"{score} --metrics {spec} -l en" for spec in (*catalog.metrics, *tokenizers)]
     calls += [f"models pull {name}" for name, entry in catalog.models.items() if entry.source.hub is not None]
     calls += [f"data get {name}" for name, entry in load_dataset_catalog().entries.items() if entry.files]
@@ -138,7 +138,7 @@ def test_nobody_is_asked_where_the_network_is_forbidden(whole: bool, tmp_path: P
         "registry baseline roberta-large --corpus c.txt -l en --pairs 4 --registry overlay",
         "factors t.tsv -o f.tsv --factors syn --reference anchor --candidate paraphrase -l en --stanza download=true",
         "adversarial build-triples t.tsv -o x.tsv --recipe nouns --stanza download=true",
-        "adversarial build-triples t.tsv -o x.tsv --recipe nouns --tagger nltk",
+        "adversarial build-triples t.tsv -o x.tsv --recipe nouns --detail tagger=nltk",
     ]
     if not whole:
         quick = ("models pull", "data get", f"{score} --metrics bleu:tokenize=flores200", f"{score} -m")

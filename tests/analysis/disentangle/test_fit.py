@@ -560,14 +560,17 @@ def test_the_command_prints_the_json(cli: Run, file: Path) -> None:
 
 def test_an_intercept_is_asked_for_or_declined(cli: Run, file: Path) -> None:
     base = ("disentangle", file, "--columns", "m", "--factor-columns", "sem,syn", "--format", "json")
-    plain, declined, fitted = (json.loads(cli(*base, *more).out) for more in ([], ["--no-intercept"], ["--intercept"]))
+    plain, declined, fitted = (
+        json.loads(cli(*base, *more).out)
+        for more in ([], ["--detail", "intercept=false"], ["--detail", "intercept=true"])
+    )
     assert (plain["intercept"], declined["intercept"], fitted["intercept"]) == (False, False, True)
     assert declined["results"] == plain["results"]
 
 
 def test_the_command_tests_compares_and_fills_a_folder(cli: Run, file: Path, tmp_path: Path) -> None:
     base = ("disentangle", file, "--columns", "m,k", "--factor-columns", "sem,syn,lex")
-    more = ("--add", "syn", "--checks", "--compare", "m,k", "--resamples", "60", "--group", "lp")
+    more = ("--add", "syn", "--detail", "checks=true", "--compare", "m,k", "--resamples", "60", "--group", "lp")
     done = cli(*base, *more, "-o", tmp_path / "out", "--pictures")
     assert done.status == 0, done.err
     assert "more tables: " in done.out

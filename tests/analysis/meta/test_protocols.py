@@ -127,7 +127,7 @@ def test_some_language_pairs_are_not_the_official_table(folder: Path, cli: Run) 
     shutil.rmtree(folder / "mt-metrics-eval-v2/wmt24/metric-scores/ja-zh")
     with pytest.raises(InputError, match=r"needs ja-zh.*language_pairs en-de,en-es"):
         protocol_table(protocol="wmt24", table=str(folder))
-    called = ("meta", str(folder), "--protocol", "wmt24", "--language-pairs", "en-de,en-es", "--resamples", "20")
+    called = ("meta", str(folder), "--protocol", "wmt24", "--detail", "language_pairs=en-de,en-es", "--resamples", "20")
     shown = cli(*called).out
     assert shown.startswith("XCOMET is first of 3 metrics")
     assert "not the official table: ja-zh is left out" in shown
@@ -158,11 +158,11 @@ def test_missing_parts_are_named(folder: Path, cli: Run, broken: str, message: s
 def test_wrong_use_is_one_line(folder: Path, cli: Run, tmp_path: Path) -> None:
     for arguments, message in (
         (("--protocol", "wmt99"), "wmt22, wmt23, wmt24, wmt25"),
-        (("--protocol", "wmt24", "--language-pairs", "en-fr"), "wmt24 has no en-fr"),
+        (("--protocol", "wmt24", "--detail", "language_pairs=en-fr"), "wmt24 has no en-fr"),
         (("--protocol", "wmt24", "--level", "sys"), "level has no effect with protocol"),
         (("--protocol", "wmt24", "--test", "williams"), "test williams"),
         (("--protocol", "wmt23"), "has no scores of wmt23"),
-        (("--language-pairs", "en-de"), "--language-pairs needs protocol"),
+        (("--detail", "language_pairs=en-de"), "--detail language_pairs needs protocol"),
     ):
         result = cli("meta", str(folder), *arguments)
         assert result.status == 2

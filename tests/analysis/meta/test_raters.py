@@ -84,7 +84,7 @@ def test_what_cannot_be_measured() -> None:
         rater_agreement({**columns, "same": ["x"] * 41}, items=["same"])
     with pytest.raises(InputError, match="all ratings are 1"):
         rater_agreement({**columns, "human": [1.0] * 41}, items=["segment"])
-    with pytest.raises(UnknownNameError, match="there is no column 'rater'"):
+    with pytest.raises(UnknownNameError, match="no column 'rater'"):
         rater_agreement(columns, judge="rater", items=["segment"])
 
 
