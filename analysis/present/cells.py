@@ -188,7 +188,7 @@ def _plain(key: str, value: object) -> Cell:
     if isinstance(value, bool):
         return text("yes" if value else "no")
     if isinstance(value, int | float):
-        return p_value(value) if key.startswith("p") and (key == "p" or key[1] == "_") else number(value)
+        return p_value(value) if "p" in key.split("_") else number(value)
     return text(value) if value is not None else Cell(NONE)
 
 
