@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
 from bsx.analysis.adversarial.settings import ChallengeSettings
-from bsx.analysis.adversarial.triples import complete, paired_tests
+from bsx.analysis.adversarial.triples import complete_sides, paired_tests
 from bsx.analysis.datasets.challenge import MinimalPair
 from bsx.analysis.stats.preference import McNemar, clustered_share, wilson_interval
 from bsx.errors import InputError
@@ -133,87 +133,54 @@ def challenge(
     Raises:
         InputError: if sizes differ, numbers are missing, or there is nothing to compare.
     """
-    if not scores:
-        raise InputError("there is no metric to look at")
-    sides: dict[str, ArrayLike] = {}
-    for name, (good, bad) in scores.items():
-        sides |= {f"{name} of the good": good, f"{name} of the bad": bad}
-    if any(len(np.atleast_1d(np.asarray(side))) != len(pairs) for side in sides.values()):
+    if any(len(np.atleast_1d(np.asarray(side))) != len(pairs) for both in scores.values() for side in both):
         raise InputError(f"{len(pairs)} pairs need as many scores of the good and of the bad")
-    columns, kept = complete(sides, settings.nan)
-    values = list(columns.values())
+    values, _, kept = complete_sides(scores, ("good", "bad"), settings.nan)
     used = [pairs[place] for place in kept]
-    rows = _Rows(used, settings.confidence)
-    by_metric = {name: rows.of(values[2 * i], values[2 * i + 1]) for i, name in enumerate(scores)}
-    counted = ~rows.base
-    right = {name: (values[2 * i] > values[2 * i + 1])[counted] for i, name in enumerate(scores)}
-    tests = paired_tests(right, rows.item[counted], settings.correction) if counted.any() else ()
-    return ChallengeResult(by_metric, tests, notes=tuple(rows.notes()))
+    phenomenon, severity = (np.array([getattr(pair, name) for pair in used]) for name in ("phenomenon", "severity"))
+    item = np.unique([pair.item for pair in used], return_inverse=True)[1]
+    counted = severity != BASE
+    phenomena = {str(name): phenomenon == name for name in dict.fromkeys(phenomenon.tolist())}
+    kinds = {name: "/".join(dict.fromkeys(severity[rows].tolist())) for name, rows in phenomena.items()}
 
-
-class _Rows:
-    """The rows of a set, by what they are about."""
-
-    def __init__(self, pairs: Sequence[MinimalPair], confidence: float) -> None:
-        self.pairs = pairs
-        self.confidence = confidence
-        self.phenomenon = np.array([pair.phenomenon for pair in pairs])
-        self.severity = np.array([pair.severity for pair in pairs])
-        self.base = self.severity == BASE
-        self.item = np.unique([pair.item for pair in pairs], return_inverse=True)[1]
-        self.severity_of = {
-            str(name): "/".join(dict.fromkeys(self.severity[self.phenomenon == name].tolist()))
-            for name in dict.fromkeys(self.phenomenon.tolist())
-        }
-
-    def of(self, good: Array, bad: Array) -> Challenged:
-        """Return what one metric does."""
-        phenomena = {
-            name: PhenomenonAccuracy(**asdict(self._accuracy(good, bad, self.phenomenon == name)), severity=severity)
-            for name, severity in self.severity_of.items()
-        }
-        severities = {
-            str(name): self._accuracy(good, bad, self.severity == name)
-            for name in dict.fromkeys(self.severity.tolist())
-            if name
-        }
-        counted = ~self.base
-        macro = [phenomena[name].rate for name, severity in self.severity_of.items() if severity != BASE]
-        return Challenged(
-            overall=self._accuracy(good, bad, counted) if counted.any() else None,
-            macro=float(np.mean(macro)) if macro else float("nan"),
-            severities=severities,
-            phenomena=phenomena,
-        )
-
-    def _accuracy(self, good: Array, bad: Array, rows: NDArray[np.bool_]) -> Accuracy:
-        right, drop = (good > bad)[rows], (good - bad)[rows]
-        n, hits = int(rows.sum()), int(right.sum())
-        items, of = np.unique(self.item[rows], return_inverse=True)
-        single = len(items) == n
-        low, high = wilson_interval(hits, n, self.confidence) if single else clustered_share(right, of, self.confidence)
+    def accuracy(good: Array, bad: Array, rows: NDArray[np.bool_]) -> Accuracy:
+        right, n = (good > bad)[rows], int(rows.sum())
+        items, of = np.unique(item[rows], return_inverse=True)
+        single, confidence = len(items) == n, settings.confidence
         return Accuracy(
             n=n,
-            right=hits,
+            right=int(right.sum()),
             tied=int((good == bad)[rows].sum()),
             items=len(items),
-            rate=hits / n,
-            ci=(low, high),
-            drop=float(drop.mean()),
+            rate=int(right.sum()) / n,
+            ci=wilson_interval(int(right.sum()), n, confidence) if single else clustered_share(right, of, confidence),
+            drop=float((good - bad)[rows].mean()),
         )
 
-    def notes(self) -> list[str]:
-        """Return what a reader must know."""
-        notes = []
-        if self.base.any():
-            notes.append(
-                f"{int(self.base.sum())} rows of severity {BASE} are anchors: not in the overall rate, nor in the tests"
-            )
-        same = [
-            name for name in self.severity_of if all(p.bad == p.reference for p in self.pairs if p.phenomenon == name)
-        ]
-        notes += [f"in {name} the 'bad' text is the reference itself, which is not worse" for name in same]
-        equal = sum(pair.good == pair.bad for pair in self.pairs)
-        if equal:
-            notes.append(f"in {equal} rows both texts are the same, so that every metric ties")
-        return notes
+    metrics = {}
+    for name, (good, bad) in values.items():
+        parts = {
+            what: PhenomenonAccuracy(**vars(accuracy(good, bad, rows)), severity=kinds[what])
+            for what, rows in phenomena.items()
+        }
+        rates = [part.rate for part in parts.values() if part.severity != BASE]
+        metrics[name] = Challenged(
+            overall=accuracy(good, bad, counted) if counted.any() else None,
+            macro=float(np.mean(rates)) if rates else float("nan"),
+            severities={
+                str(kind): accuracy(good, bad, severity == kind) for kind in dict.fromkeys(severity.tolist()) if kind
+            },
+            phenomena=parts,
+        )
+    right = {name: (good > bad)[counted] for name, (good, bad) in values.items()}
+    tests = paired_tests(right, item[counted], settings.correction) if counted.any() else ()
+    notes = []
+    if not counted.all():
+        anchors = int((~counted).sum())
+        notes.append(f"{anchors} rows of severity {BASE} are anchors: not in the overall rate, nor in the tests")
+    for name in phenomena:
+        if all(pair.bad == pair.reference for pair in used if pair.phenomenon == name):
+            notes.append(f"in {name} the 'bad' text is the reference itself, which is not worse")
+    if equal := sum(pair.good == pair.bad for pair in used):
+        notes.append(f"in {equal} rows both texts are the same, so that every metric ties")
+    return ChallengeResult(metrics, tests, notes=tuple(notes))

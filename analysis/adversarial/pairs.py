@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -108,13 +108,11 @@ def detect_pairs(labels: ArrayLike, scores: Mapping[str, ArrayLike], settings: P
     Raises:
         InputError: if sizes differ, numbers are missing, or all pairs have one label.
     """
-    columns, kept = complete({"the labels": labels, **scores}, settings.nan)
-    marks = columns.pop("the labels")
+    marks, columns, of = _complete(labels, scores, settings.cluster, settings.nan)
     if not columns:
         raise InputError("there is no metric to look at")
     confidence, seed = settings.confidence, settings.seed
     drawn: Resampling = {"confidence": confidence, "resamples": settings.resamples, "seed": seed}
-    of = None if settings.cluster is None else np.asarray(settings.cluster)[kept]
     kind = area_interval(marks, cluster=of)
     results = []
     for name, values in columns.items():
@@ -173,16 +171,16 @@ def easy_to_hard(
     """
     if set(easy[1]) != set(hard[1]):
         raise InputError(f"the two sets have other metrics: {', '.join(easy[1])} and {', '.join(hard[1])}")
-    drops: dict[str, Comparison] = {}
-    marks: list[Array] = []
-    tables: list[dict[str, Array]] = []
-    sets: list[NDArray[np.float64] | None] = []
-    for (labels, scores), cluster in zip((easy, hard), clusters, strict=True):
-        columns, kept = complete({"the labels": labels, **scores}, nan)
-        sets.append(None if cluster is None else np.asarray(cluster, dtype=np.float64)[kept])
-        marks.append(columns.pop("the labels"))
-        tables.append(columns)
-    for name in tables[0]:
-        a, b = ((marks[i], tables[i][name]) for i in (0, 1))
-        drops[name] = compare_auc_between(*a, *b, cluster_a=sets[0], cluster_b=sets[1], confidence=confidence)
-    return drops
+    (marks_a, a, of_a), (marks_b, b, of_b) = (
+        _complete(*scored, cluster, nan) for scored, cluster in zip((easy, hard), clusters, strict=True)
+    )
+    how: dict[str, Any] = {"cluster_a": of_a, "cluster_b": of_b, "confidence": confidence}
+    return {name: compare_auc_between(marks_a, a[name], marks_b, b[name], **how) for name in a}
+
+
+def _complete(
+    labels: ArrayLike, scores: Mapping[str, ArrayLike], cluster: ArrayLike | None, nan: NanPolicy
+) -> tuple[Array, dict[str, Array], NDArray[Any] | None]:
+    """Return labels, scores and sets of the pairs that miss none, (k,) each."""
+    columns, kept = complete({"the labels": labels, **scores}, nan)
+    return columns.pop("the labels"), columns, None if cluster is None else np.asarray(cluster)[kept]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +14,7 @@ from pydantic import Field
 from bsx.analysis.adversarial.result import PerturbedScores, Robustness
 from bsx.analysis.adversarial.robustness import falls, perturbed_scores
 from bsx.analysis.adversarial.settings import ChangeSettings, FallSettings
+from bsx.analysis.perturbations.scoring import Function
 from bsx.data.files import TableFile
 from bsx.data.formats.memory import AnyTable
 from bsx.data.lines import NamedFile
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 
 _SAVED = ("row", "perturbation", "strength", "seed", "preserves", "reference", "original", "perturbed")
 """Columns of the table of changed texts in addition to scores."""
-
-Function = Callable[[Sequence[str], Sequence[str]], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from bsx.analysis.adversarial.settings import ChallengeSettings, Sampled, Triple
 from bsx.analysis.adversarial.triples import BuiltTriples, TriplesResult, prefer_paraphrase
 from bsx.analysis.datasets.challenge import ChallengeSet, load_challenge
 from bsx.analysis.datasets.pairs import load_pairs
-from bsx.analysis.datasets.triples import Triple, load_triples
+from bsx.analysis.datasets.triples import load_triples
 from bsx.analysis.stats.folds import Rows, units
 from bsx.data.columns import Labels, label_column
 from bsx.data.documents import DOCUMENTS, refuse_single
@@ -34,7 +34,7 @@ from bsx.data.run import as_one_run
 from bsx.data.sidecar import known_scores, turned
 from bsx.data.tables import Table
 from bsx.errors import InputError, MissingExtraError
-from bsx.frames.metrics import open_distinct, score_texts
+from bsx.frames.metrics import TableScores, open_distinct, score_texts
 from bsx.frames.settings import FORMATS, NEEDED, MetricSettings, Skipping, Watched, on_table
 from bsx.metrics.summary import about
 from bsx.support.checks import Array
@@ -42,7 +42,6 @@ from bsx.support.progress import told
 from bsx.support.settings import MOST_DRAWS, BaseSettings, Option, Seed, part, refuse_idle
 
 if TYPE_CHECKING:
-    from bsx.analysis.adversarial.build_triples import Tagger
     from bsx.metrics.base import Metric
 
 _NO_SCORES = "name columns of scores (columns), or metrics to compute them (metrics)"
@@ -239,26 +238,23 @@ def prefer_paraphrases(settings: TriplesRun) -> TriplesResult:
     notes = [*table.notes, *signs, *systems_together(file)]
     scores = {name: (-good, -bad) if name in lower else (good, bad) for name, (good, bad) in table.scores.items()}
 
-    def where(place: int) -> str:
-        side = "paraphrase" if place < n else "non-paraphrase"
-        return f"the {side} of the triple in row {triples[place % n].row}"
-
-    candidates = [t.paraphrase for t in triples] + [t.nonparaphrase for t in triples]
-    computed = score_texts(
-        metrics,
-        candidates,
-        [t.anchor for t in triples] * 2,
-        skip_errors=settings.skip_errors,
-        where=where,
-        progress=told(settings.progress),
-    )
-    scores |= _halves(computed.values, n)
+    sides = [[t.anchor for t in triples], [t.paraphrase for t in triples], [t.nonparaphrase for t in triples]]
+    where = [f"the {side} of the triple in row {t.row}" for side in ("paraphrase", "non-paraphrase") for t in triples]
+    computed, both = _score_sides(settings, metrics, sides[1], sides[2], sides[0], None, where)
+    scores |= both
     notes += computed.notes
     asked = {name: getattr(settings, name) for name in TripleTests.model_fields}
     if computed.failed:
         asked["nan"] = "omit"
-    gap = _gap(triples, settings.lang or "en", notes) if settings.bins else None
-    sides = [[t.anchor for t in triples], [t.paraphrase for t in triples], [t.nonparaphrase for t in triples]]
+    gap = None
+    if settings.bins:
+        from bsx.analysis.adversarial.build_triples import lexical_overlap, overlaps
+
+        try:
+            low, high = overlaps(triples, lexical_overlap(settings.lang or "en"))
+            gap = high - low
+        except MissingExtraError as error:
+            notes.append(f"not split by lexical overlap: {error}")
     documents = _documents(file, settings.document)
     of_triples = None if documents is None else [documents[t.row - 1] for t in triples]
     of = _tied_rows(sides, notes, of_triples)
@@ -274,20 +270,26 @@ def prefer_paraphrases(settings: TriplesRun) -> TriplesResult:
     )
 
 
-def _halves(scores: Mapping[str, Array], n: int) -> dict[str, tuple[Array, Array]]:
-    return {name: (values[:n], values[n:]) for name, values in scores.items()}
-
-
-def _gap(triples: Sequence[Triple], lang: str, notes: list[str]) -> Array | None:
-    """Return overlap(A, C) - overlap(A, B) of each triple; without its packages none, and a note."""
-    from bsx.analysis.adversarial.build_triples import lexical_overlap, overlaps
-
-    try:
-        low, high = overlaps(triples, lexical_overlap(lang))
-    except MissingExtraError as error:
-        notes.append(f"not split by lexical overlap: {error}")
-        return None
-    return high - low
+def _score_sides(
+    settings: TriplesRun | ChallengeRun,
+    metrics: Sequence[Metric],
+    good: list[str],
+    bad: list[str],
+    references: list[str] | None,
+    sources: list[str] | None,
+    where: Sequence[str],
+) -> tuple[TableScores, dict[str, tuple[Array, Array]]]:
+    """Score two texts of each row (n,) against the same references or sources; ``where`` names them all (2 n,)."""
+    computed = score_texts(
+        metrics,
+        good + bad,
+        None if references is None else references * 2,
+        None if sources is None else sources * 2,
+        skip_errors=settings.skip_errors,
+        where=where.__getitem__,
+        progress=told(settings.progress),
+    )
+    return computed, {name: (values[: len(good)], values[len(good) :]) for name, values in computed.values.items()}
 
 
 class ChallengeColumns(BaseSettings):
@@ -350,23 +352,14 @@ def challenge_metrics(settings: ChallengeRun) -> ChallengeResult:
                 f"{metric.spec} needs a {' and a '.join(sorted(lacks))}, and {place} has none: leave it out"
             )
 
-    def where(place: int) -> str:
-        return f"the {'good' if place < n else 'bad'} text of {pairs[place % n].where}"
-
     references, sources = (
-        [str(getattr(pair, kind)) for pair in pairs] * 2 if kind in challenge_set.has else None
+        [str(getattr(pair, kind)) for pair in pairs] if kind in challenge_set.has else None
         for kind in ("reference", "source")
     )
-    computed = score_texts(
-        metrics,
-        [pair.good for pair in pairs] + [pair.bad for pair in pairs],
-        references,
-        sources,
-        skip_errors=settings.skip_errors,
-        where=where,
-        progress=told(settings.progress),
-    )
-    scores |= _halves(computed.values, n)
+    where = [f"the {side} text of {pair.where}" for side in ("good", "bad") for pair in pairs]
+    texts = [pair.good for pair in pairs], [pair.bad for pair in pairs]
+    computed, both = _score_sides(settings, metrics, *texts, references, sources, where)
+    scores |= both
     complete = np.all([np.isfinite(side) for both in scores.values() for side in both], axis=0)
     asked = {name: getattr(settings, name) for name in ChallengeSettings.model_fields}
     missing = any(np.isnan(side).any() for both in scores.values() for side in both)
@@ -465,7 +458,15 @@ def build_triples(settings: BuildTriplesRun) -> BuiltTriples:
     Raises:
         InputError: for tables that cannot be read or written, and settings without effect.
     """
-    from bsx.analysis.adversarial.build_triples import build_paws, lexical_overlap, overlaps, permute_nouns
+    from bsx.analysis.adversarial.build_triples import (
+        build_paws,
+        conllu_tagger,
+        lexical_overlap,
+        nltk_tagger,
+        overlaps,
+        permute_nouns,
+        stanza_tagger,
+    )
 
     how, tagger, given = settings.recipe, settings.tagger, dict(settings)
     idle = (
@@ -490,7 +491,12 @@ def build_triples(settings: BuildTriplesRun) -> BuiltTriples:
             TableFile(open_table(settings.table, first_line=True), [settings.anchor, settings.paraphrase], [])
         )
         anchors, paraphrases = ([segment.candidates[side] for segment in segments] for side in (0, 1))
-        made = permute_nouns(anchors, paraphrases, _tagger(settings), seed=settings.seed)
+        if tagger == "stanza":
+            folder = None if settings.parser_dir is None else Path(settings.parser_dir)
+            cut = stanza_tagger(settings.lang, folder=folder, download=settings.download)
+        else:
+            cut = nltk_tagger() if tagger == "nltk" else conllu_tagger(Path(tagger))
+        made = permute_nouns(anchors, paraphrases, cut, seed=settings.seed)
         triples, few, same, read = made.triples, made.dropped, made.same, len(anchors)
         asked |= {"tagger": tagger, "seed": settings.seed}
     low, high = (float(values.mean()) for values in overlaps(triples, overlap))
@@ -499,12 +505,3 @@ def build_triples(settings: BuildTriplesRun) -> BuiltTriples:
             for label, text in ((0, triple.nonparaphrase), (1, triple.paraphrase)):
                 written.write({"label": label, "sentence1": triple.anchor, "sentence2": text})
     return BuiltTriples(len(triples), read, low, high, few, same, settings=asked)
-
-
-def _tagger(settings: BuildTriplesRun) -> Tagger:
-    from bsx.analysis.adversarial.build_triples import conllu_tagger, nltk_tagger, stanza_tagger
-
-    if settings.tagger == "stanza":
-        folder = None if settings.parser_dir is None else Path(settings.parser_dir)
-        return stanza_tagger(settings.lang, folder=folder, download=settings.download)
-    return nltk_tagger() if settings.tagger == "nltk" else conllu_tagger(Path(settings.tagger))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import ClassVar
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bsx.analysis.adversarial.settings import TripleSettings
 from bsx.analysis.datasets.triples import Triple
+from bsx.analysis.perturbations.scoring import Function, as_values
 from bsx.analysis.stats.clusters import Correction, corrected_tests
 from bsx.analysis.stats.preference import McNemar, Preference, mcnemar, preference, wilson_interval
 from bsx.analysis.stats.validate import vectors
@@ -21,8 +22,6 @@ from bsx.support.result import Interval, Number, Result
 from bsx.support.settings import settled
 
 FEW_SETS = 20  # sets of triples that share sentences; so many say little about others
-Metric = Callable[[Sequence[str], Sequence[str]], ArrayLike]
-"""Scores of n candidates against their n references, higher is better: (n,)."""
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -127,7 +126,7 @@ class TriplesResult(Result):
 
 
 def score_pairs(
-    metrics: Mapping[str, Metric], candidates: Sequence[str], references: Sequence[str]
+    metrics: Mapping[str, Function], candidates: Sequence[str], references: Sequence[str]
 ) -> dict[str, Array]:
     """Return each metric's scores of n pairs: metric -> (n,).
 
@@ -136,16 +135,10 @@ def score_pairs(
     """
     if len(candidates) != len(references):
         raise InputError(f"{len(candidates)} candidates, {len(references)} references: the numbers must be the same")
-    scores = {}
-    for name, metric in metrics.items():
-        values = np.asarray(metric(candidates, references), dtype=np.float64)
-        if values.shape != (len(candidates),):
-            raise InputError(f"{name}: returned scores of shape {values.shape} for {len(candidates)} pairs")
-        scores[name] = values
-    return scores
+    return {name: as_values(metric(candidates, references), name, len(candidates)) for name, metric in metrics.items()}
 
 
-def score_triples(metrics: Mapping[str, Metric], triples: Sequence[Triple]) -> dict[str, tuple[Array, Array]]:
+def score_triples(metrics: Mapping[str, Function], triples: Sequence[Triple]) -> dict[str, tuple[Array, Array]]:
     """Return m(A, B) and m(A, C) of each metric, (n,) each; the anchor is the reference.
 
     Raises:
@@ -169,16 +162,8 @@ def prefer_paraphrase(scores: Mapping[str, tuple[ArrayLike, ArrayLike]], setting
     Raises:
         InputError: if sizes differ, numbers are missing, or there is nothing to compare.
     """
-    gap, confidence = settings.gap, settings.confidence
-    sides: dict[str, ArrayLike] = {}
-    for name, (good, bad) in scores.items():
-        sides |= {f"{name} of the paraphrase": good, f"{name} of the non-paraphrase": bad}
-    columns, kept = complete(sides if gap is None else {**sides, "overlap gap": gap}, settings.nan)
-    gaps = columns.pop("overlap gap", None)
-    values = list(columns.values())
-    pairs = {name: (values[2 * i], values[2 * i + 1]) for i, name in enumerate(scores)}
-    if not pairs:
-        raise InputError("there is no metric to look at")
+    confidence, beside = settings.confidence, {} if settings.gap is None else {"overlap gap": settings.gap}
+    pairs, gaps, kept = complete_sides(scores, ("paraphrase", "non-paraphrase"), settings.nan, beside)
     of = None if settings.cluster is None else np.asarray(settings.cluster)[kept]
     results = []
     for name, (good, bad) in pairs.items():
@@ -189,7 +174,7 @@ def prefer_paraphrase(scores: Mapping[str, tuple[ArrayLike, ArrayLike]], setting
         known = {**vars(preferred), "metric": name}
         results.append(TriplePreference(**known, mean_paraphrase=means[0], mean_nonparaphrase=means[1]))
     right = {name: good > bad for name, (good, bad) in pairs.items()}
-    splits = () if gaps is None or not settings.bins else tuple(_split(right, gaps, settings.bins, confidence))
+    splits = [split for gap in gaps if settings.bins for split in _split(right, gap, settings.bins, confidence)]
     examples = []
     for name, (good, bad) in pairs.items():
         for place in np.argsort(good - bad, kind="stable")[: settings.worst]:
@@ -213,7 +198,7 @@ def prefer_paraphrase(scores: Mapping[str, tuple[ArrayLike, ArrayLike]], setting
             f"only {sets} sets of triples that share sentences: intervals with t of {sets - 1} degrees of freedom"
         )
     tests = paired_tests(right, of, settings.correction)
-    return TriplesResult(tuple(results), tests, splits, tuple(examples), notes=tuple(notes))
+    return TriplesResult(tuple(results), tests, tuple(splits), tuple(examples), notes=tuple(notes))
 
 
 def paired_tests(
@@ -237,6 +222,25 @@ def _split(right: Mapping[str, NDArray[np.bool_]], gaps: Array, bins: int, confi
             high = float(edges[min(i + 1, len(edges) - 1)])
             splits.append(Split(name, float(edges[i]), high, len(inside), float(inside.mean()), ends))
     return splits
+
+
+def complete_sides(
+    scores: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    sides: tuple[str, str],
+    nan: NanPolicy,
+    beside: Mapping[str, ArrayLike] | None = None,
+) -> tuple[dict[str, tuple[Array, Array]], list[Array], NDArray[np.int64]]:
+    """Return both scores of each metric, and the columns beside them; see `complete`.
+
+    Raises:
+        InputError: as `complete`, or if there is no metric.
+    """
+    if not scores:
+        raise InputError("there is no metric to look at")
+    named = {f"{name} of the {side}": both[i] for name, both in scores.items() for i, side in enumerate(sides)}
+    columns, kept = complete({**named, **(beside or {})}, nan)
+    values = list(columns.values())
+    return {name: (values[2 * i], values[2 * i + 1]) for i, name in enumerate(scores)}, values[len(named) :], kept
 
 
 def complete(columns: Mapping[str, ArrayLike], nan: NanPolicy) -> tuple[dict[str, Array], NDArray[np.int64]]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from bsx.analysis.factors.base import FactorScores, ScoredFactors
 from bsx.analysis.present import charts
-from bsx.analysis.present.cells import listed, number, table, text
+from bsx.analysis.present.cells import listed, plain_table
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.parts import Answer, Chart, Notes, Part
 
@@ -23,8 +23,7 @@ def parts(result: FactorScores) -> Iterator[Part]:
     else:
         yield Answer(f"The factor is defined for {counted}, with a mean of {known.mean():.3f}.")
         figures = {"mean": known.mean(), "sd": known.std(), "lowest": known.min(), "highest": known.max()}
-        results = [[text(name), number(float(value))] for name, value in figures.items()]
-        yield table(f"Factor, {counted}", ["figure", "value"], results)
+        yield plain_table(f"Factor, {counted}", [{name: float(value) for name, value in figures.items()}])
     yield Notes(result.notes)
     if len(known):
         alt = f"How the factor is spread over {counted}."
@@ -49,13 +48,12 @@ def scored(result: ScoredFactors) -> Iterator[Part]:
     said += [f"{entry.factor} is defined for {entry.n:,} of {pairs}" for entry in kept if entry.n < result.pairs]
     without = f" {listed(left)} {'is' if len(left) == 1 else 'are'} left out: the notes say why." if left else ""
     yield Answer(f"{'; '.join(said) or f'No factor is scored of {pairs} sentence pairs'}.{without}")
-    rows = []
-    for entry in result.factors:
-        mean = text("excluded") if entry.excluded else number(entry.mean, 4)
-        rows.append([text(entry.factor), number(entry.n), mean, number(entry.sd, 4)])
-    yield table(f"Factors, n = {pairs} sentence pairs", ["factor", "n", "mean", "sd"], rows)
-    if result.notes:
-        yield Notes(result.notes)
+    known = [
+        {"factor": one.factor, "n": one.n, "mean": "excluded" if one.excluded else one.mean, "sd": one.sd}
+        for one in result.factors
+    ]
+    yield plain_table(f"Factors, n = {pairs} sentence pairs", known)
+    yield Notes(result.notes)
 
 
 @lists(ScoredFactors)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
-from bsx.analysis.intervene.result import ALPHA, ROUNDING, VIF_LIMIT, Effect, Interventions
+from bsx.analysis.intervene.result import ALPHA, ROUNDING, VIF_LIMIT, Edit, Effect, Interventions
 from bsx.analysis.present import charts
-from bsx.analysis.present.cells import FEWEST, estimate, listed, no_others, number, p_value, table, text
+from bsx.analysis.present.cells import FEWEST, estimate, listed, no_others, number, p_value, plain_table, table_of, text
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, TablePart
 from bsx.analysis.present.significance import CORRECTED, NAMED, dagger, some
@@ -21,12 +22,42 @@ def parts(result: Interventions) -> Iterator[Part]:
     """Yield what metrics react to, the coefficients, and what every edit moves."""
     finding = _finding(result)
     yield Answer(finding)
-    yield _effects(result)
-    said = [f"{note.rstrip('.')}." for note in (*map(worded, result.warnings), *result.notes)] + _left_out(result)
-    yield Notes(tuple(said))
+
+    def edited_cell(effect: Effect) -> Cell:
+        if effect.edited is not None and max(map(abs, effect.edited_ci or (1.0,))) < ROUNDING:
+            return text("nothing moves")
+        return estimate(effect.edited, effect.edited_ci, 2, mark=dagger(effect.edited_p_adjusted))
+
+    seen = any(effect.observed is not None for effect in result.effects)
+    level = f"{100 * result.confidence:g} % intervals over other sentences like these"
+    observed, edited = (max((getattr(fit, f"n_{side}") for fit in result.fits), default=0) for side in _SIDES)
+    counted = f"{observed:,} texts observed, {edited:,} edited" if seen else f"{edited:,} edited texts"
+    unit = "standard deviations of unedited texts" if seen else "root mean squares over the edits"
+    beside = " Observed: the same among unedited texts. p: both are the same." if seen else ""
+    yield table_of(
+        f"Coefficients: {counted}; {level}",
+        result.effects,
+        {
+            "metric": lambda effect: text(effect.metric),
+            "factor": lambda effect: text(effect.factor),
+            "observed": (lambda effect: estimate(effect.observed, effect.observed_ci, 2)) if seen else None,
+            "edited": edited_cell,
+            "p: the same": (lambda effect: p_value(effect.p_adjusted)) if seen else None,
+        },
+        note=f"Edited: how far the score falls when an edit lowers the factor, both in {unit}.\n"
+        f"†: p < {ALPHA}, {CORRECTED.get(result.correction, result.correction)}.{beside}\n"
+        "surface: the cost of an edit of writing alone, which keeps words and meaning.",
+        names=2,
+    )
+    reasons: dict[str, list[str]] = {}
+    for name, why in result.left_out.items():
+        reasons.setdefault(why, []).append(name)
+    said = [f"{note.rstrip('.')}." for note in (*map(worded, result.warnings), *result.notes)]
+    yield Notes((*said, *(f"left out: {', '.join(names)} ({why})." for why, names in reasons.items())))
     yield _chart(result, finding)
-    yield from _differences(result)
-    yield _fits(result)
+    yield plain_table("All coefficients", list(map(vars, result.effects)), names=2, full=True)
+    note = "p: all coefficients that both regressions have are the same."
+    yield plain_table("Texts, and how much the factors explain", list(map(vars, result.fits)), note=note, full=True)
     yield _edits(result)
 
 
@@ -66,13 +97,6 @@ def worded(notice: Notice) -> str:
     return f"edits hardly tell factors apart (variance inflation above {VIF_LIMIT:g}: {high})"
 
 
-def _left_out(result: Interventions) -> list[str]:
-    reasons: dict[str, list[str]] = {}
-    for name, why in result.left_out.items():
-        reasons.setdefault(why, []).append(name)
-    return [f"left out: {', '.join(names)} ({why})." for why, names in reasons.items()]
-
-
 def _significant(p: float | None) -> bool:
     return p is not None and p < ALPHA
 
@@ -88,7 +112,8 @@ def _finding(result: Interventions) -> str:
         strong = sorted((e for e in own if _significant(e.edited_p_adjusted)), key=lambda e: -abs(e.edited or 0.0))
         named = [f"{e.factor} ({e.edited:.2f})" for e in strong]
         phrases.append(f"{fit.metric} reacts to {listed(named) if named else 'no factor significantly'}")
-        apart += [_apart(effect) for effect in own if _significant(effect.p_adjusted)]
+        differ = [effect for effect in own if _significant(effect.p_adjusted)]
+        apart += [f"{e.metric} {e.factor} ({e.observed:.2f}, edited {e.edited:.2f})" for e in differ]
         compared |= any(effect.p_adjusted is not None for effect in own)
     first = {fit.metric for fit in result.fits[:NAMED]}
     others = any(e.metric in first and not _significant(e.edited_p_adjusted) for e in result.effects)
@@ -99,61 +124,6 @@ def _finding(result: Interventions) -> str:
     if not apart:
         return f"{said} None differs significantly from the coefficient in unedited texts."
     return f"{said} Significantly different in unedited texts: {some(apart, long=True)}."
-
-
-def _apart(effect: Effect) -> str:
-    return f"{effect.metric} {effect.factor} ({effect.observed:.2f}, edited {effect.edited:.2f})"
-
-
-def _moved(value: float | None, ends: Interval | None, still: str, mark: str = "", decimals: int = 2) -> Cell:
-    """Return a coefficient's cell; one that is 0 to rounding says so."""
-    if value is not None and ends is not None and max(map(abs, ends)) < ROUNDING:
-        return text(still)
-    return estimate(value, ends, decimals, mark=mark)
-
-
-def _level(result: Interventions) -> str:
-    return f"{100 * result.confidence:g} % intervals over other sentences like these"
-
-
-def _differences(result: Interventions) -> Iterator[TablePart]:
-    """Yield every coefficient with three decimals, and how far both sides differ."""
-    if not any(effect.observed is not None for effect in result.effects):
-        return
-    results = []
-    for effect in result.effects:
-        cells = [text(effect.metric), text(effect.factor), estimate(effect.observed, effect.observed_ci)]
-        mark = dagger(effect.edited_p_adjusted)
-        cells.append(_moved(effect.edited, effect.edited_ci, "nothing moves", mark, 3))
-        cells += [_moved(effect.difference, effect.difference_ci, "none", decimals=3), p_value(effect.p_adjusted)]
-        results.append(cells)
-    heads = ["metric", "factor", "observed", "edited", "difference", "p: the same"]
-    yield table(f"Edited less observed coefficients; {_level(result)}", heads, results, names=2, full=True)
-
-
-def _effects(result: Interventions) -> TablePart:
-    seen = any(effect.observed is not None for effect in result.effects)
-    results = []
-    for effect in result.effects:
-        cells = [text(effect.metric), text(effect.factor)]
-        cells += [estimate(effect.observed, effect.observed_ci, 2)] if seen else []
-        cells.append(_moved(effect.edited, effect.edited_ci, "nothing moves", dagger(effect.edited_p_adjusted)))
-        cells += [p_value(effect.p_adjusted)] if seen else []
-        results.append(cells)
-    edited = max((fit.n_edited for fit in result.fits), default=0)
-    observed = max((fit.n_observed for fit in result.fits), default=0)
-    counted = f"{observed:,} texts observed, {edited:,} edited" if seen else f"{edited:,} edited texts"
-    caption = f"Coefficients: {counted}; {_level(result)}"
-    heads = ["metric", "factor", *(["observed"] if seen else []), "edited"]
-    heads += ["p: the same"] if seen else []
-    unit = "standard deviations of unedited texts" if seen else "root mean squares over the edits"
-    note = (
-        f"Edited: how far the score falls when an edit lowers the factor, both in {unit}.\n"
-        f"†: p < {ALPHA}, {CORRECTED.get(result.correction, result.correction)}."
-    )
-    note += " Observed: the same among unedited texts. p: both are the same.\n" if seen else "\n"
-    note += "surface: the cost of an edit of writing alone, which keeps words and meaning."
-    return table(caption, heads, results, note=note, names=2)
 
 
 def _chart(result: Interventions, finding: str) -> Chart:
@@ -174,37 +144,33 @@ def _chart(result: Interventions, finding: str) -> Chart:
     return Chart("What metrics are associated with, and what they react to", alt, tuple(panels), _SIDES)
 
 
-def _fits(result: Interventions) -> TablePart:
-    seen = any(fit.n_observed for fit in result.fits)
-    results = []
-    for fit in result.fits:
-        cells = [text(fit.metric), number(fit.n_edited), number(fit.r2_edited)]
-        if seen:
-            test = (number(fit.statistic, 2), number(fit.df1), number(fit.df2, 0), p_value(fit.p))
-            cells += [number(fit.n_observed), number(fit.r2_observed), *test]
-        results.append(cells)
-    heads = ["metric", "edited", "R²", *(["observed", "R² observed", "F", "df", "residual df", "p"] if seen else [])]
-    note = "p: all coefficients that both have are the same." if seen else ""
-    return table("Texts, and how much the factors explain", heads, results, note=note, full=True)
-
-
 def _edits(result: Interventions) -> TablePart:
-    fits = {fit.metric: fit for fit in result.fits}
-    metrics = list(fits)
+    unseen = {(fit.metric, edit) for fit in result.fits for edit in fit.unseen}
     drops = {(drop.metric, drop.edit): drop for drop in result.drops}
-    factors = list(dict.fromkeys(name for edit in result.edits for name in edit.changes))
-    results = []
-    for edit in result.edits:
-        cells = [text(edit.edit), text(edit.aim), text("kept" if edit.preserves else "changed"), number(edit.n)]
-        cells += [number(edit.changes.get(name)) for name in factors]
-        for metric in metrics:
-            drop = drops.get((metric, edit.edit))
-            unseen = drop is not None and edit.edit in fits[metric].unseen
-            cells.append(text("nothing moves") if unseen else estimate(drop.drop, drop.ci, 2) if drop else number(None))
-            cells.append(number(drop.expected if drop else None, 2))
-        results.append(cells)
-    heads = ["edit", "aims at", "meaning", "texts", *(f"fall of {name}" for name in factors)]
-    heads += [head for metric in metrics for head in (f"fall of {metric}", "expected")]
+
+    def moved(factor: str, edit: Edit) -> Cell:
+        return number(edit.changes.get(factor))
+
+    def fall(metric: str, edit: Edit) -> Cell:
+        drop = drops.get((metric, edit.edit))
+        still = drop is not None and (metric, edit.edit) in unseen
+        return text("nothing moves") if still else estimate(drop.drop, drop.ci, 2) if drop else number(None)
+
+    def expected(metric: str, edit: Edit) -> Cell:
+        drop = drops.get((metric, edit.edit))
+        return number(drop.expected if drop else None, 2)
+
+    columns: dict[str, Callable[[Edit], Cell]] = {
+        "edit": lambda edit: text(edit.edit),
+        "aims at": lambda edit: text(edit.aim),
+        "meaning": lambda edit: text("kept" if edit.preserves else "changed"),
+        "texts": lambda edit: number(edit.n),
+    }
+    for factor in dict.fromkeys(name for edit in result.edits for name in edit.changes):
+        columns[f"fall of {factor}"] = partial(moved, factor)
+    for fit in result.fits:
+        columns[f"fall of {fit.metric}"] = partial(fall, fit.metric)
+        columns[f"expected of {fit.metric}"] = partial(expected, fit.metric)
     note = "Falls of scores are in standard deviations; expected: what the edited coefficients make of the factors. "
     note += "What surface edits change of a factor is shown and not counted."
-    return table("What the edits move", heads, results, note=note, names=2, full=True)
+    return table_of("What the edits move", result.edits, columns, note=note, names=2, full=True)

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.intervene.edits import AIMS, SURFACE, EditedText
+from bsx.analysis.intervene.edits import AIMS, SURFACE, EditedText, EditScores
 from bsx.analysis.intervene.result import ROUNDING, VIF_LIMIT, Edit, EditDrop, Effect, EffectFit, FactorScale
-from bsx.analysis.intervene.scoring import EditScores
 from bsx.analysis.perturbations.perturb import Perturbed
 from bsx.analysis.stats.regression import Ols, WaldTest, fit_ols, wald
 from bsx.errors import InputError
@@ -130,21 +129,6 @@ def is_none(low: float, high: float) -> bool:
     return max(abs(low), abs(high)) < ROUNDING
 
 
-def mean_by_sentence(values: Array, clusters: Array, confidence: float) -> tuple[float, float, float]:
-    """Return a mean and its interval, with standard errors by sentence; NaN ends if there is one sentence."""
-    if len(np.unique(clusters)) < 2:
-        return (float(values.mean()) if len(values) else float("nan")), float("nan"), float("nan")
-    fit = fit_ols(values, np.ones((len(values), 1)), se="cluster", clusters=_names(clusters), confidence=confidence)
-    return float(fit.coef[0]), float(fit.low[0]), float(fit.high[0])
-
-
-def inflation(x: Array) -> Array:
-    """Return how much each column's coefficient varies more than if it stood alone (p,), without an intercept."""
-    scale = np.sqrt(np.square(x).sum(axis=0))
-    linalg = need("scipy.linalg", "the regression")
-    return np.asarray(np.diag(linalg.pinvh((x.T @ x) / np.outer(scale, scale))))
-
-
 def _names(clusters: Array) -> list[str]:
     return [str(int(cluster)) for cluster in clusters]
 
@@ -232,7 +216,9 @@ class Sides:
             self._z = z - z.mean(axis=0)
         if SEM in self._moved:
             self.warnings.append(Notice("meaning-declared", values={"meaning": meaning}))
-        vif = inflation(self._x[self._good])
+        x, linalg = self._x[self._good], need("scipy.linalg", "the regression")
+        scale = np.sqrt(np.square(x).sum(axis=0))  # how much each coefficient varies more than if it stood alone
+        vif = np.diag(linalg.pinvh((x.T @ x) / np.outer(scale, scale)))
         self._inflation = dict(zip(self._moved, map(float, vif), strict=True))
         high = {name: value for name, value in self._inflation.items() if value > VIF_LIMIT}
         if high:
@@ -361,7 +347,12 @@ class Sides:
         for place, pairs in enumerate(self._made):
             mine = scored & (self._of == place)
             if mine.any():
-                fall, low, high = mean_by_sentence(drops[mine] / sd, self._sentences[self._row[mine]], confidence)
+                y, of = drops[mine] / sd, self._sentences[self._row[mine]]
+                fall, low, high = float(y.mean()), float("nan"), float("nan")
+                if len(np.unique(of)) > 1:
+                    ones = np.ones((len(y), 1))
+                    mean = fit_ols(y, ones, se="cluster", clusters=_names(of), confidence=confidence)
+                    fall, low, high = float(mean.coef[0]), float(mean.low[0]), float(mean.high[0])
                 seen_here = pairs.perturbation.name not in unseen
                 rows.append(
                     EditDrop(

@@ -14,14 +14,13 @@ import numpy as np
 
 from bsx.analysis.factors.lexical import Lexical
 from bsx.analysis.factors.zoo import compute_factors, get_factor
-from bsx.analysis.intervene.edits import SURFACE, make_pairs
-from bsx.analysis.intervene.result import Effect, Interventions, ignoring_case
-from bsx.analysis.intervene.scoring import score_texts
+from bsx.analysis.intervene.edits import SURFACE, make_pairs, score_texts
+from bsx.analysis.intervene.result import Interventions, ignoring_case
 from bsx.analysis.intervene.settings import InterveneData
 from bsx.analysis.intervene.sides import SEM, Sides
 from bsx.analysis.perturbations.perturb import Perturbed
 from bsx.analysis.perturbations.scoring import Function, as_values
-from bsx.analysis.stats.clusters import Correction, adjust
+from bsx.analysis.stats.clusters import adjust
 from bsx.analysis.stats.folds import units
 from bsx.data.corpus import as_texts
 from bsx.errors import InputError
@@ -119,7 +118,14 @@ def intervene_texts(
             references, texts, written, human, made, {n: measured[n] for n in own}, sentences, settings.meaning
         )
     tables = [sides[bool(one.ignores_case)].of_metric(one, settings.confidence) for one in scores]
-    effects = _adjusted([effect for table in tables for effect in table.effects], settings.correction)
+    effects = [effect for table in tables for effect in table.effects]
+    for kind in ("p", "edited_p"):
+        values = [getattr(effect, kind) for effect in effects]
+        p = adjust([np.nan if value is None else value for value in values], settings.correction)
+        effects = [
+            effect if value is None else replace(effect, **{f"{kind}_adjusted": float(new)})  # type: ignore[arg-type] # of two names
+            for effect, value, new in zip(effects, values, p, strict=True)
+        ]
     if settings.keep is not None:
         falls = {one.name: one.falls for one in scores}
         kept = [side.pairs(falls) for side in sides.values()]
@@ -204,16 +210,3 @@ def _measured(
             parts.append(values)
         results[name] = parts if written is not None else [np.full(len(references), np.nan), *parts]
     return results, notes
-
-
-def _adjusted(effects: list[Effect], correction: Correction) -> list[Effect]:
-    """Return the effects with p corrected for the number of tests of each kind."""
-    result = effects
-    for kind in ("p", "edited_p"):
-        values = [getattr(effect, kind) for effect in result]
-        p = adjust([np.nan if value is None else value for value in values], correction)
-        result = [
-            effect if value is None else replace(effect, **{f"{kind}_adjusted": float(new)})  # type: ignore[arg-type] # of two names
-            for effect, value, new in zip(result, values, p, strict=True)
-        ]
-    return result

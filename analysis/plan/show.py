@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from bsx.analysis.plan.result import PlanResult
 from bsx.analysis.present import charts
-from bsx.analysis.present.cells import decimals, interval, number, percent, table, text
+from bsx.analysis.present.cells import decimals, interval, number, percent, table, table_of, text
 from bsx.analysis.present.forms import lists, presents
-from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part
+from bsx.analysis.present.parts import Answer, Chart, Notes, Part
 
 
 @presents(PlanResult, section=("plan", "Plan"))
@@ -18,19 +18,23 @@ def parts(result: PlanResult) -> Iterator[Part]:
     said, chosen = _finding(result), result.settings
     yield Answer(said)
     level, power = f"{100 * (1 - _alpha(result)):g} %", f"{100 * float(chosen.get('power', 0.8)):g} %"
-    needed, spread, pilot, places = result.needed, result.spread, result.pilot, _decimals(result)
-    documents = ["documents"] if needed.documents is not None else []
-    heads = [result.units, *documents, "power", f"width of the {level} interval"]
+    needed, spread, pilot = result.needed, result.spread, result.pilot
+    places = 3 if needed.width <= 0 else max(1, min(6, 2 - math.floor(math.log10(needed.width))))  # tell widths apart
+    documents = needed.documents is not None
     there = None if pilot is None or pilot.spread != spread else (pilot.documents or pilot.units)
-    found = []
-    for step in result.steps:
-        bold, mark = step == needed, "†" if (step.documents or step.units) == there else ""
-        cells: list[Cell] = [number(step.units, strong=bold, mark=mark)]
-        cells += [] if step.documents is None else [number(step.documents)]
-        found.append([*cells, percent(step.power, strong=bold), number(step.width, places)])
-    caption = f"What studies of other sizes can do: {_about(result)}, two-sided t test at {_alpha(result):g}"
-    note = "Bold: the smallest that does what is asked for." + (" †: the size of the pilot." if there else "")
-    yield table(caption, heads, found, note=note)
+    yield table_of(
+        f"What studies of other sizes can do: {_about(result)}, two-sided t test at {_alpha(result):g}",
+        result.steps,
+        {
+            result.units: lambda step: number(
+                step.units, strong=step == needed, mark="†" * ((step.documents or step.units) == there)
+            ),
+            "documents": (lambda step: number(step.documents)) if documents else None,
+            "power": lambda step: percent(step.power, strong=step == needed),
+            f"width of the {level} interval": lambda step: number(step.width, places),
+        },
+        note="Bold: the smallest that does what is asked for." + (" †: the size of the pilot." if there else ""),
+    )
     if pilot is not None:
         heads = [result.units, *(["documents"] if pilot.documents is not None else []), "estimate", f"{level} interval"]
         cells = [number(count) for count in (pilot.units, pilot.documents) if count is not None]
@@ -38,7 +42,19 @@ def parts(result: PlanResult) -> Iterator[Part]:
         caption = f"The pilot: {_about(result)}, n = {pilot.rows:,} rows"
         yield table(caption, [*heads, f"smallest effect found with {power} power"], [cells])
     yield Notes(tuple(_notes(result)))
-    yield _chart(result, said)
+    counts, title = [step.units for step in result.steps], "Power by size"
+    alt = f"{title}, of {counts[0]:,} to {counts[-1]:,} {result.units}. {said}"
+    spec = charts.lines(
+        [(float(step.units), 0, step.power, "") for step in result.steps],
+        alt=alt,
+        x=result.units,
+        y="power",
+        series=1,
+        span=(0.0, 1.0),
+        ticks=counts,
+        rule=float(needed.units),
+    )
+    yield Chart(title, alt, (("", spec),))
     found = [[text("standard deviation of one unit's contribution"), number(spread.sd, decimals([spread.sd]) + 1)]]
     if documents:
         found.append([text("share of its square that documents make (ICC)"), number(spread.icc)])
@@ -59,12 +75,6 @@ def rows(result: PlanResult) -> Iterator[Mapping[str, object]]:
 
 def _alpha(result: PlanResult) -> float:
     return float(result.settings.get("alpha", 0.05))
-
-
-def _decimals(result: PlanResult) -> int:
-    """Return how many decimals tell widths apart."""
-    width = result.needed.width
-    return 3 if width <= 0 else max(1, min(6, 2 - math.floor(math.log10(width))))
 
 
 def _about(result: PlanResult) -> str:
@@ -116,20 +126,3 @@ def _notes(result: PlanResult) -> Iterator[str]:
         }[name].format(**values)
     for note in result.notes:
         yield f"{note}."
-
-
-def _chart(result: PlanResult, finding: str) -> Chart:
-    counts = [step.units for step in result.steps]
-    title = "Power by size"
-    alt = f"{title}, of {counts[0]:,} to {counts[-1]:,} {result.units}. {finding}"
-    spec = charts.lines(
-        [(float(step.units), 0, step.power, "") for step in result.steps],
-        alt=alt,
-        x=result.units,
-        y="power",
-        series=1,
-        span=(0.0, 1.0),
-        ticks=counts,
-        rule=float(result.needed.units),
-    )
-    return Chart(title, alt, (("", spec),))

@@ -11,12 +11,9 @@ from bsx.analysis.present.numbers import figure
 from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Cell, TablePart
 from bsx.analysis.stats.equivalence import Verdict
-from bsx.support.checks import FEW_ITEMS
 
 Item = TypeVar("Item")
 NONE = "–"
-FEW = "‡"
-"""The mark of a figure of fewer than `FEW_ITEMS` items."""
 FEWEST = 20
 """Rows from which a figure may be a headline."""
 SHOWN = 3
@@ -128,11 +125,15 @@ def table(
 def table_of(
     caption: str,
     items: Iterable[Item],
-    columns: Mapping[str, Callable[[Item], Cell]],
+    columns: Mapping[str, Callable[[Item], Cell] | None],
     **marks: Unpack[TableMarks],
 ) -> TablePart:
-    """Return a table that is declared by its columns: of each, its head and the cell that it makes of an item."""
-    return table(caption, [*columns], [[cell(item) for cell in columns.values()] for item in items], **marks)
+    """Return a table that is declared by its columns: of each, its head and the cell that it makes of an item.
+
+    A column that is None is left out.
+    """
+    shown = {head: cell for head, cell in columns.items() if cell is not None}
+    return table(caption, [*shown], [[cell(item) for cell in shown.values()] for item in items], **marks)
 
 
 def plain_table(caption: str, rows: Sequence[Mapping[str, object]], **marks: Unpack[TableMarks]) -> TablePart:
@@ -144,7 +145,7 @@ def plain_table(caption: str, rows: Sequence[Mapping[str, object]], **marks: Unp
         if all(isinstance(row.get(key), kinds) or _ends(row.get(key)) for row in rows)
         and any(row.get(key) is not None for row in rows)
     ]
-    heads = [_HEADS.get(key, key.replace("_", " ")) for key in keys]
+    heads = [_HEADS.get(key, key.replace("_ci", " interval").replace("_", " ")) for key in keys]
     return table(caption, heads, [[_plain(key, row.get(key)) for key in keys] for row in rows], **marks)
 
 
@@ -156,17 +157,6 @@ def settings_line(settings: Mapping[str, object]) -> str:
         if isinstance(value, str | int | float) and value is not False and value not in ("", "none")
     )
     return ", ".join(shown)
-
-
-def few(n: int | None) -> str:
-    """Return the mark of a figure that rests on so many items."""
-    return FEW if n is not None and n < FEW_ITEMS else ""
-
-
-def few_note(rows: Iterable[Sequence[Cell]]) -> str:
-    """Return what the mark means, with a blank before it, if a cell has it."""
-    marked = any(FEW in (cell.mark or cell.text) for row in rows for cell in row)
-    return f" {FEW} fewer than {FEW_ITEMS} items: too few to rely on." if marked else ""
 
 
 def no_others(apart: bool, *, named: bool) -> str:
@@ -198,7 +188,7 @@ def _plain(key: str, value: object) -> Cell:
     if isinstance(value, bool):
         return text("yes" if value else "no")
     if isinstance(value, int | float):
-        return p_value(value) if key.startswith("p") and (key == "p" or key[1] == "_") else number(value)
+        return p_value(value) if "p" in key.split("_") else number(value)
     return text(value) if value is not None else Cell(NONE)
 
 

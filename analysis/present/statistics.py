@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from bsx.analysis.present import charts
-from bsx.analysis.present.cells import FEWEST, estimate, listed, number, p_value, percent, table, text
+from bsx.analysis.present.cells import FEWEST, estimate, listed, number, p_value, percent, plain_table, table, text
 from bsx.analysis.present.forms import as_row, lists, presents
 from bsx.analysis.present.numbers import figure
 from bsx.analysis.present.parts import Answer, Chart, Notes, Part
@@ -46,10 +46,9 @@ def layers(result: LayerAgreement) -> Iterator[Part]:
     yield table(caption, ["layer", *names], results, note=note)
     yield Notes(result.notes)
     lines: list[list[charts.OfLayer]] = [
-        [(own.layer, own.precision, None, None) for own in result.layers],
-        [(own.layer, own.recall, None, None) for own in result.layers],
-        [(own.layer, own.f1, own.f1_low, own.f1_high) for own in result.layers],
+        [(one.layer, getattr(one, side), None, None) for one in result.layers] for side in ("precision", "recall")
     ]
+    lines.append([(one.layer, one.f1, one.f1_low, one.f1_high) for one in result.layers])
     axis = f"mean {result.statistic} with human judgments"
     spec = charts.by_layer(names, lines, axis, rule=float(result.best_layer))
     title = f"{result.model}: {', '.join(result.data)}" if result.model else f"Mean {what}"
@@ -125,13 +124,8 @@ def least_squares(result: Ols) -> Iterator[Part]:
     else:
         terms = f"no coefficient is significant (p < {_ALPHA:g}, uncorrected)"
     yield Answer(f"R² is {result.r2:.3f} (adjusted {result.adj_r2:.3f}) on {n:,} rows; {terms}.")
-    rows = list(least_squares_rows(result))
-    results = [
-        [text(row["term"]), estimate(row["coef"], (row["low"], row["high"]), 4), p_value(row["p"])]  # type: ignore[arg-type]
-        for row in rows
-    ]
     caption = f"Least squares, R² = {result.r2:.3f}, n = {n:,}; {result.reference}"
-    yield table(caption, ["term", "coefficient", "p"], results, note="p: uncorrected.")
+    yield plain_table(caption, list(least_squares_rows(result)), note="p: uncorrected.")
     ends = zip(result.coef.tolist(), result.low.tolist(), result.high.tolist(), strict=True)
     points = [charts.Point(f"term {i}", 0, *three) for i, three in enumerate(ends)]
     alt = "Coefficients with their intervals, by the place of their term."
@@ -152,11 +146,11 @@ def shares(result: Dominance) -> Iterator[Part]:
     """Yield each factor's share of R², and which factor dominates which."""
     said = ", ".join(f"{name} {figure(value, 3)}" for name, value in result.general.items())
     yield Answer(f"R² is {sum(result.general.values()):.3f}, of which {said}; these shares are not tested.")
-    results = []
-    for name, value in result.general.items():
-        others = [weaker for stronger, weaker in result.completely if stronger == name]
-        results.append([text(name), number(value, 4), text(listed(others))])
-    yield table("Shares of R² (general dominance)", ["factor", "share", "dominates completely"], results)
+    rows = [
+        {"factor": name, "share": value, "dominates completely": listed([b for a, b in result.completely if a == name])}
+        for name, value in result.general.items()
+    ]
+    yield plain_table("Shares of R² (general dominance)", rows)
     points = [charts.Point(name, 0, value) for name, value in result.general.items()]
     yield charts.forest("Shares of R²", points, alt=f"Shares of R²: {said}.", axis="share of R²")
 
@@ -179,11 +173,8 @@ def precision_recall(result: PrecisionRecall) -> Iterator[Part]:
         place = "lies above" if low > result.positives else "lies below" if high < result.positives else "holds"
         ends = f"its {100 * results.confidence:g} % interval [{low:.3f}, {high:.3f}]"
         yield Answer(f"{what}; {ends} {place} the {result.positives:.3f} of scores that say nothing.")
-    rows = [
-        [text("average precision"), estimate(results.estimate, (low, high), 4)],
-        [text("share of positives"), number(result.positives, 4)],
-    ]
-    yield table(f"{results.method}, n = {results.n:,}", ["figure", "value"], rows)
+    figures = {"average precision": results.estimate, "interval": results.ci, "share of positives": result.positives}
+    yield plain_table(f"{results.method}, n = {results.n:,}", [figures])
     points = zip(result.recall.tolist(), result.precision.tolist(), strict=True)
     marks = [(recall, 0, precision, "") for recall, precision in points]
     alt = "Precision over recall, a point for each threshold."

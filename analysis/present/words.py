@@ -1,21 +1,20 @@
-"""Which words of a text differ from another text."""
+"""Texts side by side: which words of one differ from another, and what each metric made of two of them."""
 
 from __future__ import annotations
 
+import math
 import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from difflib import SequenceMatcher
 
-from bsx.analysis.present.parts import TextRun
+from bsx.analysis.present.cells import NONE, SHOWN, plain_table
+from bsx.analysis.present.parts import Example, Part, Prose, TextRun
 
 # Scripts without spaces between words are compared character by character.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _PIECE = re.compile(rf"\s*(?:[{_UNSPACED}]|[^\W{_UNSPACED}]+(?:['’][^\W{_UNSPACED}]+)*|[^\w\s])\s*|\s+")
 _LONG = 1000  # pieces from which difflib may take its shortcut; without it the time grows with the square
-
-
-def plain(text: str) -> tuple[TextRun, ...]:
-    """Return a text in which nothing is marked."""
-    return (TextRun(text, False),)
 
 
 def differing(text: str, base: str) -> tuple[TextRun, ...]:
@@ -49,3 +48,42 @@ def differing(text: str, base: str) -> tuple[TextRun, ...]:
             else:
                 runs.append(TextRun(part, mark))
     return tuple(runs)
+
+
+def example(
+    title: str,
+    texts: Sequence[tuple[str, str | None, str | None]],
+    scores: Mapping[str, tuple[float, float]],
+    heads: tuple[str, str],
+    verdicts: tuple[str, str, str] = ("right", "tie", "fooled"),
+    pairs: tuple[tuple[str, str, str], ...] = (),
+) -> Example:
+    """Return texts side by side, with every metric's scores of two of them.
+
+    Args:
+        title: which example.
+        texts: label, text (None for one that is not there), and what its marks show the difference from, if anything.
+        scores: metric -> of the first and of the second of the two.
+        heads: what these are.
+        verdicts: on a first score that is higher, equal or lower.
+        pairs: as of `bsx.analysis.present.parts.Example`.
+    """
+    rows = []
+    for metric, (first, second) in scores.items():
+        verdict = verdicts[0 if first > second else 1 if first == second else 2]
+        row = {"metric": metric, heads[0]: first, heads[1]: second, "difference": first - second}
+        rows.append(row | {"verdict": NONE if math.isnan(first - second) else verdict})
+    runs = [
+        (label, differing(text, base) if base is not None else (TextRun(text, False),))
+        for label, text, base in texts
+        if text is not None
+    ]
+    return Example(title, tuple(runs), plain_table("Scores", rows, sortable=False), pairs=pairs)
+
+
+def examples(what: str, found: Sequence[Example]) -> Iterator[Part]:
+    """Yield what examples are of, and these, all but the first few folded away."""
+    if found:
+        marked = "Marked: what a shortest edit, word by word, takes out of the one text and puts into the other."
+        yield Prose(f"{what} {marked}", full=True)
+    yield from (replace(item, folded=place >= SHOWN) for place, item in enumerate(found))

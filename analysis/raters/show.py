@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from bsx.analysis.present import charts
-from bsx.analysis.present.cells import interval, number, table, text
+from bsx.analysis.present.cells import interval, number, plain_table
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.parts import Answer, Notes, Part
 from bsx.analysis.raters.run import RaterAgreement
@@ -30,19 +30,14 @@ def raters(result: RaterAgreement) -> Iterator[Part]:
     )
     single = f", {result.single:,} with one rating left out" if result.single else ""
     level = f"{100 * result.confidence:g} % interval"
-    yield table(
+    yield plain_table(
         f"Agreement of raters, {result.ratings:,} ratings of {result.items:,} translations{single}",
-        ["figure", "value", level],
-        [[text(name), number(value), interval(own)] for name, value, own in named],
+        [{"figure": name, "value": value, level: own} for name, value, own in named],
         note="Intervals: bootstrap over translations; no tests.",
     )
-    results = [
-        [text(rater.name), number(rater.n), number(rater.mean), number(rater.severity), number(rater.r)]
-        for rater in result.raters
-    ]
-    heads = ["rater", "rated", "mean", "severity", "r with others"]
-    note = "Severity: the others' mean on the same translations, less this rater's."
-    yield table("Raters, the severest first", heads, results, note=note, full=len(results) > _FEW)
+    note = "severity: the others' mean on the same translations, less this rater's; r: with the mean of the others."
+    each = list(map(vars, result.raters))
+    yield plain_table("Raters, the severest first", each, note=note, full=len(each) > _FEW)
     yield Notes(result.notes)
     points = [charts.Point(name, 0, value, *own) for name, value, own in named]
     alt = "Alpha and both reliabilities with their intervals."

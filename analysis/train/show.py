@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from bsx.analysis.present import charts
-from bsx.analysis.present.cells import NONE, estimate, interval, number, table, text
+from bsx.analysis.present.cells import NONE, estimate, interval, number, plain_table, table_of, text
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.parts import Answer, Chart, Notes, Part, Prose
 from bsx.analysis.train.curve import LearningCurve
@@ -27,16 +27,16 @@ def learning(result: LearningCurve) -> Iterator[Part]:
         f"Pearson's r {what}with human judgments is {said} ({len(result.seeds)} seeds, {result.n:,} test instances; "
         "differences were not tested)."
     )
-    results = [
-        [
-            number(point.instances),
-            text(point.judgments or "all"),
-            estimate(point.estimate, (point.low, point.high)),
-        ]
-        for point in result.points
-    ]
-    caption = f"{result.method}, {100 * result.confidence:g} % interval; {result.n:,} test instances"
-    yield table(caption, ["instances", "judgments of each", "r"], results, names=0)
+    yield table_of(
+        f"{result.method}, {100 * result.confidence:g} % interval; {result.n:,} test instances",
+        result.points,
+        {
+            "instances": lambda point: number(point.instances),
+            "judgments of each": lambda point: text(point.judgments or "all"),
+            "r": lambda point: estimate(point.estimate, (point.low, point.high)),
+        },
+        names=0,
+    )
     yield Notes(result.notes)
     kinds = list(dict.fromkeys(point.judgments for point in result.points))
     names = tuple(_judgments(kind) for kind in kinds)
@@ -85,12 +85,9 @@ def parts(result: TrainedMetric) -> Iterator[Part]:
         f"{who} reaches r {reached.text} on the {result.valid['instances']:,} validation instances. These chose the "
         "epochs: measure agreement on other data (bsx meta)."
     )
-    found = [
-        [text(row["seed"]), *map(number, (row["epochs"], row["best"])), number(row["valid"], 4)] for row in rows(result)
-    ]
-    found.append([text("mean of networks"), text(""), text(""), reached])
+    mean = {"seed": "mean of networks", "epochs": None, "best": None, "valid": result.ensemble_valid}
     caption = f"Networks on n = {result.valid['instances']:,} validation instances"
-    yield table(caption, ["seed", "epochs", "best", "Pearson's r"], found, foot=1)
+    yield plain_table(caption, [*rows(result), mean], note="valid: Pearson's r, of the epoch called best.", foot=1)
     yield Prose(f"To score with it: --metrics trained:{result.output}")
 
 

@@ -235,7 +235,7 @@ def test_a_change_is_said_to_cost_more_only_where_a_test_says_so() -> None:
     said = found.to_text().splitlines()[0]
     more = [one.perturbation for one in found.results if not one.preserves and one.p_adjusted < 0.05]
     assert more == ["numbers", "unrelated"]
-    assert "1 of 2 changes of meaning cost significantly more under m (not a negation)" in said  # nor an unrelated text
+    assert "1 of 2 changes of meaning cost significantly more under m (not negation)" in said  # nor an unrelated text
 
 
 def test_seed_decides() -> None:

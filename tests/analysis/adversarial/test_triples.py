@@ -45,7 +45,7 @@ def test_any_callable_is_a_metric() -> None:
     found = prefer_paraphrase(scores, worst=2).results[0]
     assert (found.first, found.ties, found.n) == (1, 1, 3)
     assert (found.mean_paraphrase, found.mean_nonparaphrase) == pytest.approx((4 / 3, 4 / 3))
-    with pytest.raises(InputError, match=r"half: returned scores of shape \(1,\) for 2 pairs"):
+    with pytest.raises(InputError, match="half: 2 rows, scores of shape"):
         score_pairs({"half": lambda c, r: [1.0]}, ["a", "b"], ["a", "b"])
     with pytest.raises(InputError, match="1 candidates, 2 references"):
         score_pairs({"words": shared_words}, ["a"], ["a", "b"])

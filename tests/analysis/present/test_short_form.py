@@ -21,7 +21,7 @@ from bsx.analysis.ensemble.combine import ensemble
 from bsx.analysis.ensemble.show import _joined as joined_groups
 from bsx.analysis.factors.base import FactorSummary, ScoredFactors
 from bsx.analysis.intervene.result import Effect, EffectFit, Interventions
-from bsx.analysis.present.cells import number, table, text
+from bsx.analysis.present.cells import number, table, table_of, text
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.numbers import p_range
 from bsx.analysis.present.parts import Answer, Notes, Part, TablePart
@@ -130,6 +130,15 @@ def test_a_table_that_is_too_wide_goes_on_below_under_its_names() -> None:
     assert sum(line.count("column") for line in lines) == 20
     narrow = table("Narrow", heads[:3], [row[:3] for row in rows])
     assert "" not in aligned(narrow).splitlines()
+
+
+def test_a_column_of_a_table_may_be_left_out() -> None:
+    for there in (True, False):
+        shown = table_of(
+            "Words", ["a", "bc"], {"word": text, "length": (lambda word: number(len(word))) if there else None}
+        )
+        assert shown.columns == ("word", "length")[: 1 + there]
+        assert [[cell.value for cell in row] for row in shown.rows] == [["a", 1][: 1 + there], ["bc", 2][: 1 + there]]
 
 
 @pytest.mark.parametrize(("resamples", "limited"), [(20, True), (1000, False)])

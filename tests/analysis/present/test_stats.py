@@ -106,7 +106,7 @@ def test_average_precision_is_held_against_scores_that_say_nothing(shift: float,
     found = precision_recall(labels, draw + shift * np.array(labels), resamples=100)
     assert isinstance(found, PrecisionRecall)
     assert place in answer(found)
-    assert table(found).rows[0][1].value == found.average_precision.estimate
+    assert table(found).rows[0][0].value == found.average_precision.estimate
     assert len(records(found)) == len(found.thresholds)
     (chart,) = (part for part in parts_of(found) if isinstance(part, Chart))
     values: Any = chart.panels[0][1]["data"]
