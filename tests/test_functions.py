@@ -1,4 +1,4 @@
-"""Every function of the package called from Python, once, on a tiny model: typed settings in, a result out, nothing printed."""
+"""Every function called from Python, once, on a tiny model: typed settings in, a result out, nothing printed."""
 
 from __future__ import annotations
 

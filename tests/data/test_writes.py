@@ -91,7 +91,8 @@ def options() -> Iterator[tuple[str, str, Any]]:
     for name, command in commands:
         below = getattr(command, "commands", {})
         commands += [(f"{name} {called}".strip(), of_group) for called, of_group in below.items()]
-        for option, parameter in [] if below else inspect.signature(command.callback, eval_str=True).parameters.items():
+        run: Any = command.callback
+        for option, parameter in [] if below else inspect.signature(run, eval_str=True).parameters.items():
             declared = next((part for part in get_args(parameter.annotation) if hasattr(part, "writable")), None)
             if "Path" in str(get_args(parameter.annotation)[:1]):
                 yield name, option, declared

@@ -57,9 +57,9 @@ def test_one_document_that_nobody_named_is_noted(name: str) -> None:
     assert found.groups == alone.groups
     assert sum("all rows are of one document, one" in note for note in found.notes) == 1
     factors: dict[str, Any] = {"columns": ["a"], "factor_columns": ["b"]}
-    alone, found = (bsx.disentangle(rows, **factors) for rows in (columns, single))
-    assert (found.results, found.sampled) == (alone.results, alone.sampled)
-    assert sum("all rows are of one document, one" in note for note in found.notes) == 1
+    plain, noted = (bsx.disentangle(rows, **factors) for rows in (columns, single))
+    assert (noted.results, noted.sampled) == (plain.results, plain.sampled)
+    assert sum("all rows are of one document, one" in note for note in noted.notes) == 1
     for run in (lambda: bsx.ensemble(single, human="human", document=name, **how),
                 lambda: bsx.disentangle(single, document=name, **factors)):  # fmt: skip
         with pytest.raises(InputError, match="at least 2 documents") as refused:

@@ -143,7 +143,12 @@ def test_a_run_that_was_stopped_while_it_scored_is_taken_up(tmp_path: Path, monk
     with pytest.raises(KeyboardInterrupt):
         evaluate(**named, output=tmp_path / "out")
     left = len(read_rows(Path(TABLE))) * len(SYSTEMS) - sum(scored)
-    monkeypatch.setattr(Chrf, "score_block", lambda *given: (scored.append(len(given[1])), real(*given))[1])
+
+    def counted(metric: Chrf, block: Block, fitted: object) -> BlockScores:
+        scored.append(len(block))
+        return real(metric, block, fitted)
+
+    monkeypatch.setattr(Chrf, "score_block", counted)
     scored.clear()
     told: list[str] = []
     again = evaluate(**named, output=tmp_path / "out", say=told.append)
