@@ -369,7 +369,7 @@ def test_the_documentation_builds_strictly(tmp_path: Path) -> None:
         assert all(f"{page}/{file}" in listed for file in texts), f"reference/{page}.md does not list its pages"
         assert any(heading in text for text in texts.values()), f"reference/{page} is not made by tools/references.py"
         assert not any("<blockquote>" in text for text in texts.values()), f"an example of {page} is a quotation"
-    analysis = (tmp_path / "site" / "reference" / "analysis" / "agreement.html").read_text(encoding="utf-8")
+    analysis = (tmp_path / "site" / "reference" / "analysis" / "meta.html").read_text(encoding="utf-8")
     assert (MetaSettings.model_fields["resamples"].description or "none") in analysis, (
         "settings are not shown as keywords"
     )
