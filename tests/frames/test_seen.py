@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import bsx
+from bsx.catalog.catalog import load_registry
 from tests.conftest import Outcome
 from tests.helpers.tables import write_lines
 from tests.networks.test_run import sentences
@@ -101,3 +103,31 @@ def test_scores_without_texts_cannot_be_told(cli: Cli, trained: Path, tmp_path: 
     table = write(tmp_path / "plain.tsv", [(k % 7, k) for k in range(40)], f"{spec} human")
     found = warnings(cli("meta", table, "--columns", spec, "--format", "json"))
     assert [one["name"] for one in found] == ["no-texts"]
+
+
+def test_meta_reads_the_registry_only_where_a_metric_may_have_learned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+
+    def load(registry: Any = None) -> Any:
+        asked.append(registry)
+        return load_registry(registry)
+
+    monkeypatch.setattr("bsx.analysis.meta.run.load_registry", load)
+    human, *scores = np.random.default_rng(1).normal(size=(3, 30)).tolist()
+    table = {"human": human, "chrf": scores[0], "other": scores[1]}
+    assert not bsx.meta(table, columns=["chrf", "other"]).warnings
+    assert not asked
+    (notice,) = bsx.meta({**table, "trained:gone": scores[0]}, columns=["chrf", "trained:gone"]).warnings
+    assert (notice.name, notice.about, len(asked)) == ("training-unknown", "trained:gone", 1)
+    # A name of one's own does not say so; the signature of its scores does.
+    file = write_lines(tmp_path / "t.tsv", [("human", "mine"), *zip(human, scores[0], strict=True)])
+    entry = {
+        "metric": "mine",
+        "signature": "metric:mine|folder:bilstm@0123456789ab|seeds:1|bsx:0.1.0",
+        "higher_is_better": True,
+    }
+    Path(f"{file}.signatures.json").write_text(json.dumps({"metrics": [entry]}))
+    bsx.meta(file, columns=["mine"])
+    assert len(asked) == 2
