@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from bsx.analysis.adversarial.result import PerturbedScores, Robustness
-from bsx.analysis.adversarial.robustness import falls, perturbed_scores
+from bsx.analysis.adversarial.result import Robustness
+from bsx.analysis.adversarial.robustness import robustness
 from bsx.analysis.adversarial.settings import ChangeSettings, FallSettings
+from bsx.analysis.perturbations.perturb import Perturbed
 from bsx.analysis.perturbations.scoring import Function
 from bsx.data.files import TableFile
 from bsx.data.formats.memory import AnyTable
@@ -27,6 +28,7 @@ from bsx.frames.metrics import open_distinct
 from bsx.frames.settings import FORMATS, MetricSettings, ParseSettings, Skipping, Watched, on_table
 from bsx.metrics.failures import score_rows
 from bsx.metrics.summary import about
+from bsx.support.checks import Array
 from bsx.support.progress import Progress, told
 from bsx.support.settings import BaseSettings, Option, part, refuse_idle
 
@@ -250,21 +252,24 @@ def perturb(settings: PerturbRun) -> Robustness:
     clean = texts.references if texts.candidates is None else texts.candidates
     parses, origin = find_parses(clean, column, settings.lang, settings, cache, progress)
     functions = MetricFunctions(open_distinct(settings), texts.sources, skip=settings.skip_errors)
-    changed = perturbed_scores(
+
+    def write(cases: Sequence[Perturbed], scored: Mapping[str, Sequence[Array]]) -> None:
+        if save is not None:
+            _write_cases(save, cases, scored, texts, clean)
+
+    result = robustness(
         texts.references,
         functions.functions,
-        **part(settings, ChangeSettings),
+        **(part(settings, ChangeSettings) | part(settings, FallSettings)),
         candidates=texts.candidates,
         sources=texts.sources,
         parses=parses,
         lang=settings.lang,
         inflections=settings.inflections(),
         nan="omit" if settings.skip_errors else "error",
+        keep=write,
         progress=progress,
     )
-    if save is not None:
-        _write_cases(save, changed, texts.rows)
-    result = falls(changed, **part(settings, FallSettings))
     notes = [*functions.about, *functions.notes, *texts.notes, *result.notes]
     notes += [f"{item.perturbation} is left out: it {item.why}" for item in result.left_out]
     return replace(
@@ -276,10 +281,12 @@ def perturb(settings: PerturbRun) -> Robustness:
     )
 
 
-def _write_cases(path: Path, changed: PerturbedScores, kept: Sequence[Mapping[str, object]]) -> None:
+def _write_cases(
+    path: Path, cases: Sequence[Perturbed], scored: Mapping[str, Sequence[Array]], texts: Texts, clean: Sequence[str]
+) -> None:
     """Write every text that a perturbation changed, with the scores before and after, and the kept rows' columns."""
     with ScoreTable(path) as table:
-        for number, case in enumerate(changed.cases):
+        for place, case in enumerate(cases, start=1):
             for row in map(int, case.changed.nonzero()[0]):
                 cells: dict[str, object] = {
                     "row": row + 1,
@@ -287,12 +294,11 @@ def _write_cases(path: Path, changed: PerturbedScores, kept: Sequence[Mapping[st
                     "strength": "" if case.strength is None else f"{case.strength:g}",
                     "seed": case.seed,
                     "preserves": str(case.perturbation.preserves).lower(),
-                    "reference": changed.references[row],
-                    "original": changed.clean[row],
+                    "reference": texts.references[row],
+                    "original": clean[row],
                     "perturbed": case.texts[row],
                 }
-                cells |= {n: v for n, v in (kept[row] if kept else {}).items() if n not in cells}
-                for metric, scores in changed.case_scores.items():
-                    cells[f"{metric} original"] = float(changed.clean_scores[metric][row])
-                    cells[metric] = float(scores[number, row])
+                cells |= {n: v for n, v in (texts.rows[row] if texts.rows else {}).items() if n not in cells}
+                for metric, scores in scored.items():
+                    cells |= {f"{metric} original": float(scores[0][row]), metric: float(scores[place][row])}
                 table.write(cells)

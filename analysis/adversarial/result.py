@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from bsx.analysis.perturbations.perturb import Perturbed
-from bsx.support.checks import Array
 from bsx.support.result import Interval, Number, Result
 
 
@@ -133,30 +130,3 @@ class Robustness(Result):
     ranges: tuple[MetricRange, ...]
     left_out: tuple[NotApplied, ...]
     skipped: tuple[dict[str, Any], ...]
-
-
-@dataclass(frozen=True, eq=False)
-class PerturbedScores:
-    """Scores of texts as they were, and as perturbations changed them.
-
-    Attributes:
-        references: n texts.
-        clean: n texts that were changed; the references themselves unless candidates were given.
-        cases: the changed texts, the control's among them.
-        control: place of the control in ``cases``.
-        clean_scores: metric -> scores of the clean texts (n,).
-        case_scores: metric -> scores under each case (cases, n); NaN where a text did not change.
-        unrelated_scores: metric -> scores of unrelated texts (n,).
-        left_out: perturbation -> why it could not be applied.
-        settings: everything that changes a score, besides the metrics.
-    """
-
-    references: tuple[str, ...]
-    clean: tuple[str, ...]
-    cases: tuple[Perturbed, ...]
-    control: int
-    clean_scores: Mapping[str, Array]
-    case_scores: Mapping[str, Array]
-    unrelated_scores: Mapping[str, Array]
-    left_out: Mapping[str, str]
-    settings: Mapping[str, Any]

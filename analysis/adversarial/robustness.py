@@ -13,10 +13,9 @@ from bsx.analysis.adversarial.result import (
     DropExample,
     MetricRange,
     NotApplied,
-    PerturbedScores,
     Robustness,
 )
-from bsx.analysis.adversarial.settings import ChangedTexts, FallSettings, RobustnessSettings
+from bsx.analysis.adversarial.settings import RobustnessSettings
 from bsx.analysis.perturbations.base import Perturbation
 from bsx.analysis.perturbations.perturb import PERTURBATIONS, Perturbed, get_perturbation, perturb
 from bsx.analysis.perturbations.scoring import Function, score_changed
@@ -28,7 +27,7 @@ from bsx.data.corpus import as_texts
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.progress import told
-from bsx.support.settings import part, settled
+from bsx.support.settings import settled
 
 ROUNDING = 1e-6  # encoders give the same text slightly different vectors in another batch
 _UNRELATED = "unrelated"
@@ -55,29 +54,9 @@ def robustness(references: Sequence[str], metrics: Mapping[str, Function], setti
         InputError: if sizes differ, a perturbation that was named lacks something, scores are missing or infinite, or a
             setting is wrong.
     """
-    scored = perturbed_scores(references, metrics, **part(settings, ChangedTexts))
-    return falls(scored, **part(settings, FallSettings))
-
-
-@settled(ChangedTexts)
-def perturbed_scores(
-    references: Sequence[str], metrics: Mapping[str, Function], settings: ChangedTexts
-) -> PerturbedScores:
-    """Perturb texts and score them, text by text; `falls` says what that comes to.
-
-    Args:
-        references: n texts.
-        metrics: name -> function (n candidates, n references) -> (n,), higher is better.
-        settings: see `ChangedTexts`.
-
-    Raises:
-        UnknownNameError: for an unknown perturbation.
-        InputError: as `robustness`.
-    """
-    progress, candidates, sources = told(settings.progress), settings.candidates, settings.sources
-    parses, lang, seed = settings.parses, settings.lang, settings.seed
+    progress, seed = told(settings.progress), settings.seed
     references = as_texts(references, "references")
-    clean = as_texts(candidates, "candidates") if candidates is not None else references
+    clean = as_texts(settings.candidates, "candidates") if settings.candidates is not None else references
     if len(clean) != len(references):
         raise InputError(f"{len(clean)} candidates, {len(references)} references: numbers must match")
     if not references or not metrics:
@@ -92,104 +71,90 @@ def perturbed_scores(
             f"strength: {fit}",
             setting="control_perturbation",
         )
-    forms = settings.inflections
-    given = {"source": sources is not None, "parse": parses is not None, "inflections": forms is not None}
-    chosen, left_out = _choose(settings.perturbations, base, lang, **given)
+    beside = {name: getattr(settings, name) for name in ("lang", "sources", "parses", "inflections")}
+    chosen, left_out = _choose(
+        settings.perturbations,
+        base,
+        settings.lang,
+        source=settings.sources is not None,
+        parse=settings.parses is not None,
+        inflections=settings.inflections is not None,
+    )
     cases = [
-        perturb(
-            clean,
-            perturbation,
-            strength=strength,
-            seed=seed,
-            lang=lang,
-            sources=sources,
-            parses=parses,
-            inflections=forms,
-        )
+        perturb(clean, perturbation, strength=strength, seed=seed, **beside)
         for perturbation in chosen
         for strength in (dict.fromkeys(settings.strengths) if perturbation.graded else (None,))
     ]
     at = next((place for place, case in enumerate(cases) if case.perturbation.name == _UNRELATED), len(cases))
-    every = cases if at < len(cases) else [*cases, perturb(clean, _UNRELATED, seed=seed)]
+    more = [] if at < len(cases) else [perturb(clean, _UNRELATED, seed=seed)]
     versions: list[tuple[Sequence[str], NDArray[np.bool_], str]] = [
         (clean, np.ones(len(clean), dtype=np.bool_), "the clean texts")
     ]
-    versions += [(case.texts, case.changed, _called(case)) for case in every]
-    clean_scores, case_scores, unrelated_scores = {}, {}, {}
+    versions += [(case.texts, case.changed, _called(case)) for case in (*cases, *more)]
+    scored: dict[str, list[Array]] = {}  # of each metric, all versions (n,) in their order
     for name, metric in metrics.items():
-        scores = []
+        scored[name] = []
         for done, (texts, changed, what) in enumerate(versions):
             if progress is not None:
                 progress(name, done, len(versions))
             where = f"{name} on {what}"
-            scores.append(score_changed(metric, texts, references, changed, name=where, nan=settings.nan))
-        first, *after = scores
-        clean_scores[name] = first
-        case_scores[name] = np.array(after[: len(cases)])
-        unrelated_scores[name] = after[at]
-    return PerturbedScores(
-        tuple(references),
-        tuple(clean),
-        tuple(cases),
-        next(place for place, case in enumerate(cases) if case.perturbation is base),
-        clean_scores,
-        case_scores,
-        unrelated_scores,
-        left_out,
-        {
-            "clean": "references" if candidates is None else "candidates",
-            "control_perturbation": settings.control_perturbation,
-            "lang": lang,
-            "strengths": list(settings.strengths),
-            "rows": len(clean),
-            "seed": seed,
-        },
-    )
-
-
-@settled(FallSettings)
-def falls(scored: PerturbedScores, settings: FallSettings) -> Robustness:
-    """Return how far scores fall under each perturbation, beside the control.
-
-    Args:
-        scored: of `perturbed_scores`.
-        settings: see `FallSettings`.
-    """
-    references, clean, cases = scored.references, scored.clean, scored.cases
-    base = cases[scored.control].perturbation
+            scored[name].append(score_changed(metric, texts, references, changed, name=where, nan=settings.nan))
+    if settings.keep is not None:
+        settings.keep(cases, scored)
+    control = next(place for place, case in enumerate(cases) if case.perturbation is base)
     towards = [_towards(case, clean, references) for case in cases]
-    notes = _notes(
-        cases, len(clean), scored.settings["clean"] == "references", sum(int(rows.sum()) for rows in towards)
-    )
-    how: Resampling = {
-        "resamples": settings.resamples,
-        "confidence": settings.confidence,
-        "seed": scored.settings["seed"],
-    }
+    notes = _notes(cases, len(clean), settings.candidates is None, sum(int(rows.sum()) for rows in towards))
+    how: Resampling = {"resamples": settings.resamples, "confidence": settings.confidence, "seed": seed}
     results: list[CaseResult] = []
     examples: list[DropExample] = []
     ranges = []
-    for name, before in scored.clean_scores.items():
-        after = scored.case_scores[name]
-        scale = _metric_range(name, before, scored.unrelated_scores[name])
+    for name, (before, *after) in scored.items():
+        scale = _metric_range(name, before, after[at])
         ranges.append(scale)
         if not scale.range > 0:
             why = "unrelated texts score no lower than clean ones" if scale.n else "there is no unrelated text"
             notes.append(f"{name}: {why}, so relative drops are undefined")
-        own = before - after[scored.control]
         for place, (case, nearer) in enumerate(zip(cases, towards, strict=True)):
-            every = {other: (scored.clean_scores[other], rows[place]) for other, rows in scored.case_scores.items()}
-            results.append(_fall(name, case, before, after[place], own, scale, base, how, nearer))
-            examples += _worst_rows(name, case, before, after[place], references, clean, settings.worst, nearer, every)
+            own = None if place == control else before - after[control]
+            results.append(_fall(case, before, after[place], own, scale, how, nearer))
+            # The smallest drops if the meaning changed, away from the reference, and the largest if it stayed.
+            drops = before - after[place]
+            order = np.argsort(-drops if case.perturbation.preserves else drops, kind="stable")
+            rows = [int(row) for row in order if not np.isnan(drops[row]) and not nearer[row]][: settings.worst]
+            examples += [
+                DropExample(
+                    metric=name,
+                    perturbation=case.perturbation.name,
+                    strength=case.strength,
+                    row=row + 1,
+                    reference=references[row],
+                    original=clean[row],
+                    perturbed=case.texts[row],
+                    drop=float(drops[row]),
+                    scores={
+                        other: (float(every[0][row]), float(every[place + 1][row])) for other, every in scored.items()
+                    },
+                )
+                for row in rows
+            ]
     adjusted = adjust([result.p for result in results], settings.correction)
     return Robustness(
         tuple(replace(one, p_adjusted=float(p)) for one, p in zip(results, adjusted, strict=True)),
         tuple(examples),
         tuple(ranges),
-        tuple(NotApplied(name, why) for name, why in scored.left_out.items()),
+        tuple(NotApplied(name, why) for name, why in left_out.items()),
         (),
         notes=tuple(notes),
-        settings={**scored.settings, "correction": settings.correction, **how},
+        settings={
+            "clean": "references" if settings.candidates is None else "candidates",
+            "control_perturbation": settings.control_perturbation,
+            "lang": settings.lang,
+            "strengths": list(settings.strengths),
+            "rows": len(clean),
+            "seed": seed,
+            "correction": settings.correction,
+            **how,
+        },
     )
 
 
@@ -268,13 +233,11 @@ def _metric_range(name: str, before: Array, unrelated: Array) -> MetricRange:
 
 
 def _fall(
-    name: str,
     case: Perturbed,
     before: Array,
     after: Array,
-    own: Array,
+    control: Array | None,
     scale: MetricRange,
-    base: Perturbation,
     how: Resampling,
     nearer: NDArray[np.bool_],
 ) -> CaseResult:
@@ -282,12 +245,17 @@ def _fall(
     drops = before - after
     there = ~np.isnan(drops)
     drop, low, high = _mean_interval(drops[there], **how)
-    excess = np.array([]) if case.perturbation is base else (drops - own)[there & ~np.isnan(own)]
+    excess = np.array([]) if control is None else (drops - control)[there & ~np.isnan(control)]
     more, more_low, more_high = _mean_interval(excess, **how)
     noticed = drops[there] > ROUNDING * np.maximum(1.0, np.abs(before[there]))
-    p = _greater(excess, how["resamples"], how["seed"])
+    p = float("nan")  # one-sided, of "the mean excess is above 0" if each might as well have the other sign
+    if len(excess) > 1:
+        signed = [
+            np.where(mask, -excess, excess).mean(axis=1) for mask in swaps(how["resamples"], len(excess), how["seed"])
+        ]
+        p = permutation_p(np.concatenate(signed), float(excess.mean()))
     return CaseResult(
-        metric=name,
+        metric=scale.metric,
         perturbation=case.perturbation.name,
         strength=case.strength,
         preserves=case.perturbation.preserves,
@@ -321,47 +289,3 @@ def _mean_interval(values: Array, *, resamples: int, confidence: float, seed: Se
     (values,) = vectors({"drop": values}, minimum=2)
     draws = np.concatenate([counts @ values for counts in bootstrap_counts(resamples, len(values), seed)]) / len(values)
     return (float(values.mean()), *percentile_interval(draws, confidence))
-
-
-def _greater(differences: Array, resamples: int, seed: Seed) -> float:
-    """Return the one-sided p of "the mean is above 0" if each difference might as well have the other sign."""
-    if len(differences) < 2:
-        return float("nan")
-    signed = [
-        np.where(mask, -differences, differences).mean(axis=1) for mask in swaps(resamples, len(differences), seed)
-    ]
-    return permutation_p(np.concatenate(signed), float(differences.mean()))
-
-
-def _worst_rows(
-    name: str,
-    case: Perturbed,
-    before: Array,
-    after: Array,
-    references: Sequence[str],
-    clean: Sequence[str],
-    count: int,
-    nearer: NDArray[np.bool_],
-    every: Mapping[str, tuple[Array, Array]],
-) -> list[DropExample]:
-    """Return the smallest drops if the meaning changed, away from the reference, and the largest if it stayed.
-
-    ``every`` holds all metrics' scores of the clean and of the changed texts, (n,) each.
-    """
-    drops = before - after
-    order = np.argsort(-drops if case.perturbation.preserves else drops, kind="stable")
-    rows = [int(row) for row in order if not np.isnan(drops[row]) and not nearer[row]][:count]
-    return [
-        DropExample(
-            metric=name,
-            perturbation=case.perturbation.name,
-            strength=case.strength,
-            row=row + 1,
-            reference=references[row],
-            original=clean[row],
-            perturbed=case.texts[row],
-            drop=float(drops[row]),
-            scores={other: (float(both[0][row]), float(both[1][row])) for other, both in every.items()},
-        )
-        for row in rows
-    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated
 
 from numpy.typing import ArrayLike
@@ -11,9 +11,9 @@ from pydantic import Field, SkipValidation
 from bsx.analysis.datasets.triples import Triple
 from bsx.analysis.factors.parses import Parse
 from bsx.analysis.perturbations.grammar.inflections import Inflections
-from bsx.analysis.perturbations.perturb import DEFAULT_CONTROL
+from bsx.analysis.perturbations.perturb import DEFAULT_CONTROL, Perturbed
 from bsx.analysis.stats.clusters import Correction
-from bsx.support.checks import NanPolicy
+from bsx.support.checks import Array, NanPolicy
 from bsx.support.progress import Watch
 from bsx.support.settings import DrawSettings, Interval, Option, Seeded
 
@@ -108,8 +108,8 @@ class FallSettings(DrawSettings, Tested):
     ] = 3
 
 
-class ChangedTexts(ChangeSettings):
-    """Changes of texts that are at hand."""
+class RobustnessSettings(ChangeSettings, FallSettings):
+    """Which texts are changed, how, and what is measured."""
 
     candidates: Annotated[
         SkipValidation[Sequence[str] | None],
@@ -140,7 +140,11 @@ class ChangedTexts(ChangeSettings):
         Field(description="Called with the metric's name, perturbations scored and in all; True draws bars."),
         Option(python=True),
     ] = None
-
-
-class RobustnessSettings(ChangedTexts, FallSettings):
-    """Which texts are changed, how, and what is measured."""
+    keep: Annotated[
+        SkipValidation[Callable[[Sequence[Perturbed], Mapping[str, Sequence[Array]]], object] | None],
+        Field(
+            description="Called with the changed texts and all scores: metric -> those of the clean texts (n,), then "
+            "of each change, NaN where a text did not change."
+        ),
+        Option(python=True),
+    ] = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bsx.analysis.adversarial.result import CaseResult, Robustness
 from bsx.analysis.adversarial.robustness import robustness
-from bsx.analysis.perturbations.perturb import perturb
+from bsx.analysis.perturbations.perturb import Perturbed, perturb
 from bsx.analysis.perturbations.scoring import Function
 from bsx.analysis.stats.clusters import adjust
 from bsx.errors import InputError, UnknownNameError
@@ -147,6 +147,19 @@ def test_every_call_has_all_rows_in_order() -> None:
     assert np.isnan(case(result, "m", "numbers").relative_drop)
     assert any(note.startswith("m: unrelated texts score no lower") for note in result.notes)
     assert any("the references themselves" in note for note in result.notes)
+
+
+def test_what_was_scored_can_be_kept() -> None:
+    kept: list[tuple[Sequence[Perturbed], Mapping[str, Sequence[NDArray[np.float64]]]]] = []
+    result = robustness(
+        REFERENCES, METRICS, perturbations=["numbers"], lang="en", keep=lambda *scored: kept.append(scored)
+    )
+    ((cases, scored),) = kept
+    assert [one.perturbation.name for one in cases] == ["no-punctuation", "numbers"]
+    for metric, (clean, _, numbers, *_) in scored.items():
+        assert np.nanmean(numbers) == pytest.approx(case(result, metric, "numbers").mean_score)
+        assert np.isnan(numbers).tolist() == (~cases[1].changed).tolist()
+        assert clean == pytest.approx(METRICS[metric](REFERENCES, REFERENCES))
 
 
 def test_nothing_changed_is_no_robustness() -> None:
