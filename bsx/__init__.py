@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bsx.support.environment import silence as _silence
-from bsx.support.faces import public_face
+from bsx.support.faces import Presenter as _Presenter, present_by as _present_by, public_face
 
 if TYPE_CHECKING:
     from bsx.analysis.present.scores import draw_alignment as draw_alignment
@@ -77,6 +77,15 @@ if TYPE_CHECKING:
     __version__: str
 
 _silence()
+
+
+@_present_by
+def _presenter() -> _Presenter:
+    """Return what shows results, in a room above all that make some."""
+    from bsx.analysis.present import forms
+
+    return forms
+
 
 if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every misspelt name pass
     _find, __dir__ = public_face(__name__, "__version__")

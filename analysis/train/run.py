@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from bsx.analysis.train.curve import LearningCurve, Sample, learning_curve
+from bsx.analysis.train.result import TrainedMetric
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import language_code
 from bsx.data.formats.memory import AnyTable
@@ -26,7 +27,6 @@ from bsx.frames.settings import Reported
 from bsx.networks.config import Architecture, TrainConfig
 from bsx.networks.data import Instances
 from bsx.networks.encoder import FrozenEncoder
-from bsx.networks.result import TrainedMetric
 from bsx.networks.vectors import VectorStore
 from bsx.support.progress import Progress, Say, told
 from bsx.support.settings import Interval, Option, Seed, part, settled
