@@ -14,12 +14,11 @@ from pydantic import Field
 from bsx.analysis.adversarial.result import PerturbedScores, Robustness
 from bsx.analysis.adversarial.robustness import falls, perturbed_scores
 from bsx.analysis.adversarial.settings import ChangeSettings, FallSettings
-from bsx.data.files import TableFile
-from bsx.data.formats.memory import AnyTable
 from bsx.data.lines import NamedFile
 from bsx.data.long import COLUMN, ColumnName, systems_together
-from bsx.data.open import open_table
+from bsx.data.open import TableFile, open_table
 from bsx.data.output import ScoreTable, check_table, refuse_taken
+from bsx.data.sources import AnyTable
 from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.frames.scores import open_distinct

@@ -19,7 +19,7 @@ from bsx.analysis.meta.result import MetaResult
 from bsx.analysis.meta.run import MetaRun, judged
 from bsx.analysis.present.forms import in_form
 from bsx.catalog.catalog import Catalog, load_registry
-from bsx.catalog.entries.base import Evidence
+from bsx.catalog.entries import Evidence
 from bsx.catalog.entries.models import LanguageEntry
 from bsx.catalog.languages import find_language
 from bsx.catalog.specs import read_spec, split_specs

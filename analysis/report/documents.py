@@ -11,12 +11,12 @@ from itertools import repeat
 from pathlib import Path
 
 from bsx.data.cells import as_numbers, spelled
-from bsx.data.formats.memory import AnyTable
 from bsx.data.lines import NamedFile
 from bsx.data.long import HUMAN, SEGMENTS, SYSTEM, HumanColumn, RowColumns, ScoreColumns
 from bsx.data.open import open_table
 from bsx.data.pairing import refuse_alike
 from bsx.data.sidecar import FIGURES, ScoredMetricRow, Sidecar, beside, read_sidecar
+from bsx.data.sources import AnyTable
 from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean

@@ -17,9 +17,9 @@ from bsx.analysis.train.curve import LearningCurve, Sample, learning_curve
 from bsx.analysis.train.result import TrainedMetric
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import language_code
-from bsx.data.formats.memory import AnyTable
 from bsx.data.frame import PAIR
 from bsx.data.long import ColumnNames
+from bsx.data.sources import AnyTable
 from bsx.encode.run_config import RunConfig
 from bsx.encode.session import Encoders
 from bsx.frames.judged import LANG, Judged, JudgedTexts, read_judged

@@ -11,7 +11,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
 
-from bsx.catalog.entries.base import UNSCORED, Entry, read_entry, read_list, read_mapping, read_named, validate
+from bsx.catalog.entries import UNSCORED, Entry, read_entry, read_list, read_mapping, read_named, validate
 from bsx.catalog.entries.metrics import EnsembleEntry, FactorEntry, JudgeEntry, MetricEntry
 from bsx.catalog.entries.models import Baseline, Family, LanguageEntry, ModelEntry
 from bsx.data.lines import NamedFile

@@ -14,8 +14,8 @@ from bsx.analysis.adversarial.run import BuildTriplesRun, ChallengeRun, PairsRun
 from bsx.cli.options import Full, Output, Printed, TableFormat, command
 from bsx.cli.output import answer, form_of, group, refuse_beside, write_result, write_shown
 from bsx.errors import InputError
-from bsx.support.aligned import text_table
 from bsx.support.settings import set_fields
+from bsx.support.terminal import text_table
 from bsx.support.untyped import to_json
 
 _OFTEN_PERTURB = """

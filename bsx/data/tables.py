@@ -18,10 +18,21 @@ import numpy as np
 
 from bsx.data import cells
 from bsx.data.cells import Spelled
-from bsx.data.formats.memory import IN_MEMORY, AnyTable, MemoryTable, in_memory
-from bsx.data.formats.source import INSTEAD, MOST_COLUMNS, OFFICE, SHEETS, XLIFF, RowSource, kind_of
 from bsx.data.lines import LONGEST_LINE, NamedFile, Problems
 from bsx.data.run import tell
+from bsx.data.sources import (
+    IN_MEMORY,
+    INSTEAD,
+    MOST_COLUMNS,
+    OFFICE,
+    SHEETS,
+    XLIFF,
+    AnyTable,
+    MemoryTable,
+    RowSource,
+    in_memory,
+    kind_of,
+)
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.near import did_you_mean
 from bsx.support.optional import need
@@ -129,7 +140,7 @@ class Table:
     no comma but semicolons or tabs, as spreadsheet programs write it in some countries, is divided by those.
 
     Args:
-        file: the file; ``-`` is standard input. Or a table in memory, which `bsx.data.formats.memory` reads.
+        file: the file; ``-`` is standard input. Or a table in memory, which `bsx.data.sources` reads.
         problems: where malformed rows go; the first is an error unless given.
         separator: between the fields of a text table, instead of what the name says; ``""`` for any white space.
         quoted: whether the fields of a text table may be quoted; CSV files are unless said otherwise, TSV not.

@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal, ParamSpec, Protocol, Self, TypeVar, 
 
 from pydantic import Field, model_validator
 
-from bsx.data.formats.memory import IN_MEMORY, AnyTable
 from bsx.data.long import ColumnName, ColumnNames, RowColumns
+from bsx.data.sources import IN_MEMORY, AnyTable
 from bsx.encode.run_config import EncoderSettings
 from bsx.support.progress import Say, Watch, nothing
 from bsx.support.settings import BaseSettings, Names, Option, settled

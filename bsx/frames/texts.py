@@ -13,10 +13,10 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from bsx.data.corpus import Corpus
 from bsx.data.documents import DOCUMENTS
-from bsx.data.formats.memory import AnyTable
+from bsx.data.lines import STDIN
 from bsx.data.long import ColumnName
 from bsx.data.open import open_corpus, table_parts
-from bsx.data.spool import STDIN
+from bsx.data.sources import AnyTable
 from bsx.errors import InputError
 from bsx.frames.settings import FORMATS, TableSettings, TestSets, TextColumns, TextFiles
 from bsx.support.progress import Say, nothing

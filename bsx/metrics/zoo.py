@@ -7,9 +7,8 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from bsx.catalog.catalog import Catalog, load_registry
-from bsx.catalog.code import class_of
 from bsx.catalog.entries.metrics import MetricEntry
-from bsx.catalog.specs import UNNAMED, naming, read_spec, split_specs
+from bsx.catalog.specs import UNNAMED, class_of, naming, read_spec, split_specs
 from bsx.encode.session import Encoders, SharedSettings
 from bsx.errors import InputError, RegistryError, UnknownNameError
 from bsx.metrics.base import Metric

@@ -21,7 +21,7 @@ class UserOnly:
     """Marks a setting that names a program, or files that run code when they are read.
 
     It counts from the user alone (an option, an argument, an entry of the user's own registry), never from a file that
-    may have come from somebody else, such as a saved ensemble or another registry folder; see `bsx.catalog.code`.
+    may have come from somebody else, such as a saved ensemble or another registry folder; see `bsx.catalog.specs`.
     """
 
 

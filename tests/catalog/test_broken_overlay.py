@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bsx.catalog.catalog import load_registry
-from bsx.catalog.entries.base import read_yaml
+from bsx.catalog.entries import read_yaml
 from bsx.catalog.languages import find_language
 from bsx.errors import RegistryError
 

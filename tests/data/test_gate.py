@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bsx.data.files import TableFile
-from bsx.data.formats.source import MEMORIES, XLIFF
 from bsx.data.lines import NamedFile
+from bsx.data.open import TableFile
 from bsx.data.output import FORMATS, ScoreTable
+from bsx.data.sources import MEMORIES, XLIFF
 from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.errors import InputError
 

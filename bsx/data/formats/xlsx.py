@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 from bsx.data.cells import Spelled, Typed
-from bsx.data.formats.source import A_DOCUMENT, MOST_COLUMNS, Found, RowSource
 from bsx.data.lines import LONGEST_LINE, NamedFile, Problems, may_hold
+from bsx.data.sources import A_DOCUMENT, MOST_COLUMNS, Found, RowSource
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.memory import show_bytes
 from bsx.support.near import did_you_mean
@@ -35,7 +35,7 @@ _SAVE_AGAIN = "open it in a spreadsheet program and save it as .xlsx"
 
 
 class Sheet(RowSource):
-    """A sheet of a spreadsheet; see `bsx.data.formats.source.RowSource`.
+    """A sheet of a spreadsheet; see `bsx.data.sources.RowSource`.
 
     The first row that is not empty holds the names of the columns, whose line breaks count as spaces; empty rows, and
     what stands right of the last name and is empty, do not count. Hidden rows and columns count as others do. Of merged
@@ -212,7 +212,7 @@ class Sheet(RowSource):
                 yield number, values
 
     def rows(self, problems: Problems, needed: Sequence[str]) -> Iterator[Found]:
-        """Yield the rows below the header; see `bsx.data.formats.source.RowSource`."""
+        """Yield the rows below the header; see `bsx.data.sources.RowSource`."""
         count = 0
         for number, values in self._values():
             if number == self._header:
