@@ -139,10 +139,10 @@ def test_imports_follow_the_table() -> None:
     [
         ("bsx.metrics.run", "from bsx.analysis import kendall"),
         ("bsx.networks.run", "import bsx.analysis"),
-        ("bsx.support.near", 'import importlib\nimportlib.import_module("bsx.cli.main")'),
+        ("bsx.support.memory", 'import importlib\nimportlib.import_module("bsx.cli.main")'),
         ("bsx.support.result", "def late():\n    from bsx.analysis.present import forms"),
         ("bsx.examples", "import bsx.analysis.report.build"),
-        ("bsx.errors", "def late():\n    from bsx.support import near"),
+        ("bsx.errors", "def late():\n    from bsx.support import memory"),
         ("bsx.match.greedy", "from bsx import Scorer"),
         ("bsx.analysis.stats.resample", "from bsx.analysis.meta.evaluate import meta_evaluate"),
         (

@@ -14,8 +14,7 @@ from bsx.catalog.entries.metrics import FactorEntry
 from bsx.catalog.languages import language_pair
 from bsx.catalog.specs import class_of, read_spec, split_specs
 from bsx.data.columns import column_names
-from bsx.errors import InputError, UnknownNameError
-from bsx.support.near import did_you_mean
+from bsx.errors import InputError, UnknownNameError, did_you_mean
 from bsx.support.optional import source_of
 from bsx.support.settings import Option, build_config, read_spelled, settled
 from bsx.support.untyped import Untyped

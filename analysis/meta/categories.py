@@ -12,8 +12,7 @@ import numpy as np
 from bsx.analysis.meta.result import MetaResult
 from bsx.data.columns import TableLike, check_present, column_names, label_column, number_column
 from bsx.data.frame import CorpusScores
-from bsx.errors import InputError, UnknownNameError
-from bsx.support.near import did_you_mean
+from bsx.errors import InputError, UnknownNameError, did_you_mean
 
 
 def matching(patterns: Sequence[str], columns: Sequence[str], human: str) -> list[str]:

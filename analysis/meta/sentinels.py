@@ -8,9 +8,8 @@ from fnmatch import fnmatchcase
 import numpy as np
 
 from bsx.analysis.meta.settings import MetaSettings
-from bsx.errors import InputError, UnknownNameError
+from bsx.errors import InputError, UnknownNameError, did_you_mean
 from bsx.support.checks import Array
-from bsx.support.near import did_you_mean
 
 MADE = ("constant", "shuffled")
 LEARNED = "SENTINEL-"

@@ -19,8 +19,7 @@ from bsx.analysis.present.parts import Answer, Chart, Notes, Part
 from bsx.analysis.present.pictures import Picture, picture
 from bsx.data.output import atomic_path, atomic_text, make_folder
 from bsx.data.run import check_outputs
-from bsx.errors import UnknownNameError
-from bsx.support.near import did_you_mean
+from bsx.errors import UnknownNameError, did_you_mean
 from bsx.support.optional import need
 from bsx.support.result import Result, Shown, as_json
 from bsx.support.untyped import to_json

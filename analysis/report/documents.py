@@ -18,8 +18,7 @@ from bsx.data.pairing import refuse_alike
 from bsx.data.sidecar import FIGURES, ScoredMetricRow, Sidecar, beside, read_sidecar
 from bsx.data.sources import AnyTable
 from bsx.data.tables import TABLE_FORMATS, Table
-from bsx.errors import InputError, UnknownNameError
-from bsx.support.near import did_you_mean
+from bsx.errors import InputError, UnknownNameError, did_you_mean
 from bsx.support.result import Result
 
 _COMMANDS = (

@@ -15,9 +15,8 @@ from bsx.catalog.entries import UNSCORED, Entry, read_entry, read_list, read_map
 from bsx.catalog.entries.metrics import EnsembleEntry, FactorEntry, JudgeEntry, MetricEntry
 from bsx.catalog.entries.models import Baseline, Family, LanguageEntry, ModelEntry
 from bsx.data.lines import NamedFile
-from bsx.errors import InputError, RegistryError, UnknownNameError
+from bsx.errors import InputError, RegistryError, UnknownNameError, did_you_mean
 from bsx.support.folders import user_folder
-from bsx.support.near import did_you_mean
 
 _ColumnT = TypeVar("_ColumnT", MetricEntry, FactorEntry)
 _FILES = (

@@ -33,8 +33,7 @@ from bsx.data.sources import (
     in_memory,
     kind_of,
 )
-from bsx.errors import InputError, UnknownNameError
-from bsx.support.near import did_you_mean
+from bsx.errors import InputError, UnknownNameError, did_you_mean
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
 

@@ -14,9 +14,8 @@ from typing import BinaryIO
 from bsx.data.cells import Spelled, Typed
 from bsx.data.lines import LONGEST_LINE, NamedFile, Problems, may_hold
 from bsx.data.sources import A_DOCUMENT, MOST_COLUMNS, Found, RowSource
-from bsx.errors import InputError, UnknownNameError
+from bsx.errors import InputError, UnknownNameError, did_you_mean
 from bsx.support.memory import show_bytes
-from bsx.support.near import did_you_mean
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped, blaming
 
