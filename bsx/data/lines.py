@@ -17,7 +17,7 @@ import tempfile
 import threading
 import weakref
 import zlib
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import IO, BinaryIO
@@ -167,6 +167,10 @@ class NamedFile:
                 yield stream
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise InputError(f"is not a whole gzip file ({error})", file=self.name) from error
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"is damaged, or not whole: {error.reason} in UTF-16: save it again", file=self.name
+            ) from error
         except OSError as error:
             raise InputError(f"cannot be read ({error.strerror})", file=self.name) from error
 
@@ -185,7 +189,7 @@ class NamedFile:
             InputError: naming the line, if it is not in the encoding, or longer than any text is.
         """
         problems = problems if problems is not None else Problems()
-        with self.reading() as stream, contextlib.ExitStack() as held:
+        with self.reading() as stream:
             mark = stream.read(4)
             stream.seek(0)
             if mark == b"PK\x03\x04":
@@ -194,27 +198,21 @@ class NamedFile:
                     file=self.name,
                 )
             # Never more than that of a file whose few compressed bytes may stand for any number.
-            pieces: Iterator[bytes] = iter(functools.partial(stream.readline, LONGEST_LINE + 1), b"")
-            wide = mark.startswith(_WIDE) and mark != codecs.BOM_UTF32_LE
-            if wide:
-                pieces = held.enter_context(contextlib.closing(self._narrow(stream)))
+            pieces: Iterable[bytes] = iter(functools.partial(stream.readline, LONGEST_LINE + 1), b"")
+            if mark.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                wide = io.TextIOWrapper(stream, "utf-16", newline="\n")
+                pieces = map(str.encode, iter(functools.partial(wide.readline, LONGEST_LINE + 1), ""))
             for number, raw in enumerate(pieces, start=1):
                 if len(raw) > LONGEST_LINE:
                     raise InputError(f"{self.name}: line {number} is longer than {show_bytes(LONGEST_LINE)}: split it")
                 line = raw if ends else raw.removesuffix(b"\n").removesuffix(b"\r")
                 if number == 1:
                     line = line.removeprefix(codecs.BOM_UTF8)
-                    if line.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-                        raise InputError(
-                            f"{self.name}: line 1 says UTF-32; convert the file to UTF-8 (in Excel: save as CSV UTF-8)"
-                        )
                 try:
                     decoded = line.decode("utf-8")
                 except UnicodeDecodeError as error:
                     problems.report(
-                        f"{self.name}: line {number} holds half a surrogate pair, which is no character: mend the text"
-                        if wide
-                        else f"{self.name}: line {number} is not UTF-8 (byte {line[error.start]:#04x} at position "
+                        f"{self.name}: line {number} is not UTF-8 (byte {line[error.start]:#04x} at position "
                         f"{error.start + 1}); convert the file to UTF-8{_HOW.get(self.suffix, '')}"
                     )
                     continue
@@ -226,21 +224,6 @@ class NamedFile:
                     continue
                 yield number, decoded
 
-    def _narrow(self, stream: Untyped) -> Generator[bytes, None, None]:
-        """Yield the lines of a file in UTF-16 as UTF-8, in which half a surrogate pair is still none."""
-        text = io.TextIOWrapper(stream, "utf-16", "surrogatepass", newline="\n")
-        number = 0
-        try:
-            while line := text.readline(LONGEST_LINE + 1):
-                number += 1
-                yield line.encode("utf-8", "surrogatepass")
-        except UnicodeDecodeError as error:
-            raise InputError(
-                f"{self.name}: line {number + 1} is cut off in the middle of a character of UTF-16: save the file again"
-            ) from error
-        finally:
-            text.detach()
-
     def lines(self) -> Iterator[str]:
         """Yield the lines without their numbers; see `numbered`."""
         return (line for _, line in self.numbered())
@@ -251,15 +234,15 @@ class NamedFile:
         Raises:
             InputError: if it cannot be read, or is too large to hold in memory.
         """
-        most = may_hold()
         with self.reading() as stream:
-            content = stream.read(most + 1)
-        if len(content) > most:
-            raise self._too_large(most)
+            content = stream.read(LONGEST_LINE + 1)
+            if len(content) > LONGEST_LINE:  # few files are: the system is not asked for each
+                content += stream.read(max(0, (most := may_hold()) + 1 - len(content)))
+                if len(content) > most:
+                    raise InputError(
+                        f"holds more than {show_bytes(most)}, which is too much for the free memory", file=self.name
+                    )
         return content
-
-    def _too_large(self, most: int) -> InputError:
-        return InputError(f"holds more than {show_bytes(most)}, which is too much for the free memory", file=self.name)
 
     def text(self) -> str:
         """Return all lines as one text; see `numbered`.
@@ -267,21 +250,11 @@ class NamedFile:
         Raises:
             InputError: naming the line, if it is not UTF-8; or if it is too large to hold in memory.
         """
-        with self.reading() as stream:
-            whole = stream.read(LONGEST_LINE + 1)
-        if len(whole) <= LONGEST_LINE and b"\0" not in whole and not whole.startswith(b"PK\x03\x04"):
+        content = self.all_bytes()
+        if b"\0" not in content and not content.startswith(b"PK\x03\x04"):
             with contextlib.suppress(UnicodeDecodeError):  # read by lines, it is told where it is not UTF-8
-                return whole.removeprefix(codecs.BOM_UTF8).decode("utf-8")
-        del whole
-        parts, size, most = [], 0, LONGEST_LINE
-        for _, line in self.numbered(ends=True):
-            size += len(line)
-            if size > most:  # few files are: the system is not asked for each
-                most = may_hold()
-                if size > most:
-                    raise self._too_large(most)
-            parts.append(line)
-        return "".join(parts)
+                return content.removeprefix(codecs.BOM_UTF8).decode("utf-8")
+        return "".join(line for _, line in self.numbered(ends=True))
 
     def json(self) -> Untyped:
         """Return what the file holds as one JSON document; NaN and infinities in it are None.
@@ -298,9 +271,6 @@ class NamedFile:
 def may_hold() -> int:
     """Return how many bytes may be read at once."""
     return max(LONGEST_LINE, free_memory() // _COPIES)
-
-
-_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def line_list(path: Path) -> list[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
@@ -189,15 +189,12 @@ def plain_yaml(file: NamedFile) -> Untyped:
     """Return what a file holds as YAML, read safely.
 
     Raises:
-        InputError: if it is not YAML or UTF-8, names a key twice, is nested or repeats itself beyond reason, or is
-            not what its seal says.
+        InputError: if it is not YAML or UTF-8, names a key twice, repeats itself beyond reason, or is not what its
+            seal says.
     """
     import yaml
 
     loader = _yaml_loader()
-    with file.reading() as stream:
-        if len(stream.read(_MOST_YAML + 1)) > _MOST_YAML:
-            raise InputError(f"has more than {_MOST_YAML:,} bytes, which no file of facts needs", file=file.name)
     content = file.text()
     first, _, rest = (plain := content.replace("\r\n", "\n")).partition("\n")
     if _SAYS in first and sealed(rest) != plain:
@@ -207,10 +204,6 @@ def plain_yaml(file: NamedFile) -> Untyped:
             file=file.name,
         )
     try:
-        may_be_deep = content.count("[") + content.count("{") >= 100 or _DEEP_LINES.search(content) is not None
-        if may_be_deep and _depth(yaml.parse(content, loader)) > _DEEPEST_YAML:
-            # The C loader would end the process.
-            raise InputError(f"is nested more than {_DEEPEST_YAML} levels deep", file=file.name)
         if len(_ALIAS.findall(content)) > _MOST_ALIASES:
             # Aliases of aliases grow to any size once somebody walks them.
             raise InputError(
@@ -221,11 +214,8 @@ def plain_yaml(file: NamedFile) -> Untyped:
         raise InputError(f"not readable as YAML: {' '.join(str(error).split())}", file=file.name) from error
 
 
-_MOST_YAML = 2**24
-_DEEPEST_YAML = 100
 _MOST_ALIASES = 16
 _ALIAS = re.compile(r"(?:^|[\s\[{,:-])\*[^\s,\]}]", re.MULTILINE)
-_DEEP_LINES = re.compile(r"(?:[-?:]\s+){100}|^ {100}", re.MULTILINE)
 
 
 @functools.cache
@@ -247,17 +237,6 @@ def _yaml_loader() -> Untyped:
             return super().construct_mapping(node, deep)
 
     return Loader
-
-
-def _depth(events: Iterable[object]) -> int:
-    """Return how deep the collections of a YAML document are nested."""
-    depth = deepest = 0
-    for event in events:
-        kind = type(event).__name__
-        depth += kind.endswith(("SequenceStartEvent", "MappingStartEvent"))
-        depth -= kind.endswith(("SequenceEndEvent", "MappingEndEvent"))
-        deepest = max(deepest, depth)
-    return deepest
 
 
 _SAYS = "# sha256 of the lines below: "
