@@ -26,7 +26,6 @@ _BOMB = 2**26, 100
 _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
 _FORMULA = re.compile(rb"<(\w+:)?f[\s/>]")
 _LINE_ENDS = re.compile(r"\s*[\t\r\n]\s*")
-_DECLARES = re.compile(rb"<!(DOCTYPE|ENTITY)")
 _OLD = bytes.fromhex("d0cf11e0a1b11ae1")
 """First bytes of a compound file, which old spreadsheets and locked new ones are."""
 _CHUNK = 1 << 20
@@ -114,8 +113,8 @@ class Sheet(RowSource):
                             "memory",
                             file=name,
                         )
-                    if member.filename.lower().endswith((".xml", ".rels")):
-                        formulas |= self._look_at(archive, member, sheet)
+                    if sheet and not formulas:
+                        formulas = _has_formulas(archive, member)
                 return formulas
         except zipfile.BadZipFile as error:
             with self._stream() as stream:
@@ -131,23 +130,6 @@ class Sheet(RowSource):
             raise InputError(f"cannot be read ({error.strerror or 'it is cut off'})", file=name) from error
         except (NotImplementedError, RuntimeError, EOFError, zlib.error) as error:  # odd packing, a password, a cut
             raise InputError(f"cannot be unpacked: {_SAVE_AGAIN} without a password", file=name) from error
-
-    def _look_at(self, archive: zipfile.ZipFile, member: zipfile.ZipInfo, sheet: bool) -> bool:
-        """Refuse declarations in a part, and tell whether it has formulas; of most parts only the start is read."""
-        with archive.open(member) as part:
-            last = b""
-            while chunk := part.read(_CHUNK):
-                if _DECLARES.search((last + chunk).replace(b"\0", b"")):
-                    raise InputError(
-                        f"its part {member.filename} declares entities or a document type, which is refused as unsafe",
-                        file=self._file.name,
-                    )
-                if not sheet:
-                    return False
-                if _FORMULA.search(last + chunk):
-                    return True
-                last = chunk[-64:]
-        return False
 
     def _stream(self) -> BinaryIO | io.BufferedReader | io.BytesIO:
         if self._file.path.suffix.lower() == ".gz":
@@ -248,6 +230,16 @@ class Sheet(RowSource):
         return None
 
 
+def _has_formulas(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bool:
+    with archive.open(member) as part:
+        last = b""
+        while chunk := part.read(_CHUNK):
+            if _FORMULA.search(last + chunk):
+                return True
+            last = chunk[-64:]
+    return False
+
+
 class _Failed(str):
     """What a formula that failed shows, such as ``#REF!``."""
 
@@ -277,12 +269,9 @@ _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 
 def _unescaped(text: str) -> str:
     """Return a text with the characters that XML cannot hold, which spreadsheets write as ``_x0001_``."""
-    if "_x" not in text:
-        return text
-    result = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)
-    # Halves of a pair of surrogates are put together; a NUL or a lone half is what was typed.
-    try:
-        result = result.encode("utf-16", "surrogatepass").decode("utf-16")
-    except UnicodeDecodeError:
-        return text
-    return text if "\0" in result else result
+
+    def meant(match: re.Match[str]) -> str:
+        code = int(match[1], 16)
+        return chr(code) if code and not 0xD800 <= code < 0xE000 else match[0]  # others are what was typed
+
+    return _ESCAPED.sub(meant, text)
