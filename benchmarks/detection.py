@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bsx.data.detect import MINIMUM_PROBABILITY, identified
+from bsx.data.writing import MINIMUM_PROBABILITY, identified
 
 RESULT = Path(__file__).parent / "results" / "detection.md"
 MOST = 500

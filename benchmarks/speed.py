@@ -161,8 +161,8 @@ def child(package: str, size: int, layer: int, pairs: Any) -> None:
             for name, column in zip("cr", pairs, strict=True):
                 with (Path(home) / f"{name}.txt").open("w", encoding="utf-8") as stream:
                     stream.writelines(f"{text}\n" for text in distinct(column))
-            from bsx.data.files import LineFiles
             from bsx.data.lines import NamedFile
+            from bsx.data.open import LineFiles
 
             corpus = LineFiles({"c": NamedFile(Path(home) / "c.txt")}, [NamedFile(Path(home) / "r.txt")])
             scorer = bsx.Scorer(model="minilm", layer=layer, memory="1GB")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bsx.support.environment import silence as _silence
-from bsx.support.faces import public_face
+from bsx.support.faces import Presenter as _Presenter, present_by as _present_by, public_face
 
 if TYPE_CHECKING:
     from bsx.analysis.present.scores import draw_alignment as draw_alignment
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from bsx.cluster.scorer import BatchScorer as BatchScorer, CorpusResult as CorpusResult
     from bsx.data.columns import read_columns as read_columns
     from bsx.data.corpus import MemoryCorpus as MemoryCorpus
-    from bsx.data.detect import detect_language as detect_language
+    from bsx.data.writing import detect_language as detect_language
     from bsx.encode.idf import Idf as Idf
     from bsx.encode.run_config import RunConfig as RunConfig
     from bsx.encode.session import Encoders as Encoders
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from bsx.metrics.results import MetricScores as MetricScores, score_corpus as score_corpus
     from bsx.metrics.zoo import get_metric as get_metric, get_metrics as get_metrics
     from bsx.models.ranking import ModelChoice as ModelChoice, select_model as select_model
-    from bsx.support.signature import Signature as Signature
+    from bsx.support.provenance import Signature as Signature
     from bsx.networks.config import TrainConfig as TrainConfig
     from bsx.networks.data import Instances as Instances
     from bsx.networks.encoder import FrozenEncoder as FrozenEncoder
@@ -77,6 +77,15 @@ if TYPE_CHECKING:
     __version__: str
 
 _silence()
+
+
+@_present_by
+def _presenter() -> _Presenter:
+    """Return what shows results, in a room above all that make some."""
+    from bsx.analysis.present import forms
+
+    return forms
+
 
 if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every misspelt name pass
     _find, __dir__ = public_face(__name__, "__version__")

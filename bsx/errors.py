@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import errno
 import re
+from collections.abc import Iterable
 
 # What a write to an open file fails with; Python does not say then which file it was.
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EROFS)
@@ -93,3 +95,24 @@ class DataUnavailableError(BsxError):
 
 class MissingExtraError(BsxError):
     """A feature whose optional dependency is not installed; the message names the extra."""
+
+
+def near(name: str, known: Iterable[str]) -> list[str]:
+    """Return the known names nearest in spelling to ``name``, best first; comparison ignores case.
+
+    >>> near("roberta-lage", ["minilm", "roberta-large"])
+    ['roberta-large']
+    """
+    by_lower: dict[str, str] = {}
+    for candidate in known:
+        by_lower.setdefault(candidate.lower(), candidate)
+    wanted = name.lower()
+    close = difflib.get_close_matches(wanted, by_lower, n=5, cutoff=0.55)
+    close += [low for low in by_lower if len(wanted) > 2 and wanted in low and low not in close]
+    return [by_lower[low] for low in close[:5]]
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return ``" Near: a, b."`` for an error message, or an empty string when nothing is near."""
+    close = near(name, known)
+    return f" Near: {', '.join(close)}." if close else ""

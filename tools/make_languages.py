@@ -22,7 +22,7 @@ from pathlib import Path
 
 import yaml
 
-from bsx.catalog.entries.base import read_entry
+from bsx.catalog.entries import read_entry
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry
 from bsx.models.evidence import by_evidence
 

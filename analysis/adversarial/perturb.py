@@ -16,12 +16,11 @@ from bsx.analysis.adversarial.robustness import robustness
 from bsx.analysis.adversarial.settings import ChangeSettings, FallSettings
 from bsx.analysis.perturbations.perturb import Perturbed
 from bsx.analysis.perturbations.scoring import Function
-from bsx.data.files import TableFile
-from bsx.data.formats.memory import AnyTable
 from bsx.data.lines import NamedFile
 from bsx.data.long import COLUMN, ColumnName, systems_together
-from bsx.data.open import open_table
+from bsx.data.open import TableFile, open_table
 from bsx.data.output import ScoreTable, check_table, refuse_taken
+from bsx.data.sources import AnyTable
 from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.frames.metrics import open_distinct

@@ -25,13 +25,12 @@ from bsx.analysis.datasets.triples import load_triples
 from bsx.analysis.stats.folds import Rows, units
 from bsx.data.columns import Labels, label_column
 from bsx.data.documents import DOCUMENTS, refuse_single
-from bsx.data.files import TableFile
-from bsx.data.formats.memory import AnyTable
 from bsx.data.long import ColumnName, ColumnNames, DocumentColumn, ScoreColumns, Segment, systems_together
-from bsx.data.open import open_table
+from bsx.data.open import TableFile, open_table
 from bsx.data.output import ScoreTable, check_table
 from bsx.data.run import as_one_run
 from bsx.data.sidecar import known_scores, turned
+from bsx.data.sources import AnyTable
 from bsx.data.tables import Table
 from bsx.errors import InputError, MissingExtraError
 from bsx.frames.metrics import TableScores, open_distinct, score_texts

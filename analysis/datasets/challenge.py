@@ -12,10 +12,10 @@ import numpy as np
 
 from bsx.analysis.datasets.judged import Builder, Given, JudgedTable
 from bsx.data import cells
-from bsx.data.formats.memory import AnyTable
 from bsx.data.lines import NamedFile, Problems
 from bsx.data.long import SEGMENTS
 from bsx.data.open import open_table
+from bsx.data.sources import AnyTable
 from bsx.data.tables import Table
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.checks import Array

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from bsx.data.cells import Spelled
 from bsx.data.lines import Problems
 from bsx.data.output import ScoreTable
-from bsx.errors import InputError, UnknownNameError
-from bsx.support.near import did_you_mean
+from bsx.errors import InputError, UnknownNameError, did_you_mean
 from bsx.support.optional import need
 
 if TYPE_CHECKING:

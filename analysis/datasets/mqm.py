@@ -10,8 +10,7 @@ from typing import NamedTuple
 from bsx.analysis.datasets.judged import Builder, Given, JudgedTable, pair_in_name
 from bsx.data.lines import Problems
 from bsx.data.tables import Row, Table
-from bsx.errors import InputError, UnknownNameError
-from bsx.support.near import did_you_mean
+from bsx.errors import InputError, UnknownNameError, did_you_mean
 
 MQM_WEIGHTS: Mapping[str, float] = {
     "critical": 25.0,

@@ -16,9 +16,8 @@ from bsx.data import cells
 from bsx.data.columns import read_columns
 from bsx.data.lines import NamedFile, Problems, check_line_counts, line_list
 from bsx.data.tables import Table, delimited
-from bsx.errors import DataUnavailableError, InputError, UnknownNameError
+from bsx.errors import DataUnavailableError, InputError, UnknownNameError, did_you_mean
 from bsx.support.checks import Array
-from bsx.support.near import did_you_mean
 
 Level = Literal["seg", "sys"]
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from bsx.analysis.datasets.judged import Builder, Given, JudgedTable
 from bsx.data import cells
-from bsx.data.formats.memory import AnyTable
 from bsx.data.lines import NamedFile, Problems
 from bsx.data.open import open_table
+from bsx.data.sources import AnyTable
 from bsx.data.tables import Table, delimited
 from bsx.errors import InputError
 

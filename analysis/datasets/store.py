@@ -25,9 +25,8 @@ from bsx.analysis.datasets.tabular import load_multi_reference, load_table
 from bsx.analysis.datasets.wmt import load_darr, load_wmt_da, load_wmt_da_system
 from bsx.catalog.datasets import DatasetEntry, Layout, load_dataset_catalog
 from bsx.data.tables import Row, Table
-from bsx.errors import DataUnavailableError, InputError, UnknownNameError
+from bsx.errors import DataUnavailableError, InputError, UnknownNameError, did_you_mean
 from bsx.support.folders import data_folder
-from bsx.support.near import did_you_mean
 from bsx.support.settings import set_fields, settled
 
 LOADERS: dict[str, Callable[..., JudgedTable]] = {

@@ -11,8 +11,7 @@ from bsx.analysis.datasets.pickled import pickled
 from bsx.data import cells
 from bsx.data.lines import NamedFile, Problems
 from bsx.data.tables import Row, Table
-from bsx.errors import InputError, UnknownNameError
-from bsx.support.near import did_you_mean
+from bsx.errors import InputError, UnknownNameError, did_you_mean
 from bsx.support.untyped import Untyped
 
 ASPECTS = ("coherence", "consistency", "fluency", "relevance")

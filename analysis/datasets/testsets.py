@@ -10,8 +10,7 @@ from bsx.analysis.datasets.judged import JudgedTable
 from bsx.analysis.datasets.store import find_layout, load_data
 from bsx.catalog.datasets import DatasetEntry, load_dataset_catalog
 from bsx.catalog.protocols import load_protocols
-from bsx.errors import InputError, UnknownNameError
-from bsx.support.near import did_you_mean
+from bsx.errors import InputError, UnknownNameError, did_you_mean
 from bsx.support.untyped import Settings
 
 _OTHER = frozenset({"wmt_da_system", "darr", "paws", "qqp", "challenge", "mt_metrics_eval"})

@@ -10,8 +10,8 @@ import numpy as np
 
 from bsx.data import cells
 from bsx.data.documents import DOCUMENTS
-from bsx.data.formats.memory import AnyTable
 from bsx.data.open import open_table
+from bsx.data.sources import AnyTable
 from bsx.data.tables import Row, Table
 from bsx.errors import InputError
 from bsx.support.checks import Array

@@ -8,8 +8,7 @@ from typing import ClassVar
 from bsx.analysis.stats.clusters import Correction
 from bsx.analysis.stats.regression import PooledTest, StandardErrors, WaldTest
 from bsx.analysis.stats.results import Comparison
-from bsx.errors import UnknownNameError
-from bsx.support.near import did_you_mean
+from bsx.errors import UnknownNameError, did_you_mean
 from bsx.support.result import Interval, Notice, Number, Result, Shown
 
 VIF_LIMIT = 10.0  # Marquardt 1970

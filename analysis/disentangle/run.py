@@ -23,10 +23,10 @@ from bsx.analysis.disentangle.settings import (
 from bsx.analysis.disentangle.variants import linearity_checks, nested_test
 from bsx.catalog.languages import language_code
 from bsx.data.documents import DOCUMENTS, one_document, refuse_single, seem_together
-from bsx.data.formats.memory import AnyTable
 from bsx.data.frame import PAIR, Frame
 from bsx.data.long import SEGMENTS, ColumnNames, DocumentColumn, Scores, together
 from bsx.data.sidecar import factor_columns
+from bsx.data.sources import AnyTable
 from bsx.errors import InputError
 from bsx.frames.open import open_frame
 from bsx.frames.settings import (

@@ -20,13 +20,13 @@ from bsx.catalog.overlay import ensemble_file, write_ensemble
 from bsx.catalog.specs import read_spec
 from bsx.data.columns import Labels
 from bsx.data.documents import one_document, seem_together
-from bsx.data.formats.memory import AnyTable
 from bsx.data.frame import PAIR, Frame
 from bsx.data.long import Document, HumanColumn, ScoreColumns, Segment, together
 from bsx.data.output import check_table, make_folder, refuse_taken
 from bsx.data.pairing import Pairing
 from bsx.data.run import as_one_run, check_output
 from bsx.data.seen import RowTexts, SeenRows, beside_entry
+from bsx.data.sources import AnyTable
 from bsx.errors import BsxError, InputError
 from bsx.frames.open import open_frame
 from bsx.frames.settings import (

@@ -21,7 +21,7 @@ from bsx.analysis.meta.result import MetaResult
 from bsx.analysis.meta.run import MetaRun, judged
 from bsx.analysis.present.forms import in_form
 from bsx.catalog.catalog import load_registry
-from bsx.catalog.entries.base import Evidence
+from bsx.catalog.entries import Evidence
 from bsx.catalog.languages import find_language
 from bsx.catalog.specs import split_specs
 from bsx.data.frame import Frame
@@ -48,9 +48,8 @@ from bsx.models.ranking import select_model
 from bsx.scoring.rows import keeping, kept_blocks
 from bsx.scoring.run import computed
 from bsx.support.progress import Progress
-from bsx.support.provenance import Provenance, provenance
+from bsx.support.provenance import Provenance, Signature, provenance
 from bsx.support.settings import Option, build_config
-from bsx.support.signature import Signature
 from bsx.support.untyped import JsonObject, to_json
 
 _LEFT = re.compile(r"\..+\.bsx-[0-9a-f]{16}\.tmp")  # what a killed run leaves

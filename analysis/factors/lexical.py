@@ -14,10 +14,9 @@ from pydantic import Field
 
 from bsx.analysis.factors.base import Factor, FactorConfig, FactorScores, Resources, SentencePairs
 from bsx.analysis.factors.treebank import treebank_tokens
-from bsx.data.detect import IMPLIED, SAMPLE, script_of
-from bsx.data.forms import Form, in_form
 from bsx.data.lines import NamedFile
 from bsx.data.tokenizers import opening
+from bsx.data.writing import IMPLIED, SAMPLE, Form, in_form, script_of
 from bsx.errors import InputError
 from bsx.support.optional import need
 

@@ -17,7 +17,7 @@ from typing import Literal
 from bsx.analysis.factors.base import Resources
 from bsx.analysis.factors.parses import Parse, ParseCache
 from bsx.errors import InputError, ModelUnavailableError
-from bsx.support.download import forbidden
+from bsx.support.environment import forbidden
 from bsx.support.folders import cache_folder
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped

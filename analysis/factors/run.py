@@ -22,13 +22,12 @@ from bsx.analysis.factors.base import (
 from bsx.analysis.factors.zoo import get_factors, scored
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import language_pair
-from bsx.data.files import TableFile
-from bsx.data.formats.memory import AnyTable
 from bsx.data.long import ColumnName
-from bsx.data.open import open_table
+from bsx.data.open import TableFile, open_table
 from bsx.data.output import ScoreTable, check_table
 from bsx.data.run import as_one_run
 from bsx.data.sidecar import carried, carried_factors
+from bsx.data.sources import AnyTable
 from bsx.data.tables import Table
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError
 from bsx.frames.settings import FORMATS, NEEDED, on_table

@@ -10,13 +10,11 @@ from pydantic import Field
 
 from bsx.analysis.factors.base import Factor, FactorScores, FactorSettings, Resources, SentencePairs
 from bsx.catalog.catalog import Catalog, Registry, load_registry
-from bsx.catalog.code import class_of
 from bsx.catalog.entries.metrics import FactorEntry
 from bsx.catalog.languages import language_pair
-from bsx.catalog.specs import read_spec, split_specs
+from bsx.catalog.specs import class_of, read_spec, split_specs
 from bsx.data.columns import column_names
-from bsx.errors import InputError, UnknownNameError
-from bsx.support.near import did_you_mean
+from bsx.errors import InputError, UnknownNameError, did_you_mean
 from bsx.support.optional import source_of
 from bsx.support.settings import Option, build_config, read_spelled, settled
 from bsx.support.untyped import Untyped

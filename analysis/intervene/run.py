@@ -18,10 +18,10 @@ from bsx.analysis.intervene.result import Interventions
 from bsx.analysis.intervene.settings import InterveneSettings
 from bsx.analysis.intervene.texts import intervene_texts as run
 from bsx.data.columns import read_columns
-from bsx.data.formats.memory import AnyTable
 from bsx.data.long import COLUMN, ColumnName
 from bsx.data.open import open_table
 from bsx.data.output import check_table, refuse_taken
+from bsx.data.sources import AnyTable
 from bsx.errors import InputError
 from bsx.frames.metrics import open_distinct
 from bsx.frames.settings import FORMATS, NEEDED, MetricSettings, ParseSettings, Skipping, Watched, on_table

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 from bsx.analysis.stats.results import Comparison
-from bsx.errors import UnknownNameError
-from bsx.support.near import did_you_mean
+from bsx.errors import UnknownNameError, did_you_mean
 from bsx.support.result import Interval, Notice, Number, Result
 
 Figure = int | Number | Interval

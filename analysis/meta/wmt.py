@@ -22,11 +22,10 @@ from bsx.analysis.meta.protocol import (
 )
 from bsx.catalog.protocols import ProtocolEntry, ProtocolPair, find_protocol, load_protocols
 from bsx.data.run import as_one_run
-from bsx.errors import InputError
+from bsx.errors import InputError, did_you_mean
 from bsx.frames.settings import Watched
 from bsx.support.checks import Array
 from bsx.support.folders import data_folder
-from bsx.support.near import did_you_mean
 from bsx.support.progress import told
 from bsx.support.provenance import Provenance, provenance
 from bsx.support.settings import Option, part, settled

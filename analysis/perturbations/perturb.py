@@ -15,9 +15,8 @@ from bsx.analysis import perturbations
 from bsx.analysis.factors.parses import Parse
 from bsx.analysis.perturbations.base import DEFAULT_STRENGTH, REGISTERED, Perturbation
 from bsx.analysis.perturbations.grammar.inflections import Inflections
-from bsx.errors import UnknownNameError
+from bsx.errors import UnknownNameError, did_you_mean
 from bsx.support.checks import within
-from bsx.support.near import did_you_mean
 from bsx.support.settings import LAST_SEED
 
 for _module in pkgutil.walk_packages(perturbations.__path__, f"{perturbations.__name__}."):

@@ -12,9 +12,9 @@ from bsx.analysis.plan.designs import plan_meta as design_meta
 from bsx.analysis.plan.result import PlanResult
 from bsx.analysis.plan.settings import ComparePlan, MetaPlan
 from bsx.data.columns import Labels
-from bsx.data.formats.memory import AnyTable
 from bsx.data.frame import PAIR, Frame
 from bsx.data.sidecar import known_scores, turned
+from bsx.data.sources import AnyTable
 from bsx.errors import InputError
 from bsx.frames.open import open_frame
 from bsx.frames.settings import FORMATS, TableSettings, on_table

@@ -7,6 +7,7 @@ import functools
 import importlib
 import io
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,8 +19,7 @@ from bsx.analysis.present.parts import Answer, Chart, Notes, Part
 from bsx.analysis.present.pictures import Picture, picture
 from bsx.data.output import atomic_path, atomic_text, make_folder
 from bsx.data.run import check_outputs
-from bsx.errors import UnknownNameError
-from bsx.support.near import did_you_mean
+from bsx.errors import UnknownNameError, did_you_mean
 from bsx.support.optional import need
 from bsx.support.result import Result, Shown, as_json
 from bsx.support.untyped import to_json
@@ -103,15 +103,6 @@ def lists(kind: type[Kind]) -> Callable[[Callable[[Kind], Iterable[Row]]], Calla
         return function
 
     return register
-
-
-@functools.cache
-def load_presenters() -> None:
-    """Import every module ``show`` of a feature, and what shows scores and statistics: all results are known then."""
-    for name in ("present.scores", "present.statistics"):
-        importlib.import_module(f"bsx.analysis.{name}")
-    for file in sorted(Path(__file__).parent.parent.glob("*/show*.py")):
-        importlib.import_module(f"bsx.analysis.{file.parent.name}.{file.stem}")
 
 
 def parts_of(result: Shown, *, page: bool = False) -> list[Part]:
@@ -245,11 +236,24 @@ def plot(result: Shown, path: str | Path | None, chart: int | str) -> Picture:
 
 
 def _own(known: Mapping[type[Shown], Any], kind: type[Shown]) -> Any:
-    result = next((known[item] for item in kind.__mro__ if item in known), None)
-    if result is None:
-        load_presenters()
-        result = next((known[item] for item in kind.__mro__ if item in known), None)
-    return result
+    """Return what is registered for a class, or for the nearest that it comes from."""
+    for item in kind.__mro__:
+        if item.__module__.startswith("bsx."):
+            _load_presenters(item.__module__)
+        if item in known:
+            return known[item]
+    return None
+
+
+@functools.cache
+def _load_presenters(module: str) -> None:
+    """Import what shows the results of a module: ``show`` beside it; of rooms below, which show nothing, these here."""
+    beside = sorted(Path(str(sys.modules[module].__file__)).parent.glob("show*.py"))
+    package, names = module.rpartition(".")[0], [file.stem for file in beside]
+    if not names:
+        package, names = __name__.rpartition(".")[0], ["scores", "statistics"]
+    for name in names:
+        importlib.import_module(f"{package}.{name}")
 
 
 def as_row(result: object, *names: str) -> dict[str, object]:

@@ -15,7 +15,7 @@ from bsx.analysis.present.parts import (
     Prose,
     TablePart,
 )
-from bsx.support.aligned import WIDTH, folded, pieces, table_width, text_table
+from bsx.support.terminal import WIDTH, folded, pieces, table_width, text_table
 
 _NARROW = 18
 """Columns that a text is given at least before it goes on below."""

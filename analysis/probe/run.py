@@ -28,9 +28,9 @@ from bsx.analysis.tune.run import JudgedColumns, layers_and_judgments
 from bsx.bertscore.scorer import Scorer
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import find_language
-from bsx.data.formats.memory import AnyTable
 from bsx.data.lines import NamedFile
 from bsx.data.output import ScoreTable
+from bsx.data.sources import AnyTable
 from bsx.encode.features import Features, sentence_features, word_features
 from bsx.encode.run_config import RunConfig
 from bsx.encode.session import Encoders
@@ -41,9 +41,9 @@ from bsx.frames.judged import LANG, read_judged
 from bsx.frames.settings import Watched
 from bsx.support.optional import need
 from bsx.support.progress import Progress, told
+from bsx.support.provenance import Signature
 from bsx.support.result import Result
 from bsx.support.settings import Option, Resamples95, part, refuse_idle, settled
-from bsx.support.signature import Signature
 
 _SAMPLE = 1  # seed of the sentences that are drawn if their number is limited
 

@@ -14,10 +14,10 @@ from bsx.analysis.stats.resample import bootstrap_counts, percentile_interval
 from bsx.analysis.stats.rowwise import pearson_rows
 from bsx.analysis.stats.validate import several_units
 from bsx.data.columns import read_columns
-from bsx.data.formats.memory import AnyTable
 from bsx.data.long import COLUMN, ColumnNames
 from bsx.data.open import open_table
 from bsx.data.run import as_one_run
+from bsx.data.sources import AnyTable
 from bsx.errors import InputError
 from bsx.frames.settings import NEEDED, on_table
 from bsx.support.checks import Array

@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import Field
 
 from bsx.analysis.present.cells import NONE, settings_line, table, text
-from bsx.analysis.present.forms import load_presenters, parts_of, section_of, summary_of
+from bsx.analysis.present.forms import parts_of, section_of, summary_of
 from bsx.analysis.present.parts import (
     AlignmentGrid,
     Answer,
@@ -122,7 +122,6 @@ def _presented(documents: Sequence[Document], aligner: Aligner, examples: int) -
         aligner: for the tokens of examples.
         examples: how many of each result.
     """
-    load_presenters()
     sections: dict[tuple[str, str], list[tuple[str, Result]]] = {}
     results = [(document.name, document.content) for document in documents if isinstance(document.content, Result)]
     for name, result in sorted(results, key=lambda named: _place(named[1].kind)):

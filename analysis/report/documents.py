@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
 
-from bsx.analysis.present.forms import load_presenters
 from bsx.data.cells import as_numbers, spelled
-from bsx.data.formats.memory import AnyTable
 from bsx.data.lines import NamedFile
 from bsx.data.long import HUMAN, SEGMENTS, SYSTEM, HumanColumn, RowColumns, ScoreColumns
 from bsx.data.open import open_table
 from bsx.data.pairing import refuse_alike
 from bsx.data.sidecar import FIGURES, ScoredMetricRow, Sidecar, beside, read_sidecar
+from bsx.data.sources import AnyTable
 from bsx.data.tables import TABLE_FORMATS, Table
-from bsx.errors import InputError, UnknownNameError
-from bsx.support.near import did_you_mean
+from bsx.errors import InputError, UnknownNameError, did_you_mean
 from bsx.support.result import Result
 
 _COMMANDS = (
@@ -178,7 +178,7 @@ def parse_document(content: object, name: str) -> Result:
     kind = content["provenance"].get("kind")
     if kind == "score":
         raise InputError(f"{name}: is the summary of a table of scores: give the table itself")
-    load_presenters()
+    load_results()
     if not isinstance(kind, str) or kind not in Result.kinds:
         known = ", ".join(sorted(Result.kinds))
         raise InputError(f"{name}: provenance.kind is {str(kind)[:40]!r}; a report knows {known}")
@@ -186,6 +186,15 @@ def parse_document(content: object, name: str) -> Result:
         return Result.kinds[kind].from_dict(_clean(content))  # type: ignore[arg-type] # a mapping stays one
     except InputError as error:
         raise InputError(f"{name}: {error}") from error
+
+
+@functools.cache
+def load_results() -> None:
+    """Import all that shows results, and with it all results, which `Result.kinds` knows then."""
+    from bsx.analysis.present import scores, statistics  # noqa: F401 - results of rooms below
+
+    for file in sorted(Path(__file__).parent.parent.glob("*/show*.py")):
+        importlib.import_module(f"bsx.analysis.{file.parent.name}.{file.stem}")
 
 
 def _clean(value: object) -> object:

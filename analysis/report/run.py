@@ -13,13 +13,13 @@ from bsx.analysis.present.forms import ENDINGS, in_form
 from bsx.analysis.report.build import ReportSettings, build_report, has_examples
 from bsx.analysis.report.documents import TableColumns, parse_document, read_document
 from bsx.analysis.report.result import which_format
-from bsx.data.formats.memory import AnyTable
 from bsx.data.lines import NamedFile
 from bsx.data.long import Segment, find_columns
 from bsx.data.open import open_table
 from bsx.data.output import ScoreTable, atomic_path, atomic_text, check_table, refuse_taken
 from bsx.data.run import as_one_run
 from bsx.data.sidecar import beside
+from bsx.data.sources import AnyTable
 from bsx.errors import InputError
 from bsx.frames.settings import NEEDED, on_table
 from bsx.support.provenance import provenance

@@ -15,7 +15,7 @@ from bsx.data.long import HUMAN
 from bsx.data.pairing import Pairing, is_text_of_segment, printed
 from bsx.data.sidecar import ScoredMetricRow, SystemScoreRow
 from bsx.support.checks import Array
-from bsx.support.signature import Signature
+from bsx.support.provenance import Signature
 
 _TEXTS = ("candidate", "reference", "source")
 _PERCENTILES = (5, 25, 50, 75, 95)

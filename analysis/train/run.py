@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from bsx.analysis.train.curve import LearningCurve, Sample, learning_curve
+from bsx.analysis.train.result import TrainedMetric
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import language_code
-from bsx.data.formats.memory import AnyTable
 from bsx.data.frame import PAIR
 from bsx.data.long import ColumnNames
+from bsx.data.sources import AnyTable
 from bsx.encode.run_config import RARE, RunConfig
 from bsx.encode.session import Encoders
 from bsx.frames.judged import LANG, Judged, JudgedTexts, read_judged
@@ -27,7 +28,6 @@ from bsx.frames.settings import Reported
 from bsx.networks.config import Architecture, TrainConfig
 from bsx.networks.data import Instances
 from bsx.networks.encoder import FrozenEncoder
-from bsx.networks.result import TrainedMetric
 from bsx.networks.vectors import VectorStore
 from bsx.support.progress import Progress, Say, told
 from bsx.support.settings import Interval, Option, Seed, part, settled

@@ -9,7 +9,7 @@ from bsx.analysis.present.cells import NONE, estimate, interval, number, plain_t
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.parts import Answer, Chart, Notes, Part, Prose
 from bsx.analysis.train.curve import LearningCurve
-from bsx.networks.result import TrainedMetric
+from bsx.analysis.train.result import TrainedMetric
 
 
 @presents(LearningCurve, section=("learning", "Agreement and training data"))

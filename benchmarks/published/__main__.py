@@ -17,10 +17,9 @@ import bsx
 from benchmarks.published import demetr, effeval, flickr8k, kaster2021, mteb, paws, wmt17, wmt22_auto, wmt23
 from benchmarks.published.table import Figure, LeftOut, PublishedFacts, ReproducedTable, Verdict, Work, judged
 from bsx.analysis.present.markdown import escape, rows_of
-from bsx.errors import BsxError, DataUnavailableError, InputError, UnknownNameError
+from bsx.errors import BsxError, DataUnavailableError, InputError, UnknownNameError, did_you_mean
 from bsx.metrics.base import Metric
 from bsx.metrics.results import MetricScores
-from bsx.support.near import did_you_mean
 from bsx.support.progress import Watch, told
 
 TABLES: dict[str, tuple[PublishedFacts, Callable[[Work], list[Figure]]]] = {

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from bsx.errors import InputError
 from bsx.support.arrays import fetch, within
+from bsx.support.provenance import Signature
 from bsx.support.result import Shown
-from bsx.support.signature import Signature
 
 if TYPE_CHECKING:
     from bsx.bertscore.metric import Window

@@ -28,9 +28,8 @@ from bsx.metrics.zoo import find_metric
 from bsx.models.locate import choose
 from bsx.support.arrays import put, zeros
 from bsx.support.memory import refuse_beyond
-from bsx.support.provenance import VERSION
+from bsx.support.provenance import VERSION, Signature
 from bsx.support.settings import narrowed, part
-from bsx.support.signature import Signature
 
 if TYPE_CHECKING:
     from bsx.bertscore.rescale import LayerBaselines

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.catalog.catalog import Catalog
-from bsx.catalog.entries.base import read_entry
+from bsx.catalog.entries import read_entry
 from bsx.catalog.entries.models import Baseline
 from bsx.data.columns import read_columns
 from bsx.data.tables import Table
 from bsx.errors import BsxError, InputError
 from bsx.models.locate import Choice
-from bsx.support.signature import Signature, other_weights
+from bsx.support.provenance import Signature, other_weights
 
 _HIGHEST = 0.999
 """The highest baseline that scores are rescaled by; of 82 published tables none has one above .985."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bsx.bertscore.config import FIGURES
 from bsx.errors import InputError
 from bsx.metrics.results import SegmentScores
-from bsx.support.signature import Signature
+from bsx.support.provenance import Signature
 from bsx.support.untyped import to_json
 
 FloatArray = NDArray[np.float32]

@@ -22,8 +22,8 @@ from bsx.metrics.blocks import BlockScores, as_block
 from bsx.metrics.run import prepare, stream
 from bsx.support.optional import need
 from bsx.support.progress import Watch, told
+from bsx.support.provenance import Signature
 from bsx.support.settings import Option, made_of, part, set_fields, settled
-from bsx.support.signature import Signature
 
 if TYPE_CHECKING:
     import torch
@@ -272,7 +272,7 @@ def score(candidates: Texts, references: References, settings: CallSettings) -> 
     """
     own = part(settings, ScorerSettings)
     if settings.lang == "auto":
-        from bsx.data.detect import detect_language
+        from bsx.data.writing import detect_language
 
         references = as_references(references)
         own["lang"] = detect_language(text for group in references for text in group).code

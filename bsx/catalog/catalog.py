@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import functools
 import os
@@ -9,15 +10,14 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import Literal, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
-from bsx.catalog.entries.base import UNSCORED, Entry, read_entry, read_list, read_mapping, read_named, validate
+from bsx.catalog.entries import UNSCORED, Entry, read_entry, read_list, read_mapping, read_named, validate
 from bsx.catalog.entries.metrics import EnsembleEntry, FactorEntry, JudgeEntry, MetricEntry
 from bsx.catalog.entries.models import Baseline, Family, LanguageEntry, ModelEntry
 from bsx.data.lines import NamedFile
-from bsx.errors import InputError, RegistryError, UnknownNameError
+from bsx.errors import InputError, RegistryError, UnknownNameError, did_you_mean
 from bsx.support.folders import user_folder
-from bsx.support.near import did_you_mean
 
 _ColumnT = TypeVar("_ColumnT", MetricEntry, FactorEntry)
 _FILES = (
@@ -115,15 +115,15 @@ class Catalog:
             laid._add(folder, tolerant=True)
         return laid
 
-    def require(self, file: Literal["families.yaml", "languages.yaml"]) -> None:
-        """Check that what these files say is known whole, before something is looked up in it.
+    def require(self, name: str) -> None:
+        """Check that what a file says is known whole, before something is looked up in it.
+
+        Args:
+            name: a model, ``metric NAME`` or ``factor NAME``, or a list: ``families.yaml`` or ``languages.yaml``.
 
         Raises:
             RegistryError: if an overlay has a broken one.
         """
-        self._whole(file)
-
-    def _whole(self, name: str) -> None:
         if name in self._broken:
             raise self._broken[name]
 
@@ -131,11 +131,13 @@ class Catalog:
         """Note where an entry stands, and what it replaces; one that is not read yet counts as the file's bytes."""
         before = self.origins.get((kind, name))
         if before is not None:
+            same = False
             if old is not None and new is not None:
-                changed = old.model_dump(exclude=UNSCORED) != new.model_dump(exclude=UNSCORED)
-            else:
-                changed = not _same_files(before, file)
-            if changed:
+                same = old.model_dump(exclude=UNSCORED) == new.model_dump(exclude=UNSCORED)
+            elif file.is_file():
+                with contextlib.suppress(InputError):  # reading the entry will say more
+                    same = NamedFile(before).digest() == NamedFile(file).digest()
+            if not same:
                 self.replaced[kind, name] = before
         self.origins[kind, name] = file
 
@@ -184,7 +186,7 @@ class Catalog:
         Raises:
             RegistryError: if an overlay has a file for this factor that is broken.
         """
-        self._whole(f"factor {name}")
+        self.require(f"factor {name}")
         return self.factors.get(name)
 
     def metric(self, name: str) -> MetricEntry | None:
@@ -193,7 +195,7 @@ class Catalog:
         Raises:
             RegistryError: if an overlay has a file for this metric that is broken.
         """
-        self._whole(f"metric {name}")
+        self.require(f"metric {name}")
         return self.metrics.get(name)
 
     def _add_languages(self, file: Path) -> None:
@@ -242,27 +244,18 @@ class Catalog:
             UnknownNameError: listing near names.
             RegistryError: if its file is broken.
         """
-        file = self.origins.get(("ensemble", name))
-        if file is None:
-            known = sorted(saved for kind, saved in self.origins if kind == "ensemble")
-            raise UnknownNameError(
-                f"unknown ensemble {name!r}.{did_you_mean(name, known)} There are {', '.join(known)}; "
-                "`bsx ensemble … --save NAME` adds one"
-            )
-        return read_named(EnsembleEntry, file)
+        return read_named(EnsembleEntry, self._file("ensemble", name, "; `bsx ensemble … --save NAME` adds one"))
 
     def judge(self, name: str) -> JudgeEntry:
-        """Return the judge's prompt called ``name``.
+        """Return the judge's prompt called ``name``; see `ensemble`."""
+        return read_named(JudgeEntry, self._file("judge", name))
 
-        Raises:
-            UnknownNameError: listing near names.
-            RegistryError: if its file is broken.
-        """
-        file = self.origins.get(("judge", name))
-        if file is None:
-            known = sorted(prompt for kind, prompt in self.origins if kind == "judge")
-            raise UnknownNameError(f"unknown prompt {name!r}.{did_you_mean(name, known)} There are {', '.join(known)}")
-        return read_named(JudgeEntry, file)
+    def _file(self, kind: str, name: str, advice: str = "") -> Path:
+        known = sorted(other for of, other in self.origins if of == kind)
+        if name not in known:
+            near = did_you_mean(name, known)
+            raise UnknownNameError(f"unknown {kind} {name!r}.{near} There are {', '.join(known)}{advice}")
+        return self.origins[kind, name]
 
     def check(self) -> list[RegistryError]:
         """Read everything, baselines, ensembles, judges and words included, and return all problems.
@@ -316,7 +309,7 @@ class Catalog:
             RegistryError: if an overlay has a file for this model that is broken.
         """
         canonical = self._names.get(name, name)
-        self._whole(canonical)
+        self.require(canonical)
         return self.models.get(canonical)
 
     def model(self, name: str) -> ModelEntry:
@@ -331,15 +324,6 @@ class Catalog:
                 f"unknown model {name!r}.{did_you_mean(name, self.names())} `bsx models` lists all of them."
             )
         return entry
-
-
-def _same_files(first: Path, other: Path) -> bool:
-    try:
-        if not first.is_file() or not other.is_file() or first.stat().st_size != other.stat().st_size:
-            return False
-        return NamedFile(first).digest() == NamedFile(other).digest()
-    except (OSError, InputError):
-        return False  # reading the entry will say more
 
 
 def shipped_folder() -> Path:

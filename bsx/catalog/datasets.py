@@ -9,9 +9,8 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator, model_validator
 
 from bsx.catalog.catalog import overlay_folders, shipped_folder
-from bsx.catalog.entries.base import Entry, Sha256, read_list
-from bsx.errors import UnknownNameError
-from bsx.support.near import did_you_mean
+from bsx.catalog.entries import Entry, Sha256, read_list
+from bsx.errors import UnknownNameError, did_you_mean
 
 ARCHIVES = (".tar.gz", ".tgz", ".tar", ".zip")
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry
-from bsx.errors import InputError, UnknownNameError
-from bsx.support.near import near
+from bsx.errors import InputError, UnknownNameError, near
 
 _CODE = re.compile(r"[A-Za-z]{2,3}([-_][A-Za-z0-9]+)*")
 _NOWHERE = re.compile(r"(?i)aa|q[m-z]|x[a-jl-z]|zz")

@@ -6,10 +6,9 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from bsx.catalog.entries.base import Entry, validate
+from bsx.catalog.entries import Entry, sealed, validate
 from bsx.catalog.entries.metrics import EnsembleEntry
 from bsx.catalog.entries.models import Baseline, ModelEntry
-from bsx.data.lines import sealed
 from bsx.data.output import atomic_text, make_folder
 from bsx.data.run import check_output
 from bsx.errors import RegistryError

@@ -9,9 +9,8 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from bsx.catalog.catalog import overlay_folders, shipped_folder
-from bsx.catalog.entries.base import Entry, read_list
-from bsx.errors import UnknownNameError
-from bsx.support.near import did_you_mean
+from bsx.catalog.entries import Entry, read_list
+from bsx.errors import UnknownNameError, did_you_mean
 
 
 class ProtocolPair(Entry):

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from bsx.catalog.catalog import Catalog
-from bsx.catalog.entries.base import Entry, read_list
+from bsx.catalog.entries import Entry, read_list
 from bsx.catalog.entries.metrics import Need
 from bsx.errors import UnknownNameError
 

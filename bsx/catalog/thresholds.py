@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from bsx.catalog.catalog import Catalog
-from bsx.catalog.entries.base import Code, Entry, read_list
-from bsx.support.signature import SOFTWARE, Signature
+from bsx.catalog.entries import Code, Entry, read_list
+from bsx.support.provenance import SOFTWARE, Signature
 
 THRESHOLDS = "thresholds.yaml"
 _UNASKED = SOFTWARE | {"metric", "note"}

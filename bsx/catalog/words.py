@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from bsx.catalog.catalog import shipped_folder
-from bsx.catalog.entries.base import read_entry
+from bsx.catalog.entries import read_entry
 from bsx.catalog.entries.perturbations import PerturbationWords
 
 

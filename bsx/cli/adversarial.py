@@ -11,7 +11,7 @@ from bsx.analysis.adversarial.perturb import PerturbRun
 from bsx.cli.options import Full, Output, TableFormat, command
 from bsx.cli.output import answer, form_of, refuse_beside, write_result
 from bsx.errors import InputError
-from bsx.support.aligned import text_table
+from bsx.support.terminal import text_table
 from bsx.support.untyped import to_json
 
 _OFTEN = """

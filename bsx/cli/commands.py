@@ -172,7 +172,7 @@ def build(arguments: Iterable[str]) -> typer.Typer:
         if context.invoked_subcommand is None:
             typer.echo(context.get_help())
             return
-        from bsx.data.spool import keeping_spools
+        from bsx.data.lines import keeping_spools
 
         context.with_resource(keeping_spools())
 

@@ -13,8 +13,8 @@ from bsx.analysis.datasets.settings import DataFolder, FetchSettings, LoaderSett
 from bsx.analysis.raters.run import rater_agreement
 from bsx.cli.options import Format, Full, command, shown
 from bsx.cli.output import group, progress_bar, say
-from bsx.support.aligned import short_table, text_table
 from bsx.support.settings import set_fields
+from bsx.support.terminal import short_table, text_table
 from bsx.support.untyped import to_json
 
 if TYPE_CHECKING:

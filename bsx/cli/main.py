@@ -21,7 +21,7 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, NoReturn
 
 from bsx.errors import NO_ROOM, BsxError, shortened
-from bsx.support.streams import Messages, Printed
+from bsx.support.terminal import Messages, Printed
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs

@@ -8,7 +8,7 @@ import typer
 
 from bsx.cli.options import Format, Full, Registry
 from bsx.cli.output import group, refuse_before_command, say
-from bsx.support.aligned import short_table
+from bsx.support.terminal import short_table
 from bsx.support.untyped import to_json
 
 metrics = group()
@@ -87,7 +87,7 @@ def show(
     if format == "json":
         print(to_json(details))
         return
-    from bsx.catalog.entries.base import Evidence
+    from bsx.catalog.entries import Evidence
     from bsx.models.evidence import spelled_figure
 
     settings: list[dict[str, object]] = details.pop("settings")

@@ -14,12 +14,12 @@ from bsx.catalog.languages import Asked
 from bsx.cli.options import Format, Full, Registry, command
 from bsx.cli.output import group, refuse_before_command, refuse_beside, say
 from bsx.models.ranking import Constraints, Prefer, select_model
-from bsx.support.aligned import SHOWN, WIDTH, short_table, shortened, text_table
 from bsx.support.settings import set_fields
+from bsx.support.terminal import SHOWN, WIDTH, short_table, shortened, text_table
 from bsx.support.untyped import to_json
 
 if TYPE_CHECKING:
-    from bsx.catalog.entries.base import Judged
+    from bsx.catalog.entries import Judged
     from bsx.models.evidence import Ranked
     from bsx.models.ranking import ModelChoice
 

@@ -26,7 +26,7 @@ from bsx.support.folders import cache_folder, user_folder
 from bsx.support.progress import FOLLOWED
 from bsx.support.result import Result
 from bsx.support.settings import BaseSettings, set_fields
-from bsx.support.streams import printable
+from bsx.support.terminal import printable
 from bsx.support.untyped import to_json
 
 if TYPE_CHECKING:  # Typer carries its own copy of click

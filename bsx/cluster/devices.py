@@ -25,7 +25,7 @@ from bsx.metrics.zoo import find_metric
 from bsx.support.arrays import device_type
 from bsx.support.children import starting_children
 from bsx.support.progress import Progress
-from bsx.support.signature import Signature
+from bsx.support.provenance import Signature
 from bsx.support.untyped import Settings
 
 _AT_ONCE = 2  # blocks that a worker has: one it scores and one it tokenises; no third, which would fill a pipe

@@ -22,8 +22,7 @@ from bsx.cluster.devices import Work
 from bsx.data.cells import text as check_text
 from bsx.data.cells import texts as check_texts
 from bsx.data.corpus import Segment
-from bsx.data.detect import script_of_letters
-from bsx.data.forms import segment_in_form
+from bsx.data.writing import script_of_letters, segment_in_form
 from bsx.encode.idf import IdfCounter
 from bsx.encode.run_config import EncoderSettings
 from bsx.encode.session import Encoders
@@ -41,8 +40,8 @@ from bsx.metrics.run import (
 )
 from bsx.metrics.zoo import get_metrics
 from bsx.support.optional import need
+from bsx.support.provenance import Signature
 from bsx.support.settings import part, settled
-from bsx.support.signature import Signature
 from bsx.support.untyped import Untyped
 
 _MOST = 2  # scorers of a process that stay open

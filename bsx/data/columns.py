@@ -8,13 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from bsx.data import cells
-from bsx.data.formats.memory import TableLike as TableLike
 from bsx.data.lines import NamedFile
 from bsx.data.pairing import printed, refuse_alike
+from bsx.data.sources import TableLike as TableLike
 from bsx.data.tables import Table
-from bsx.errors import InputError, UnknownNameError
+from bsx.errors import InputError, UnknownNameError, did_you_mean
 from bsx.support.checks import Array, NanPolicy, choice
-from bsx.support.near import did_you_mean
 
 Labels = list[str]
 

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from bsx.data.cells import is_missing, spelled
 from bsx.data.columns import Labels, read_columns
 from bsx.data.documents import one_document
-from bsx.data.files import LineFiles
-from bsx.data.formats.memory import IN_MEMORY
 from bsx.data.long import SEGMENTS, SYSTEM, USUAL
+from bsx.data.open import LineFiles
 from bsx.data.output import ScoreTable
 from bsx.data.pairing import Pairing, is_text_of_segment
 from bsx.data.seen import RowTexts
 from bsx.data.sidecar import carried
+from bsx.data.sources import IN_MEMORY
 from bsx.data.tables import Row, Table
 from bsx.errors import InputError
 from bsx.support.checks import Array

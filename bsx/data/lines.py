@@ -10,20 +10,25 @@ import hashlib
 import io
 import json
 import os
-import re
+import shutil
+import stat
+import sys
+import tempfile
+import threading
+import weakref
 import zlib
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from bsx.data.run import reading
-from bsx.data.spool import STDIN, SpoolReader, spooled
 from bsx.errors import InputError
 from bsx.support.folders import without_sheet
 from bsx.support.memory import free_memory, show_bytes
 from bsx.support.untyped import Untyped
 
+STDIN = "-"
 LONGEST_LINE = 2**26
 """Bytes of a line, or of a quoted field; a tokenizer would take 16 GiB for a text as long."""
 _HOW = {".csv": " (in Excel: save as CSV UTF-8)", ".txt": " (in an editor: save as, with the encoding UTF-8)"}
@@ -162,6 +167,10 @@ class NamedFile:
                 yield stream
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise InputError(f"is not a whole gzip file ({error})", file=self.name) from error
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"is damaged, or not whole: {error.reason} in UTF-16: save it again", file=self.name
+            ) from error
         except OSError as error:
             raise InputError(f"cannot be read ({error.strerror})", file=self.name) from error
 
@@ -180,7 +189,7 @@ class NamedFile:
             InputError: naming the line, if it is not in the encoding, or longer than any text is.
         """
         problems = problems if problems is not None else Problems()
-        with self.reading() as stream, contextlib.ExitStack() as held:
+        with self.reading() as stream:
             mark = stream.read(4)
             stream.seek(0)
             if mark == b"PK\x03\x04":
@@ -189,27 +198,21 @@ class NamedFile:
                     file=self.name,
                 )
             # Never more than that of a file whose few compressed bytes may stand for any number.
-            pieces: Iterator[bytes] = iter(functools.partial(stream.readline, LONGEST_LINE + 1), b"")
-            wide = mark.startswith(_WIDE) and mark != codecs.BOM_UTF32_LE
-            if wide:
-                pieces = held.enter_context(contextlib.closing(self._narrow(stream)))
+            pieces: Iterable[bytes] = iter(functools.partial(stream.readline, LONGEST_LINE + 1), b"")
+            if mark.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+                wide = io.TextIOWrapper(stream, "utf-16", newline="\n")
+                pieces = map(str.encode, iter(functools.partial(wide.readline, LONGEST_LINE + 1), ""))
             for number, raw in enumerate(pieces, start=1):
                 if len(raw) > LONGEST_LINE:
                     raise InputError(f"{self.name}: line {number} is longer than {show_bytes(LONGEST_LINE)}: split it")
                 line = raw if ends else raw.removesuffix(b"\n").removesuffix(b"\r")
                 if number == 1:
                     line = line.removeprefix(codecs.BOM_UTF8)
-                    if line.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
-                        raise InputError(
-                            f"{self.name}: line 1 says UTF-32; convert the file to UTF-8 (in Excel: save as CSV UTF-8)"
-                        )
                 try:
                     decoded = line.decode("utf-8")
                 except UnicodeDecodeError as error:
                     problems.report(
-                        f"{self.name}: line {number} holds half a surrogate pair, which is no character: mend the text"
-                        if wide
-                        else f"{self.name}: line {number} is not UTF-8 (byte {line[error.start]:#04x} at position "
+                        f"{self.name}: line {number} is not UTF-8 (byte {line[error.start]:#04x} at position "
                         f"{error.start + 1}); convert the file to UTF-8{_HOW.get(self.suffix, '')}"
                     )
                     continue
@@ -221,21 +224,6 @@ class NamedFile:
                     continue
                 yield number, decoded
 
-    def _narrow(self, stream: Untyped) -> Generator[bytes, None, None]:
-        """Yield the lines of a file in UTF-16 as UTF-8, in which half a surrogate pair is still none."""
-        text = io.TextIOWrapper(stream, "utf-16", "surrogatepass", newline="\n")
-        number = 0
-        try:
-            while line := text.readline(LONGEST_LINE + 1):
-                number += 1
-                yield line.encode("utf-8", "surrogatepass")
-        except UnicodeDecodeError as error:
-            raise InputError(
-                f"{self.name}: line {number + 1} is cut off in the middle of a character of UTF-16: save the file again"
-            ) from error
-        finally:
-            text.detach()
-
     def lines(self) -> Iterator[str]:
         """Yield the lines without their numbers; see `numbered`."""
         return (line for _, line in self.numbered())
@@ -246,15 +234,15 @@ class NamedFile:
         Raises:
             InputError: if it cannot be read, or is too large to hold in memory.
         """
-        most = may_hold()
         with self.reading() as stream:
-            content = stream.read(most + 1)
-        if len(content) > most:
-            raise self._too_large(most)
+            content = stream.read(LONGEST_LINE + 1)
+            if len(content) > LONGEST_LINE:  # few files are: the system is not asked for each
+                content += stream.read(max(0, (most := may_hold()) + 1 - len(content)))
+                if len(content) > most:
+                    raise InputError(
+                        f"holds more than {show_bytes(most)}, which is too much for the free memory", file=self.name
+                    )
         return content
-
-    def _too_large(self, most: int) -> InputError:
-        return InputError(f"holds more than {show_bytes(most)}, which is too much for the free memory", file=self.name)
 
     def text(self) -> str:
         """Return all lines as one text; see `numbered`.
@@ -262,21 +250,11 @@ class NamedFile:
         Raises:
             InputError: naming the line, if it is not UTF-8; or if it is too large to hold in memory.
         """
-        with self.reading() as stream:
-            whole = stream.read(LONGEST_LINE + 1)
-        if len(whole) <= LONGEST_LINE and b"\0" not in whole and not whole.startswith(b"PK\x03\x04"):
+        content = self.all_bytes()
+        if b"\0" not in content and not content.startswith(b"PK\x03\x04"):
             with contextlib.suppress(UnicodeDecodeError):  # read by lines, it is told where it is not UTF-8
-                return whole.removeprefix(codecs.BOM_UTF8).decode("utf-8")
-        del whole
-        parts, size, most = [], 0, LONGEST_LINE
-        for _, line in self.numbered(ends=True):
-            size += len(line)
-            if size > most:  # few files are: the system is not asked for each
-                most = may_hold()
-                if size > most:
-                    raise self._too_large(most)
-            parts.append(line)
-        return "".join(parts)
+                return content.removeprefix(codecs.BOM_UTF8).decode("utf-8")
+        return "".join(line for _, line in self.numbered(ends=True))
 
     def json(self) -> Untyped:
         """Return what the file holds as one JSON document; NaN and infinities in it are None.
@@ -289,87 +267,10 @@ class NamedFile:
         except (ValueError, RecursionError) as error:
             raise InputError(f"is not JSON ({error})", file=self.name) from error
 
-    def yaml(self) -> Untyped:
-        """Return what the file holds as YAML, read safely.
-
-        Raises:
-            InputError: if it is not YAML or UTF-8, names a key twice, is nested or repeats itself beyond reason, or is
-                not what its seal says.
-        """
-        import yaml
-
-        loader = _yaml_loader()
-        with self.reading() as stream:
-            if len(stream.read(_MOST_YAML + 1)) > _MOST_YAML:
-                raise InputError(f"has more than {_MOST_YAML:,} bytes, which no file of facts needs", file=self.name)
-        content = self.text()
-        first, _, rest = (plain := content.replace("\r\n", "\n")).partition("\n")
-        if _SAYS in first and sealed(rest) != plain:
-            raise InputError(
-                "is damaged or was changed: its sha256 is not the one in line 1; restore it, or remove that line if "
-                "the change is meant",
-                file=self.name,
-            )
-        try:
-            may_be_deep = content.count("[") + content.count("{") >= 100 or _DEEP_LINES.search(content) is not None
-            if may_be_deep and _depth(yaml.parse(content, loader)) > _DEEPEST_YAML:
-                # The C loader would end the process.
-                raise InputError(f"is nested more than {_DEEPEST_YAML} levels deep", file=self.name)
-            if len(_ALIAS.findall(content)) > _MOST_ALIASES:
-                # Aliases of aliases grow to any size once somebody walks them.
-                raise InputError(
-                    f"repeats parts by `*name` more than {_MOST_ALIASES} times; write them out", file=self.name
-                )
-            return yaml.load(content, loader)  # noqa: S506 - a safe loader
-        except (yaml.YAMLError, ValueError, RecursionError) as error:
-            raise InputError(f"not readable as YAML: {' '.join(str(error).split())}", file=self.name) from error
-
 
 def may_hold() -> int:
     """Return how many bytes may be read at once."""
     return max(LONGEST_LINE, free_memory() // _COPIES)
-
-
-_MOST_YAML = 2**24
-_DEEPEST_YAML = 100
-_MOST_ALIASES = 16
-_ALIAS = re.compile(r"(?:^|[\s\[{,:-])\*[^\s,\]}]", re.MULTILINE)
-_DEEP_LINES = re.compile(r"(?:[-?:]\s+){100}|^ {100}", re.MULTILINE)
-
-
-@functools.cache
-def _yaml_loader() -> Untyped:
-    """Return a loader of plain values that refuses a key that stands twice, which YAML forbids and PyYAML lets through.
-
-    The C loader builds the same safe types as ``safe_load``, several times faster.
-    """
-    import yaml
-
-    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-        def construct_mapping(self, node: Untyped, deep: bool = False) -> Untyped:
-            seen: set[str] = set()
-            for key, _ in node.value:
-                if isinstance(key.value, str) and (key.value in seen or seen.add(key.value)):  # type: ignore[func-returns-value]
-                    raise yaml.constructor.ConstructorError(
-                        None, None, f"the key {key.value!r} stands twice", key.start_mark
-                    )
-            return super().construct_mapping(node, deep)
-
-    return Loader
-
-
-def _depth(events: Iterable[object]) -> int:
-    """Return how deep the collections of a YAML document are nested."""
-    depth = deepest = 0
-    for event in events:
-        kind = type(event).__name__
-        depth += kind.endswith(("SequenceStartEvent", "MappingStartEvent"))
-        depth -= kind.endswith(("SequenceEndEvent", "MappingEndEvent"))
-        deepest = max(deepest, depth)
-    return deepest
-
-
-_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 def line_list(path: Path) -> list[str]:
@@ -396,9 +297,97 @@ def check_line_counts(counts: Mapping[str | Path, int]) -> None:
             )
 
 
-_SAYS = "# sha256 of the lines below: "
+class Spool:
+    """What can be read but once (standard input, a pipe), in a temporary file without a name, so nothing is left of it.
+
+    Args:
+        source: an open stream.
+    """
+
+    def __init__(self, source: IO[bytes]) -> None:
+        self._copy = tempfile.TemporaryFile(prefix="bsx-input-")  # noqa: SIM115 - ends with this object
+        self._lock = threading.Lock()
+        weakref.finalize(self, self._copy.close)
+        shutil.copyfileobj(source, self._copy, 1 << 20)
+        self.size = self._copy.tell()
+
+    def read(self, place: int, size: int) -> bytes:
+        """Return up to ``size`` bytes from a place on."""
+        with self._lock:
+            self._copy.seek(place)
+            return self._copy.read(size)
 
 
-def sealed(text: str) -> str:
-    """Return a text with its seal, a comment, before it."""
-    return f"{_SAYS}{hashlib.sha256(text.encode()).hexdigest()}\n{text}"
+class SpoolReader(io.RawIOBase):
+    """A stream over a spool, with a place of its own."""
+
+    def __init__(self, spool: Spool) -> None:
+        self._spool = spool
+        self._place = 0
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def seekable(self) -> bool:
+        """It is."""
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        """Go to a place; see `io.IOBase.seek`."""
+        self._place = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: self._spool.size}[whence]
+        return self._place
+
+    def readinto(self, buffer: Untyped) -> int:
+        """Fill a buffer; see `io.RawIOBase.readinto`."""
+        result = self._spool.read(self._place, len(buffer))
+        buffer[: len(result)] = result
+        self._place += len(result)
+        return len(result)
+
+
+_spools: weakref.WeakValueDictionary[object, Spool] = weakref.WeakValueDictionary()
+_kept: list[list[Spool]] = []
+
+
+@contextlib.contextmanager
+def keeping_spools() -> Iterator[None]:
+    """Keep what is read but once until the end of this context, so that each of its readers finds all of it."""
+    _kept.append([])
+    try:
+        yield
+    finally:
+        _kept.pop()
+
+
+def spooled(path: Path | str) -> Spool | None:
+    """Return what can be read but once, read whole; None for a file that can be read again.
+
+    Raises:
+        InputError: for a device, or a closed standard input.
+        OSError: if it cannot be read or copied.
+    """
+    stream: IO[bytes] | None = None
+    facts: os.stat_result | None = None
+    if str(path) in (STDIN, "/dev/stdin"):
+        if sys.stdin is None or sys.stdin.closed:
+            raise InputError("standard input: is closed")
+        stream = sys.stdin.buffer
+        with contextlib.suppress(OSError):  # a stream of Python's own has no number
+            facts = os.fstat(stream.fileno())
+    else:
+        facts = Path(path).stat()
+        if stat.S_ISREG(facts.st_mode) or stat.S_ISDIR(facts.st_mode):
+            return None
+    if facts is not None and (stat.S_ISBLK(facts.st_mode) or stat.S_ISCHR(facts.st_mode)):
+        typed = stream is not None and stream.isatty()
+        if not typed and not os.path.samestat(facts, Path(os.devnull).stat()):  # /dev/zero has no end
+            raise InputError("is a device, neither a file nor a pipe", file=path)
+    key = stream if facts is None else (facts.st_dev, facts.st_ino)
+    spool = _spools.get(key)
+    if spool is None:
+        with Path(path).open("rb") if stream is None else contextlib.nullcontext(stream) as source:
+            spool = _spools[key] = Spool(source)
+    for kept in _kept[-1:]:
+        kept.append(spool)
+    return spool

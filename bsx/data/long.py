@@ -14,8 +14,7 @@ from bsx.data.cells import spelled
 from bsx.data.documents import DOCUMENTS
 from bsx.data.pairing import refuse_alike
 from bsx.data.tables import Table
-from bsx.errors import InputError, UnknownNameError
-from bsx.support.near import did_you_mean
+from bsx.errors import InputError, UnknownNameError, did_you_mean
 from bsx.support.settings import BaseSettings, Names, Option
 
 SYSTEM = "system"

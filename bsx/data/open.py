@@ -1,22 +1,283 @@
-"""From the files a user names on the command line to a corpus."""
+"""From the files that a user names to a corpus: files of lines, one for each system, and tables in one or several."""
 
 from __future__ import annotations
 
 import glob
+import hashlib
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path, PurePath
 
-from bsx.data.corpus import Corpus
-from bsx.data.files import HeldLines, LineFiles, PartFile, TableFile, Tables
-from bsx.data.formats.memory import AnyTable
-from bsx.data.formats.source import MEMORIES, OFFICE, XLIFF
-from bsx.data.lines import NamedFile, Problems
+from bsx.data.cells import is_missing
+from bsx.data.corpus import Corpus, Segment
+from bsx.data.lines import STDIN, NamedFile, Problems, check_line_counts
 from bsx.data.long import SEGMENTS, SYSTEM
 from bsx.data.pairing import refuse_alike
-from bsx.data.spool import STDIN
-from bsx.data.tables import TABLE_FORMATS, Table
+from bsx.data.sources import MEMORIES, OFFICE, XLIFF, AnyTable, MemoryTable
+from bsx.data.tables import TABLE_FORMATS, Row, Table
 from bsx.errors import InputError
+from bsx.support.optional import need
+
+
+@dataclass(frozen=True)
+class HeldLines:
+    """Texts in memory that stand where those of a file of lines could.
+
+    Attributes:
+        name: what to call them in messages.
+        texts: a text a segment.
+    """
+
+    name: str
+    texts: Sequence[str]
+    spool = None
+
+    def lines(self) -> Iterator[str]:
+        """Yield the texts."""
+        return iter(self.texts)
+
+    def digest(self) -> str:
+        """Return the sha256 of the texts, in hexadecimal."""
+        return hashlib.sha256("\0".join(self.texts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class LineFiles:
+    """Files with one text a line: one file of candidates for each system, one or more of references.
+
+    An empty line in one of several reference files means that the segment has no such reference.
+
+    Args:
+        systems: system name -> file.
+        references: files.
+        source: the file of source texts, if there is one.
+    """
+
+    def __init__(
+        self,
+        systems: Mapping[str, NamedFile],
+        references: Sequence[NamedFile | HeldLines],
+        source: NamedFile | HeldLines | None = None,
+    ) -> None:
+        self.systems = tuple(systems)
+        self.has = frozenset((["reference"] if references else []) + (["source"] if source is not None else []))
+        self._candidates = list(systems.values())
+        self._references = list(references)
+        self._sources = [source] if source is not None else []
+        pipes: dict[object, NamedFile | HeldLines] = {}
+        for file in self.files:
+            if file.spool is not None and pipes.setdefault(file.spool, file) is not file:
+                raise InputError(f"{pipes[file.spool].name} and {file.name} are one stream, which holds one file")
+
+    @property
+    def files(self) -> list[NamedFile | HeldLines]:
+        """The files it reads, candidates first."""
+        return [*self._candidates, *self._references, *self._sources]
+
+    @property
+    def layout(self) -> list[str]:
+        """What each file holds."""
+        kinds = ["candidates"] * len(self._candidates) + ["references"] * len(self._references)
+        return [*kinds, *["sources"] * len(self._sources)]
+
+    def __iter__(self) -> Iterator[Segment]:
+        """Read all segments from the start.
+
+        Raises:
+            InputError: if the files have different numbers of lines (says both) or are not UTF-8.
+        """
+        files = self.files
+        split, end = len(self._candidates), len(files) - len(self._sources)
+        for number, row in enumerate(zip_longest(*(file.lines() for file in files)), start=1):
+            if None in row:
+                check_line_counts({file.name: sum(1 for _ in file.lines()) for file in files})
+            yield Segment(str(number), tuple(row[:split]), tuple(row[split:end]), row[end] if self._sources else None)
+
+
+@dataclass(frozen=True)
+class PartFile:
+    """One file of a table.
+
+    Attributes:
+        path: where it is.
+        keys: what the names of its folders say of all its rows, as in ``lang=de/year=2020/part-0.parquet``.
+    """
+
+    path: Path
+    keys: Mapping[str, str] = field(default_factory=dict)
+
+
+class Tables(Table):
+    """Files with the same columns as one table, its rows those of one file after the other.
+
+    Args:
+        parts: the files. What the names of their folders say is a column, too, of texts.
+        problems: where malformed rows go; the first is an error unless given.
+
+    Raises:
+        InputError: if one has other columns than the first.
+    """
+
+    def __init__(self, parts: Sequence[PartFile], problems: Problems | None = None) -> None:
+        self._parts = [(Table(part.path, problems, first_line=True), dict(part.keys)) for part in parts]
+        first, keys = self._parts[0]
+        self.name, self.file = first.name, first.file
+        self.columns = [*first.columns, *keys]
+        self.languages = {
+            name: code
+            for name, code in first.languages.items()
+            if all(table.languages.get(name) == code for table, _ in self._parts)
+        }
+        for table, own in self._parts:
+            for name in own:
+                if name in table.columns:
+                    raise InputError(
+                        f"has a column {name!r}, and so says the name of its folder: rename one", file=table.name
+                    )
+            if differing := sorted({*self.columns} ^ {*table.columns, *own}):
+                which = ", ".join(map(repr, differing[:5]))
+                raise InputError(f"has other columns than {self.name}: {which} in one of the two only", file=table.name)
+
+    @property
+    def files(self) -> list[NamedFile]:
+        """The files."""
+        return [table.file for table, _ in self._parts]
+
+    def count(self) -> int:
+        """Return how many rows all files have."""
+        return sum(table.count() for table, _ in self._parts)
+
+    def types(self) -> dict[str, object]:
+        """Return the Arrow type of each column: of files that differ, that of all numbers, or text."""
+        found: dict[str, list[object]] = {}
+        for table, keys in self._parts:
+            read = table.types()
+            text = need("pyarrow", "writing Parquet files").string()
+            for name, kind in {**read, **dict.fromkeys(keys, text)}.items():
+                if str(kind) != "null" and kind not in found.setdefault(name, []):
+                    found[name].append(kind)
+        results: dict[str, object] = {}
+        for name in self.columns:
+            kinds = found.get(name, [])
+            if len(kinds) == 1:
+                results[name] = kinds[0]
+                continue
+            arrow = need("pyarrow", "writing Parquet files")
+            numbers = all(arrow.types.is_integer(kind) or arrow.types.is_floating(kind) for kind in kinds)
+            results[name] = arrow.float64() if kinds and numbers else arrow.string()
+        return results
+
+    def rows(self, *needed: str, only: bool = False) -> Iterator[Row]:
+        """Yield the rows of all files; see `Table.rows`."""
+        for table, keys in self._parts:
+            own = [name for name in needed if name not in keys]
+            for row in table.rows(*own, only=only and bool(own)):
+                row.update(keys)
+                yield row
+
+
+class TableFile:
+    """A table as a corpus: columns of candidates, one a system, and columns of references and sources.
+
+    Args:
+        file: the table; see `Table`. One that is open already is taken as it is.
+        candidates: columns of candidates; each is a system.
+        references: columns of references; a JSON or Parquet cell may hold a list of them.
+        id_column: column that names the segments; their number in the file unless given.
+        source: column of source texts, if there is one.
+        keep_rows: give each segment its whole row.
+        system: column that says which system a row's one candidate is of.
+        partly: a row may name no system, and then belongs to none; refused unless said.
+        document: column that says which document a row is from.
+
+    Raises:
+        InputError: for an unknown format.
+        UnknownNameError: for a missing column; lists those present.
+    """
+
+    def __init__(
+        self,
+        file: Table | NamedFile | AnyTable,
+        candidates: Sequence[str],
+        references: Sequence[str],
+        id_column: str | None = None,
+        *,
+        source: str | None = None,
+        keep_rows: bool = False,
+        system: str | None = None,
+        partly: bool = False,
+        document: str | None = None,
+    ) -> None:
+        for name, count in Counter(candidates).items():
+            if count > 1:
+                raise InputError(f"the column of candidates {name!r} is named twice; systems need distinct names")
+        refuse_alike(candidates, "the columns of candidates")
+        self.systems = tuple(candidates)
+        self.has = frozenset((["reference"] if references else []) + (["source"] if source is not None else []))
+        self.table = file if isinstance(file, Table) else Table(file, first_line=True)
+        self._roles = [("candidate", name) for name in candidates] + [("reference", name) for name in references]
+        others = (("source", source), ("id", id_column), ("system", system), ("document", document))
+        self._roles += [(kind, name) for kind, name in others if name is not None]
+        self._references = tuple(references)
+        self._source = source
+        self._id = id_column
+        self._keep_rows = keep_rows
+        self._system, self._partly = system, partly
+        self._document = document
+        self.table.require(*(name for _, name in self._roles))
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of all columns; of a JSON-lines file, those of its first line."""
+        return self.table.columns
+
+    @property
+    def files(self) -> list[NamedFile]:
+        """The files it reads."""
+        if isinstance(self.table, Tables):
+            return self.table.files
+        return [] if isinstance(self.table.source, MemoryTable) else [self.table.file]
+
+    @property
+    def layout(self) -> list[str]:
+        """The columns it uses and what for."""
+        return [f"{kind}={name}" for kind, name in self._roles]
+
+    def types(self) -> dict[str, object]:
+        """Return the Arrow type that holds each column; see `Table.types`."""
+        return self.table.types()
+
+    def __iter__(self) -> Iterator[Segment]:
+        """Read all segments from the start.
+
+        Raises:
+            InputError: naming file, line and column of a cell that is not a text, or two systems that look the same.
+        """
+        at = 0
+        systems: dict[str, None] = {}
+        used = dict.fromkeys(name for _, name in self._roles)
+        for at, row in enumerate(self.table.rows(*used, only=not self._keep_rows), start=1):
+            named = self._system is not None and not (self._partly and is_missing(row[self._system]))
+            system = row.name(self._system) if self._system is not None and named else None
+            if system is not None and system not in systems:
+                systems[system] = None
+                refuse_alike(systems, f"{self.table.name}, column {self._system!r}")
+            references = tuple([text for name in self._references for text in row.texts(name)])
+            if self._references and not references:
+                raise InputError(f"{row.where}: has an empty list of references")
+            yield Segment(
+                row.name(self._id) if self._id is not None else str(at),
+                tuple([row.text(name) for name in self.systems]),
+                references,
+                row.text(self._source) if self._source else None,
+                row if self._keep_rows else None,
+                system,
+                row.name(self._document) if self._document is not None else None,
+            )
+        if at == 0:
+            raise InputError(f"{self.table.name}: has a header but no rows")
 
 
 def table_parts(table: str) -> list[PartFile]:

@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TextIO, TypeVar
+from typing import IO, TextIO
 
 from bsx.data.cells import Spelled, spelled, spelled_json
 from bsx.data.run import (
@@ -31,7 +31,6 @@ from bsx.errors import NO_ROOM, InputError
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
 
-_Value = TypeVar("_Value")
 FORMATS = (".tsv", ".csv", ".jsonl", ".parquet", ".xlsx")
 
 
@@ -206,13 +205,6 @@ def cell(value: object) -> str:
     return spelled(value).replace("\t", " ").replace("\n", " ").replace("\r", " ")
 
 
-def _encodable(value: _Value) -> _Value:
-    """Return a text as UTF-8 can hold it, with escapes for the bytes of a file's name that are no text."""
-    if isinstance(value, str) and not value.isascii():
-        return type(value)(value.encode("utf-8", "backslashreplace").decode("utf-8"))
-    return value
-
-
 def _rounded(row: Mapping[str, object]) -> dict[str, object]:
     """Return the numbers of a row that bsx computed, rounded as `cells.spelled` does."""
     return {n: float(spelled(v)) for n, v in row.items() if isinstance(v, float) and not isinstance(v, Spelled)}
@@ -320,7 +312,7 @@ class ScoreTable:
         elif self._kind == ".csv":
             self._write_csv(spelled(row[name]) for name in self._columns)
         else:
-            self._pending.append({_encodable(name): _encodable(value) for name, value in row.items()})
+            self._pending.append(row)
             if len(self._pending) >= 65_536:
                 self._flush()
 
@@ -365,9 +357,9 @@ class ScoreTable:
                 self._writer.add_key_value_metadata({"bsx.signature": self.signature})
             if self.sidecar is not None and not is_stream(self._path):
                 content = json.dumps(self.sidecar, ensure_ascii=False, indent=2)
-                self._commit.new(".signatures.json").write_text(_encodable(content) + "\n", encoding="utf-8")
+                self._commit.new(".signatures.json").write_text(content + "\n", "utf-8", "backslashreplace")
             if self.signature is not None and not is_stream(self._path):
-                self._commit.new(".signature.txt").write_text(_encodable(self.signature) + "\n", encoding="utf-8")
+                self._commit.new(".signature.txt").write_text(self.signature + "\n", "utf-8", "backslashreplace")
         return None
 
 

@@ -12,8 +12,6 @@ from collections.abc import Hashable, Iterable
 
 import numpy as np
 
-from bsx.data.cells import spelled
-from bsx.data.tables import Table
 from bsx.errors import InputError
 
 _TEXTS = re.compile(r"source|reference\d*")
@@ -120,11 +118,3 @@ class Pairing:
 def is_text_of_segment(column: str) -> bool:
     """Tell whether a column of this name holds a source or a reference, which all systems have in common."""
     return _TEXTS.fullmatch(column) is not None
-
-
-def texts_of_rows(table: Table) -> list[int] | None:
-    """Return a number for each row of a table that stands for its source and references; None if it has no such."""
-    names = [name for name in table.columns if is_text_of_segment(name)]
-    if not names:
-        return None
-    return [hash(tuple(spelled(row[name]) for name in names)) for row in table.rows(*names, only=True)]

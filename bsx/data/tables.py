@@ -18,12 +18,22 @@ import numpy as np
 
 from bsx.data import cells
 from bsx.data.cells import Spelled
-from bsx.data.formats.memory import IN_MEMORY, AnyTable, MemoryTable, in_memory
-from bsx.data.formats.source import INSTEAD, MOST_COLUMNS, OFFICE, SHEETS, XLIFF, RowSource, kind_of
 from bsx.data.lines import LONGEST_LINE, NamedFile, Problems
 from bsx.data.run import tell
-from bsx.errors import InputError, UnknownNameError
-from bsx.support.near import did_you_mean
+from bsx.data.sources import (
+    IN_MEMORY,
+    INSTEAD,
+    MOST_COLUMNS,
+    OFFICE,
+    SHEETS,
+    XLIFF,
+    AnyTable,
+    MemoryTable,
+    RowSource,
+    in_memory,
+    kind_of,
+)
+from bsx.errors import InputError, UnknownNameError, did_you_mean
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
 
@@ -129,7 +139,7 @@ class Table:
     no comma but semicolons or tabs, as spreadsheet programs write it in some countries, is divided by those.
 
     Args:
-        file: the file; ``-`` is standard input. Or a table in memory, which `bsx.data.formats.memory` reads.
+        file: the file; ``-`` is standard input. Or a table in memory, which `bsx.data.sources` reads.
         problems: where malformed rows go; the first is an error unless given.
         separator: between the fields of a text table, instead of what the name says; ``""`` for any white space.
         quoted: whether the fields of a text table may be quoted; CSV files are unless said otherwise, TSV not.
@@ -329,15 +339,18 @@ class Table:
                     number += 1
                     where = f"{self.name}: row {number}"
                     row = dict(zip(batch.schema.names, values, strict=True))
-                    for problem in _unfit(row):
-                        self._problems.report(f"{where}: {problem}")
-                        break
-                    else:
+                    if self._fit(where, row):
                         yield Row(where, row)
         except InputError:
             raise
         except Exception as error:  # damaged files make Arrow raise errors of many classes
             raise InputError(f"cannot be read beyond row {number} ({_short(error)})", file=self.name) from error
+
+    def _fit(self, where: str, row: Cells) -> bool:
+        problem = next(_unfit(row), None)
+        if problem is not None:
+            self._problems.report(f"{where}: {problem}")
+        return problem is None
 
     def _json_rows(self, problems: Problems) -> Iterator[tuple[str, Cells]]:
         for line_number, line in self.file.numbered(problems):
@@ -346,8 +359,7 @@ class Table:
                 continue
             try:
                 row = _JSON.decode(line)
-                nested = line.count("[") + line.count("{") > _DEEPEST
-                unfit = next(_unfit(row), None) if "\\u" in line or nested else None
+                unfit = next(_unfit(row), None) if "\\u" in line else None
             except (ValueError, RecursionError) as error:
                 problems.report(f"{where} is not JSON ({error})")
                 continue
@@ -368,10 +380,7 @@ class Table:
         if self.source is not None:
             for where, number, found in self.source.rows(self._problems, needed):
                 row = {name: found[name] for name in needed} if only and needed else found
-                for problem in _unfit(row):
-                    self._problems.report(f"{where}: {problem}")
-                    break
-                else:
+                if self._fit(where, row):
                     yield Row(where, row, number, self.source.letters)
         elif self._kind == ".parquet":
             yield from self._parquet_rows(list(needed) if only else None)
@@ -420,24 +429,18 @@ def _object(pairs: list[tuple[str, object]]) -> Cells:
 
 
 _JSON = json.JSONDecoder(parse_int=_whole, parse_float=_decimal, parse_constant=Spelled, object_pairs_hook=_object)
-_DEEPEST = 64
 
 
-def _unfit(value: object, depth: int = 0) -> Iterator[str]:
+def _unfit(value: object) -> Iterator[str]:
     """Say what in a value no file of texts could hold."""
     if isinstance(value, str):
         if "\0" in value:
             yield "holds a NUL character: take it out"
         if not value.isascii() and _HALF.search(value):
             yield "holds half a surrogate pair, which is no character: mend the text"
-    elif depth > _DEEPEST:
-        yield f"is nested more than {_DEEPEST} levels deep"
-    elif isinstance(value, dict):
-        for item in (*value, *value.values()):
-            yield from _unfit(item, depth + 1)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _unfit(item, depth + 1)
+    elif isinstance(value, dict | list):
+        for item in (*value, *value.values()) if isinstance(value, dict) else value:
+            yield from _unfit(item)
 
 
 def _arrow_kind(value: object) -> str:

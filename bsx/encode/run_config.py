@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from bsx.catalog.catalog import Catalog
-from bsx.data.forms import Form
+from bsx.data.writing import Form
 from bsx.errors import InputError
 from bsx.support.folders import path_as_name
 from bsx.support.memory import parse_bytes

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import find_languages, unseen, unseen_note
-from bsx.data.forms import in_form
+from bsx.data.writing import in_form
 from bsx.encode.devices import Precision, choose_device, choose_dtype, signed
 from bsx.encode.run_config import EncoderSettings, RunConfig
 from bsx.errors import InputError, LanguageError

@@ -11,12 +11,12 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from bsx.data.formats.memory import IN_MEMORY, AnyTable
 from bsx.data.frame import PAIR
 from bsx.data.long import ColumnName, find_columns
 from bsx.data.open import open_table
 from bsx.data.pairing import refuse_alike
 from bsx.data.seen import RowTexts
+from bsx.data.sources import IN_MEMORY, AnyTable
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.settings import BaseSettings

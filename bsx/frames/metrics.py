@@ -74,7 +74,7 @@ def detected(settings: Run, corpus: Corpus, say: Say) -> Run:
     Files that do are XLIFF and TMX.
     """
     if settings.lang == "auto":
-        from bsx.data.detect import detect_language
+        from bsx.data.writing import detect_language
 
         detection = detect_language(text for segment in corpus for text in segment.references or segment.candidates)
         say(f"language detected from the {'references' if 'reference' in corpus.has else 'texts'}: {detection}")
@@ -99,7 +99,7 @@ def look_at_scripts(settings: EncoderSettings, corpus: Corpus, say: Say) -> None
     """Tell how many texts are written in another script than the language that the user named."""
     if settings.lang is None:
         return
-    from bsx.data.detect import other_script
+    from bsx.data.writing import other_script
 
     asked = find_languages(settings.lang, load_registry(settings.registry))
     language, script = asked.target, asked.script or asked.target.script

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, TypeVar, cast
 import numpy as np
 
 from bsx.catalog.specs import split_specs
-from bsx.data.files import TableFile
 from bsx.data.frame import CorpusScores, Frame, LineTable, LongTable
 from bsx.data.long import SEGMENTS, SYSTEM, find_columns
-from bsx.data.open import open_table
+from bsx.data.open import TableFile, open_table
 from bsx.data.sidecar import known_scores, known_signatures, turned
 from bsx.data.tables import Table
 from bsx.errors import InputError
@@ -27,7 +26,7 @@ from bsx.support.settings import build_config, column_fields, part, set_fields
 
 if TYPE_CHECKING:
     from bsx.data.corpus import Corpus
-    from bsx.data.files import LineFiles
+    from bsx.data.open import LineFiles
     from bsx.metrics.run import ScoredBlock
 
 Asked = TypeVar("Asked", bound=TableSettings)

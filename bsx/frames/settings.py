@@ -16,11 +16,10 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from bsx.data.corpus import Corpus
 from bsx.data.documents import DOCUMENTS
-from bsx.data.files import HeldLines
-from bsx.data.formats.memory import IN_MEMORY, AnyTable
+from bsx.data.lines import STDIN
 from bsx.data.long import ColumnName, ColumnNames, RowColumns
-from bsx.data.open import open_corpus, table_parts
-from bsx.data.spool import STDIN
+from bsx.data.open import HeldLines, open_corpus, table_parts
+from bsx.data.sources import IN_MEMORY, AnyTable
 from bsx.encode.run_config import EncoderSettings
 from bsx.errors import InputError
 from bsx.support.progress import Say, Watch, nothing

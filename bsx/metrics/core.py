@@ -16,20 +16,18 @@ import numpy as np
 from pydantic import Field, field_validator
 from typing_extensions import TypeVar
 
-from bsx.catalog.entries.base import UNSCORED
+from bsx.catalog.entries import UNSCORED
 from bsx.catalog.entries.metrics import MetricEntry
 from bsx.catalog.languages import codes_of, count_languages
 from bsx.data.corpus import Corpus
-from bsx.data.detect import SCRIPTS, parts_of
-from bsx.data.forms import Form, InForm, scripts_of
+from bsx.data.writing import SCRIPTS, Form, InForm, parts_of, scripts_of
 from bsx.errors import InputError
 from bsx.metrics.blocks import Block, BlockScores, Values
 from bsx.support.folders import path_as_name
 from bsx.support.memory import PER_BYTE, text_size
 from bsx.support.progress import Progress, Say
-from bsx.support.provenance import VERSION
+from bsx.support.provenance import VERSION, Signature
 from bsx.support.settings import BaseSettings, unscored
-from bsx.support.signature import Signature
 
 _FEW = 5
 BY_SCRIPT = "script"

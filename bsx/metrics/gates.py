@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from bsx.data.cells import finite
-from bsx.errors import InputError, UnknownNameError
-from bsx.support.near import did_you_mean
+from bsx.errors import InputError, UnknownNameError, did_you_mean
 from bsx.support.untyped import JsonObject
 
 FIGURES = ("bertscore.precision", "bertscore.recall", "bertscore.f1")

@@ -17,8 +17,8 @@ from bsx.metrics.run import prepare, stream
 from bsx.metrics.summary import Totals
 from bsx.support.optional import need
 from bsx.support.progress import Watch, told
+from bsx.support.provenance import Signature
 from bsx.support.result import Shown
-from bsx.support.signature import Signature
 from bsx.support.untyped import to_json
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bsx.catalog.specs import naming
 from bsx.data.corpus import Corpus, Segment, about_tokens, without_context
-from bsx.data.forms import Form, InForm, form_of, forms_note, segment_in_form
+from bsx.data.writing import Form, InForm, form_of, forms_note, segment_in_form
 from bsx.errors import InputError
 from bsx.metrics.blocks import Block, BlockScores, as_block, not_scores
 from bsx.metrics.core import Fitted, MetricCore, Reading
@@ -24,7 +24,7 @@ from bsx.support.arrays import device_type
 from bsx.support.memory import refuse_beyond, show_bytes, text_size
 from bsx.support.optional import source_of
 from bsx.support.progress import Progress, Say
-from bsx.support.signature import Signature
+from bsx.support.provenance import Signature
 
 Item = TypeVar("Item")
 _BLOCK_TOKENS = 131_072  # enough for batches of equal length; more only costs memory
@@ -45,7 +45,7 @@ class Plan:
         segments: how many there are.
         reused: hash of a text -> how many uses of it there are; only texts used more than once.
         references: the least and greatest number of references of a segment.
-        forms: how many texts are in which of Unicode's forms; see `bsx.data.forms.form_of`.
+        forms: how many texts are in which of Unicode's forms; see `bsx.data.writing.form_of`.
         characters: of the candidates, those of each as often as it has references.
     """
 

@@ -13,7 +13,7 @@ from bsx.data.pairing import Pairing, printed
 from bsx.metrics.blocks import BlockScores
 from bsx.metrics.core import Figures, MetricCore
 from bsx.metrics.run import Prepared, ScoredBlock
-from bsx.support.aligned import WIDTH, short_table, table_width
+from bsx.support.terminal import WIDTH, short_table, table_width
 from bsx.support.untyped import JsonObject
 
 _TOLD = 4

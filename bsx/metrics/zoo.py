@@ -7,14 +7,12 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from bsx.catalog.catalog import Catalog, load_registry
-from bsx.catalog.code import class_of
 from bsx.catalog.entries.metrics import MetricEntry
-from bsx.catalog.specs import UNNAMED, naming, read_spec, split_specs
+from bsx.catalog.specs import UNNAMED, class_of, naming, read_spec, split_specs
 from bsx.encode.session import Encoders, SharedSettings
-from bsx.errors import InputError, RegistryError, UnknownNameError
+from bsx.errors import InputError, RegistryError, UnknownNameError, did_you_mean
 from bsx.metrics.base import Metric
 from bsx.metrics.core import MetricConfig
-from bsx.support.near import did_you_mean
 from bsx.support.settings import build_config, read_spelled, settled, user_only
 
 GROUP = "bsx.metrics"

@@ -17,7 +17,7 @@ from pathlib import Path
 from bsx.catalog.entries.models import Source
 from bsx.data.lines import NamedFile
 from bsx.errors import InputError, ModelUnavailableError
-from bsx.support.download import forbidden
+from bsx.support.environment import forbidden
 from bsx.support.folders import cache_folder
 from bsx.support.memory import show_bytes
 from bsx.support.untyped import JsonObject, blaming

@@ -13,7 +13,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from bsx.data.lines import NamedFile, sealed
+from bsx.catalog.entries import plain_yaml, sealed
+from bsx.data.lines import NamedFile
 from bsx.data.output import atomic_text
 from bsx.data.seen import SEEN, SeenRows
 from bsx.errors import InputError
@@ -136,7 +137,7 @@ class ModelRecord(_Record):
             InputError: if the file is missing, or says anything else than such a record.
         """
         try:
-            return cls.model_validate(NamedFile(file).yaml())
+            return cls.model_validate(plain_yaml(NamedFile(file)))
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"]))

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from bsx.data.corpus import Corpus, Segment, without_context
-from bsx.data.files import TableFile
 from bsx.data.journal import Arrays, Journal, continued
 from bsx.data.long import SEGMENTS
+from bsx.data.open import TableFile
 from bsx.data.output import refuse_taken
 from bsx.data.run import is_stream
 from bsx.data.sidecar import FIGURES

@@ -18,7 +18,7 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import find_language
 from bsx.data.corpus import Corpus, InContext, Segment
-from bsx.data.files import TableFile
+from bsx.data.open import TableFile
 from bsx.data.run import as_one_run, is_stream
 from bsx.data.tables import Row
 from bsx.encode.devices import choose_devices

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO
 
-from bsx.support.import_path import import_path
+from bsx.support.environment import import_path
 
 SAFE_PATH = {"PYTHONSAFEPATH": "1"}
 """What tells a Python of version 3.11 or later to leave the current folder out; older ones do not know it."""

@@ -1,17 +1,11 @@
-"""The one gate to the network: whether it may be used, and fetching a file so that it can be interrupted.
-
-What bsx fetches itself goes through `download`. Where another library would fetch something, `forbidden` is asked
-before it is called.
-"""
+"""Fetching a file over the network so that it can be interrupted: all that bsx fetches itself comes through here."""
 
 from __future__ import annotations
 
 import contextlib
 import http.client
 import json
-import os
 import re
-import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -19,50 +13,13 @@ from pathlib import Path
 from typing import IO
 
 from bsx.errors import DataUnavailableError, InputError
+from bsx.support.environment import forbidden
 from bsx.support.progress import Progress
 from bsx.support.provenance import file_digest
 
 BLOCK = 1 << 20
 TIMEOUT = 60.0
 """Seconds without a byte after which a server counts as gone."""
-_YES = {"1", "ON", "YES", "TRUE"}
-_LOOKS_UP = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.connect", "socket.sendto"})
-_HERE = ("localhost", "127.", "::1")
-
-
-def forbidden() -> str | None:
-    """Return what says that the network may not be used, for a message; None if it may.
-
-    ``HF_HUB_OFFLINE`` says it, or where that is not set ``TRANSFORMERS_OFFLINE``: as the hub's client reads them, but
-    at any time, not only when that is imported.
-    """
-    name = "HF_HUB_OFFLINE" if os.environ.get("HF_HUB_OFFLINE") else "TRANSFORMERS_OFFLINE"
-    if os.environ.get(name, "").upper() in _YES:
-        return f"{name} is set"
-    client = sys.modules.get("huggingface_hub.constants")
-    return "HF_HUB_OFFLINE is set" if getattr(client, "HF_HUB_OFFLINE", False) else None
-
-
-def guard() -> None:
-    """Have this process fail where anything in it turns to another machine although that is `forbidden`.
-
-    It is for the command line, which is a process of its own: no library that nobody thought of gets past it.
-    """
-    if not _guarded:
-        _guarded.append(True)
-        sys.addaudithook(_refuse)
-
-
-_guarded: list[bool] = []
-
-
-def _refuse(event: str, arguments: tuple[object, ...]) -> None:
-    if event not in _LOOKS_UP or (why := forbidden()) is None:
-        return
-    place: object = arguments[event in ("socket.connect", "socket.sendto")]
-    host = place[0] if isinstance(place, tuple) and place else place if "get" in event else None
-    if isinstance(host, str | bytes) and not os.fsdecode(host).startswith(_HERE):
-        raise ConnectionRefusedError(f"{why}: {os.fsdecode(host)} is not asked")
 
 
 def check(path: Path, sha256: str | None, size: int | None, name: str) -> None:

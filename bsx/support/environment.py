@@ -1,8 +1,8 @@
-"""What other packages are told through the environment, before they are imported.
+"""What a process and the packages in it are told before they work: where modules are, and what not to do.
 
-To send nothing, where to write, and how many cores a container has.
-
-What the user has set himself is left as it is. Processes that bsx starts inherit all of it.
+Packages are told through the environment: to send nothing, where to write, how many cores a container has. What the
+user has set himself is left as it is, and processes that bsx starts inherit all of it. Whether the network may be used,
+`forbidden` says to whoever calls a library that would fetch something.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ SILENT = {
 }
 """Variable -> the value that switches off what a package would tell its makers."""
 
+_YES = {"1", "ON", "YES", "TRUE"}
+_LOOKS_UP = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.connect", "socket.sendto"})
+_HERE = ("localhost", "127.", "::1")
 _UNLIMITED = 2**31
 
 _QUIET = {"HF_HUB_VERBOSITY": "error"}  # each of its attempts to reach the hub is a warning; bsx says what came of them
@@ -101,12 +104,46 @@ def _quota_of(group: Path) -> float:
     return math.inf
 
 
+def forbidden() -> str | None:
+    """Return what says that the network may not be used, for a message; None if it may.
+
+    ``HF_HUB_OFFLINE`` says it, or where that is not set ``TRANSFORMERS_OFFLINE``: as the hub's client reads them, but
+    at any time, not only when that is imported.
+    """
+    name = "HF_HUB_OFFLINE" if os.environ.get("HF_HUB_OFFLINE") else "TRANSFORMERS_OFFLINE"
+    if os.environ.get(name, "").upper() in _YES:
+        return f"{name} is set"
+    client = sys.modules.get("huggingface_hub.constants")
+    return "HF_HUB_OFFLINE is set" if getattr(client, "HF_HUB_OFFLINE", False) else None
+
+
+def guard() -> None:
+    """Have this process fail where anything in it turns to another machine although that is `forbidden`.
+
+    It is for the command line, which is a process of its own: no library that nobody thought of gets past it.
+    """
+    if not _guarded:
+        _guarded.append(True)
+        sys.addaudithook(_refuse)
+
+
+_guarded: list[bool] = []
+
+
+def _refuse(event: str, arguments: tuple[object, ...]) -> None:
+    if event not in _LOOKS_UP or (why := forbidden()) is None:
+        return
+    place: object = arguments[event in ("socket.connect", "socket.sendto")]
+    host = place[0] if isinstance(place, tuple) and place else place if "get" in event else None
+    if isinstance(host, str | bytes) and not os.fsdecode(host).startswith(_HERE):
+        raise ConnectionRefusedError(f"{why}: {os.fsdecode(host)} is not asked")
+
+
 def keep_together() -> None:
     """Have packages write into bsx's folder for caches, say nothing of their own, and obey a ban on the network.
 
     It is for the command line, which is a process of its own.
     """
-    from bsx.support.download import guard
     from bsx.support.folders import cache_folder
 
     guard()
@@ -118,3 +155,23 @@ def keep_together() -> None:
     if os.access(there, os.W_OK):
         for name, place in _FOLDERS.items():
             os.environ.setdefault(name, str(folder / place))
+
+
+def import_path() -> list[str]:
+    """Return ``sys.path`` without the current folder, where an entry of PYTHONPATH means it but does not name it.
+
+    An empty entry, such as that of ``:/x``, does: what lies in the folder that somebody works in is data, not code.
+    """
+    given = os.environ.get("PYTHONPATH")
+    entries = given.split(os.pathsep) if given else []
+    try:
+        here = os.getcwd()  # noqa: PTH109 - compared with texts
+    except OSError:  # it was removed: nothing lies there
+        return list(sys.path)
+    meant = any(not os.path.isabs(entry) and os.path.abspath(entry) == here for entry in entries)  # noqa: PTH100, PTH117
+    return [entry for entry in sys.path if entry != here] if meant and here not in entries else list(sys.path)
+
+
+def leave_working_folder() -> None:
+    """Have this process import nothing from the current folder."""
+    sys.path[:] = import_path()

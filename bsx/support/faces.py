@@ -1,4 +1,7 @@
-"""Public faces: packages that export names of many modules and import each when it is first asked for."""
+"""Public faces: packages above all rooms, that export names of many modules and import each when first asked for.
+
+What the rooms below need of one above, a face hands down: `present_by`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,39 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Presenter(Protocol):
+    """What shows results, for the methods that they have of `bsx.support.result.Shown`."""
+
+    def in_form(self, result: Any, form: str, *, full: bool = True, data: str = "", label: str = "") -> str:
+        """Return a result as text of a form, such as ``latex``."""
+        ...
+
+    def frame_of(self, result: Any) -> pd.DataFrame:
+        """Return a result as a DataFrame."""
+        ...
+
+    def plot(self, result: Any, path: str | Path | None, chart: int | str) -> Any:
+        """Return one of a result's charts as a picture."""
+        ...
+
+
+_presenters: list[Callable[[], Presenter]] = []
+
+
+def present_by(find: Callable[[], Presenter]) -> None:
+    """Have results shown by what a function returns, which is called when the first one is to be shown."""
+    _presenters[:] = [find]
+
+
+def presenter() -> Presenter:
+    """Return what shows results."""
+    return _presenters[0]()
 
 
 @cache

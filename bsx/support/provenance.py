@@ -1,4 +1,4 @@
-"""Where a document of results comes from: the command, the versions, the digests of what was read, the signatures."""
+"""Where figures come from: the settings of a score as one line, and of a document the command, versions and files."""
 
 from __future__ import annotations
 
@@ -16,6 +16,103 @@ from typing import ClassVar, Self
 
 from bsx.support.folders import without_sheet
 from bsx.support.untyped import JsonObject
+
+_NOTE = "note"
+
+
+SOFTWARE = frozenset(
+    {"backend", "bsx", "nltk", "python", "rouge_score", "sacrebleu", "tokenizer", "torch", "transformers", "version"}
+)
+"""Fields that say which packages ran; the others are settings."""
+
+
+def other_weights(one: str, two: str) -> bool:
+    """Tell whether two identities, ``name@kind-digest``, are of different weights; those of two kinds nobody can tell.
+
+    >>> other_weights("minilm@sha256-53aa", "copy@sha256-53aa"), other_weights("a@sha256-53aa", "a@sha256-9f7a")
+    (False, True)
+    >>> other_weights("a@hub-8d1c", "a@sha256-53aa")
+    False
+    """
+    (kind, _, digest), (other_kind, _, other_digest) = (name.rpartition("@")[2].partition("-") for name in (one, two))
+    return kind == other_kind and digest != other_digest
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Name-value pairs that identify a computation.
+
+    Two runs with equal signatures and equal input agree (fp32: within 1e-5). Device, batch size, memory budget and
+    thread count are not part of it, because they do not change a score beyond that tolerance. What speaks against the
+    scores stands at the end as its notes: it belongs to them, but makes them no other scores.
+
+    >>> print(Signature.of({"metric": "bertscore", "idf": False}, ["minilm was not trained on Swahili"]))
+    metric:bertscore|idf:no|note:minilm was not trained on Swahili
+    """
+
+    fields: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def of(cls, fields: Mapping[str, object], notes: Iterable[str] = ()) -> Signature:
+        """Build a signature; booleans become ``yes`` and ``no``."""
+
+        def spell(value: object) -> str:
+            text = {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+            return text.replace("|", "%7C")
+
+        of_scores = [(name, spell(value)) for name, value in fields.items()]
+        return cls((*of_scores, *((_NOTE, spell(note)) for note in notes)))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What speaks against the scores, such as a language that the model was not trained on; one sentence each."""
+        return tuple(value for name, value in self.fields if name == _NOTE)
+
+    @property
+    def digest(self) -> str:
+        """Twelve hexadecimal digits that stand for the whole signature, its notes aside."""
+        return hashlib.sha256(str(self.without_notes()).encode()).hexdigest()[:12]
+
+    def without_notes(self) -> Signature:
+        """Return what identifies the computation, and nothing else."""
+        return Signature(tuple((name, value) for name, value in self.fields if name != _NOTE))
+
+    def doubted(self, notes: Iterable[str]) -> Signature:
+        """Return it with further notes."""
+        further = [(_NOTE, note.replace("|", "%7C")) for note in notes]
+        return Signature((*self.fields, *(field for field in further if field not in self.fields)))
+
+    @classmethod
+    def read(cls, text: str) -> Signature:
+        """Return what is spelled ``name:value|…``."""
+        return cls(tuple(part.partition(":")[::2] for part in text.split("|")))
+
+    def differs(self, other: Signature) -> list[str]:
+        """Return the fields that make scores of the two incomparable.
+
+        Before there was ``normalize``, texts were read as they are; nearly all are in NFC, where that is the same.
+        In fp32, backends agree within 1e-5: `onnxruntime` or `torch`, whichever is installed, is no difference.
+
+        >>> one, two = (Signature.read(f"metric:bertscore|layer:4|dtype:fp32|backend:{b}") for b in ("torch", "onnx"))
+        >>> one.differs(two), one.differs(Signature.read("metric:bertscore|layer:5|dtype:fp32|backend:torch"))
+        ([], ['layer'])
+        """
+        mine, theirs = dict(self.fields), dict(other.fields)
+        results = [name for name in {**mine, **theirs} if name != _NOTE and mine.get(name) != theirs.get(name)]
+        results = [name for name in results if not (name == "normalize" and None in (mine.get(name), theirs.get(name)))]
+        same = mine.get("dtype") == theirs.get("dtype") == "fp32"
+        return [name for name in results if not (same and name == "backend")]
+
+    def get(self, name: str) -> str:
+        """Return a field's value; nothing if there is no such field."""
+        return dict(self.fields).get(name, "")
+
+    def __str__(self) -> str:
+        return "|".join(f"{name}:{value}" for name, value in self.fields)
+
+    def __getitem__(self, name: str) -> str:
+        return dict(self.fields)[name]
+
 
 # The one place that says it: pyproject.toml reads it here, so that a checkout knows it without being installed.
 VERSION = "0.1.0"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
@@ -11,14 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from bsx.errors import InputError
+from bsx.support.faces import presenter
 from bsx.support.provenance import Provenance
 from bsx.support.untyped import JsonObject, Untyped
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_PRESENT = "bsx.analysis.present.forms"
-"""The room that shows results. It stands above all results: this, at the call, is the one arrow upwards."""
 
 
 class Null:
@@ -93,7 +90,7 @@ class Shown:
     @property
     def answer(self) -> str:
         """The sentences that answer the question, which its text begins with; empty if it has none."""
-        return self._in("answer")
+        return presenter().in_form(self, "answer")
 
     def to_text(self, *, full: bool = False) -> str:
         """Return it for a terminal: the finding first, then the tables that support it.
@@ -101,7 +98,7 @@ class Shown:
         Args:
             full: every table, instead of those of the short form.
         """
-        return self._in("text", full=full)
+        return presenter().in_form(self, "text", full=full)
 
     def to_markdown(self, *, data: str = "", full: bool = True) -> str:
         """Return it as Markdown.
@@ -110,7 +107,7 @@ class Shown:
             data: what it is of; captions begin with it.
             full: every table, instead of those of the short form.
         """
-        return self._in("markdown", full=full, data=data)
+        return presenter().in_form(self, "markdown", full=full, data=data)
 
     def to_latex(self, *, data: str = "", label: str = "", full: bool = True) -> str:
         """Return its tables as LaTeX for a paper: floating, with captions; they need the package booktabs.
@@ -120,15 +117,15 @@ class Shown:
             label: for references to the first table; from the name of the class unless given.
             full: every table, instead of those of the short form.
         """
-        return self._in("latex", full=full, data=data, label=label)
+        return presenter().in_form(self, "latex", full=full, data=data, label=label)
 
     def to_html(self, *, full: bool = False) -> str:
         """Return it as a piece of HTML, in the look of reports."""
-        return self._in("piece", full=full)
+        return presenter().in_form(self, "piece", full=full)
 
     def to_csv(self) -> str:
         """Return its figures with full precision, row by row."""
-        return self._in("csv")
+        return presenter().in_form(self, "csv")
 
     def to_pandas(self) -> pd.DataFrame:
         """Return what `to_csv` holds as a DataFrame.
@@ -136,8 +133,7 @@ class Shown:
         Raises:
             MissingExtraError: if pandas is missing.
         """
-        frame: pd.DataFrame = importlib.import_module(_PRESENT).frame_of(self)
-        return frame
+        return presenter().frame_of(self)
 
     def plot(self, path: str | Path | None = None, *, chart: int | str = 0) -> Untyped:
         """Draw one of its charts, and write the picture if a path is given.
@@ -153,11 +149,7 @@ class Shown:
             InputError: for another format, an unwritable place, or a result without such a chart.
             MissingExtraError: if vl-convert is missing.
         """
-        return importlib.import_module(_PRESENT).plot(self, path, chart)
-
-    def _in(self, form: str, **how: object) -> str:
-        shown: str = importlib.import_module(_PRESENT).in_form(self, form, **how)
-        return shown
+        return presenter().plot(self, path, chart)
 
     def _repr_html_(self) -> str:
         return self.to_html()

@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Concatenate, Generic, ParamSpec, Se
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
-from bsx.errors import InputError
+from bsx.errors import InputError, did_you_mean
 from bsx.support.untyped import Settings
 
 
@@ -21,7 +21,7 @@ class UserOnly:
     """Marks a setting that names a program, or files that run code when they are read.
 
     It counts from the user alone (an option, an argument, an entry of the user's own registry), never from a file that
-    may have come from somebody else, such as a saved ensemble or another registry folder; see `bsx.catalog.code`.
+    may have come from somebody else, such as a saved ensemble or another registry folder; see `bsx.catalog.specs`.
     """
 
 
@@ -286,8 +286,6 @@ def read_spelled(kind: type[BaseModel], name: str, text: str) -> object:
 def _explain(problem: ErrorDetails, kind: type[BaseModel]) -> str:
     name = str(problem["loc"][0]) if problem["loc"] else ""
     if problem["type"] == "extra_forbidden":
-        from bsx.support.near import did_you_mean
-
         if name == "precision" and "dtype" in kind.model_fields:  # what the command line calls it
             return "there is no setting 'precision': it is called dtype"
         return f"there is no setting {name!r}.{did_you_mean(name, kind.model_fields)}"

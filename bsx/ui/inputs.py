@@ -15,11 +15,11 @@ from typing import get_args
 
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import find_language
-from bsx.data.detect import detect_language
 from bsx.data.formats.preview import Preview, PreviewColumn, Role, preview
 from bsx.data.lines import NamedFile, check_line_counts
 from bsx.data.output import atomic_path, atomic_text
 from bsx.data.tables import TABLE_FORMATS, Table
+from bsx.data.writing import detect_language
 from bsx.errors import BsxError, InputError
 from bsx.support.optional import need
 from bsx.ui.workspace import Choices, Run, Size, StoredFile, Workspace

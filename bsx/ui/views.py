@@ -338,7 +338,7 @@ def _to(path: str) -> Response:
 
 
 def _is_offline() -> bool:
-    from bsx.support.download import forbidden
+    from bsx.support.environment import forbidden
 
     return forbidden() is not None
 

@@ -10,7 +10,7 @@ import pytest
 from bsx.bertscore.alignment import Alignment, Side
 from bsx.bertscore.results import Scores
 from bsx.errors import InputError
-from bsx.support.signature import Signature
+from bsx.support.provenance import Signature
 
 SIGNATURE = Signature.read("metric:bertscore|model:minilm@sha256:0|layer:3")
 NONE = np.zeros(0, dtype=np.int64)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bsx.catalog.catalog import load_registry
-from bsx.catalog.entries.base import read_yaml
+from bsx.catalog.entries import read_yaml
 from bsx.catalog.languages import find_language
 from bsx.errors import RegistryError
 
@@ -58,7 +58,6 @@ def test_a_file_that_belongs_to_no_kind_is_named(tmp_path: Path, cli: Callable[.
     [
         ("a: 1\nb: {c: 2, c: 3}\n", "the key 'c' stands twice"),
         ("a: &a [x, x]\n" + "".join(f"b{i}: [*a, *a]\n" for i in range(30)), "more than 16 times"),
-        ("[" * 5000 + "]" * 5000, "nested more than 100 levels deep"),
         ("when: 2024-13-01\n", "month must be in 1..12"),
     ],
 )

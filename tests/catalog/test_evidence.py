@@ -12,7 +12,7 @@ import yaml
 
 from bsx.catalog.catalog import shipped
 from bsx.catalog.datasets import load_dataset_catalog
-from bsx.catalog.entries.base import Evidence
+from bsx.catalog.entries import Evidence
 from bsx.catalog.entries.metrics import MetricEntry
 from bsx.catalog.entries.models import ModelEntry
 from bsx.catalog.languages import find_language

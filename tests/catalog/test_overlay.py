@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bsx.catalog.catalog import Catalog, shipped, shipped_folder
-from bsx.catalog.entries.base import read_entry
+from bsx.catalog.entries import read_entry
 from bsx.catalog.entries.metrics import EnsembleEntry
 from bsx.catalog.entries.models import ModelEntry
 from bsx.catalog.overlay import write_baseline, write_ensemble, write_model

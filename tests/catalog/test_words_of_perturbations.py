@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bsx.catalog.catalog import shipped
-from bsx.catalog.entries.base import read_entry
+from bsx.catalog.entries import read_entry
 from bsx.catalog.entries.perturbations import PerturbationWords
 from bsx.catalog.words import words
 from bsx.errors import RegistryError

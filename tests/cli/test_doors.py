@@ -17,8 +17,8 @@ import bsx
 from bsx import get_metric
 from bsx.analysis import compute_factors
 from bsx.analysis.factors import parsers
-from bsx.data.formats.memory import IN_MEMORY
 from bsx.data.output import check_picture
+from bsx.data.sources import IN_MEMORY
 from bsx.errors import BsxError, InputError, MissingExtraError, ModelUnavailableError
 from bsx.support.untyped import to_json
 from tests.conftest import Outcome

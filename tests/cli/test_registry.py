@@ -14,7 +14,7 @@ import pytest
 import bsx
 from bsx.bertscore.baseline import BLOCK, BaselineRun
 from bsx.catalog.catalog import load_registry
-from bsx.data.detect import MINIMUM_PROBABILITY, detect_language, identified
+from bsx.data.writing import MINIMUM_PROBABILITY, detect_language, identified
 from bsx.errors import InputError
 from tests.cli.test_main import Cli
 from tests.conftest import SHARED

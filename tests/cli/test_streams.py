@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bsx.support.streams import Messages, Printed
+from bsx.support.terminal import Messages, Printed
 
 EVIL = "A\x1b[31m\x07\x9bB"
 SPELLED = r"A\u001b[31m\u0007\u009bB"

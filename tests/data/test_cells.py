@@ -28,8 +28,8 @@ from bsx.analysis.tune.run import JudgedColumns
 from bsx.bertscore.rescale import read_baseline
 from bsx.data import cells
 from bsx.data.columns import number_column, numeric_columns, read_columns
-from bsx.data.files import LineFiles, TableFile
 from bsx.data.lines import NamedFile
+from bsx.data.open import LineFiles, TableFile
 from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.frames.judged import read_judged

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bsx.data.corpus import MemoryCorpus, Segment
-from bsx.data.detect import SAMPLE, SCRIPTS, script_of
-from bsx.data.forms import InForm, form_of, forms_note, in_form, segment_in_form
+from bsx.data.writing import SAMPLE, SCRIPTS, InForm, form_of, forms_note, in_form, script_of, segment_in_form
 
 ANY = st.text(st.characters(exclude_categories=["Cs"]))
 

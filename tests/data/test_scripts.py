@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bsx.catalog.catalog import shipped
-from bsx.data.detect import other_script
+from bsx.data.writing import other_script
 from tests.cli.test_main import Cli
 
 TEXTS = [

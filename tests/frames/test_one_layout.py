@@ -37,9 +37,9 @@ from bsx.analysis import test_sets as every_test_set
 from bsx.analysis.meta.run import meta_evaluate
 from bsx.analysis.train.run import TrainingColumns
 from bsx.analysis.tune.run import TuneSettings
-from bsx.data.formats.memory import IN_MEMORY
 from bsx.data.frame import Frame
 from bsx.data.sidecar import factor_columns, scored_columns
+from bsx.data.sources import IN_MEMORY
 from bsx.data.tables import Table
 from bsx.errors import InputError, UnknownNameError
 from bsx.frames.judged import read_judged

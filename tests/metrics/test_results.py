@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from bsx.metrics.results import MetricScores
-from bsx.support.signature import Signature
+from bsx.support.provenance import Signature
 
 SIGNATURE = Signature.read("metric:m|layer:3")
 NONE = np.zeros(0, dtype=np.int64)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bsx.catalog.catalog import shipped
-from bsx.catalog.entries.base import Evidence
+from bsx.catalog.entries import Evidence
 from bsx.catalog.entries.models import Source
 from bsx.errors import InputError, UnknownNameError
 from bsx.models.evidence import Compared, chrf_beside

@@ -13,7 +13,7 @@ import yaml
 
 import bsx
 from bsx.catalog.catalog import Catalog, load_registry, overlay_folders, shipped, shipped_folder
-from bsx.catalog.entries.base import Evidence
+from bsx.catalog.entries import Evidence
 from bsx.catalog.entries.models import ModelEntry
 from bsx.catalog.languages import find_languages, knows, unseen
 from bsx.errors import InputError, RegistryError, UnknownNameError

@@ -185,7 +185,7 @@ def test_what_may_be_fetched_goes_into_the_cache_of_bsx(tmp_path: Path, monkeypa
 
 
 def test_the_guard_of_a_command_lets_no_library_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    code = "import socket; from bsx.support.download import guard; guard(); guard()\n"
+    code = "import socket; from bsx.support.environment import guard; guard(); guard()\n"
     code += "socket.create_server(('127.0.0.1', 0)).close(); socket.getaddrinfo('localhost', 1)\n"
     code += "with socket.socket(socket.AF_UNIX) as near:\n    near.connect_ex('/nowhere')\n"
     code += "for turn in (lambda s: s.getaddrinfo('example.org', 1), lambda s: s.gethostbyname('example.org'),\n"

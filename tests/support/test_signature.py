@@ -50,7 +50,7 @@ def test_every_setting_shows(tiny_model: Callable[[str], str], tmp_path: Path) -
 def test_other_weights_or_tokenizer_show(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
     import shutil
 
-    from bsx.support.signature import Signature
+    from bsx.support.provenance import Signature
     from tests.helpers import tiny
 
     folder = tiny_model("bert")
@@ -89,6 +89,6 @@ def test_versions_are_in(tiny_model: Callable[[str], str]) -> None:
 
 @pytest.mark.parametrize("value", ["a|b", "c:d"])
 def test_values_cannot_forge_fields(value: str) -> None:
-    from bsx.support.signature import Signature
+    from bsx.support.provenance import Signature
 
     assert str(Signature.of({"model": value, "layer": 1})).count("|") == 1

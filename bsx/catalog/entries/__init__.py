@@ -1,5 +1,247 @@
-"""What the registry's YAML files may say: strictly validated, frozen entries.
+"""What the registry's YAML files may say: strictly validated, frozen entries, and the one way from YAML to them.
 
 An unknown, missing or contradictory field is an error that names the file and the field: a typo in a registry must
 never change a score in silence.
 """
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from bsx.data.lines import NamedFile
+from bsx.errors import InputError, RegistryError
+from bsx.support.checks import FEWEST_ITEMS
+from bsx.support.untyped import Untyped
+
+
+class Entry(BaseModel):
+    """An entry: no unknown field, nothing converted, not to be changed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+UNSCORED = {"title", "citation", "evidence", "notes", "check", "licence", "parameters", "languages_source", "aliases"}
+"""Fields of entries that no score depends on."""
+
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Code = Annotated[str, Field(pattern=r"^[a-z]{2,3}(-[a-z]+)*$")]
+"""How the registry spells a language: a BCP-47 language in small letters, or a variety of its own such as en-sci."""
+EntryT = TypeVar("EntryT", bound=Entry)
+
+
+def validate(kind: type[EntryT], value: object, file: Path | str, where: str = "") -> EntryT:
+    """Build an entry from parsed YAML.
+
+    Args:
+        kind: the entry class.
+        value: what the YAML file holds at that place.
+        file: the file's path, for the message.
+        where: the place inside the file, for the message.
+
+    Raises:
+        RegistryError: with file and field, if anything is unknown, missing, of the wrong type or contradictory.
+    """
+    try:
+        return kind.model_validate(value)
+    except ValidationError as error:
+        problems = []
+        for problem in error.errors():
+            field = ".".join(str(part) for part in ([where] if where else []) + list(problem["loc"]))
+            problems.append(f"{field or 'entry'}: {problem['msg']}")
+        raise RegistryError(f"{'; '.join(problems)}", file=file) from error
+
+
+def read_yaml(file: Path) -> object:
+    """Parse one YAML file safely.
+
+    Raises:
+        RegistryError: naming the file, and the line of a syntax error or an undecodable byte.
+    """
+    try:
+        return plain_yaml(NamedFile(file, found=True))
+    except InputError as error:
+        raise RegistryError(str(error)) from error
+
+
+def read_entry(kind: type[EntryT], file: Path) -> EntryT:
+    """Read a file of one entry.
+
+    Raises:
+        RegistryError: with file and field, if anything is wrong.
+    """
+    return validate(kind, read_yaml(file), file)
+
+
+def read_list(kind: type[EntryT], file: Path, key: str, what: str) -> dict[str, EntryT]:
+    """Read a file that is a list of entries, by their names.
+
+    Args:
+        kind: the entry class.
+        file: the file.
+        key: the field that names an entry.
+        what: what the entries are, for the message.
+
+    Raises:
+        RegistryError: with file and field, if anything is wrong, or a name stands there twice.
+    """
+    listed = read_yaml(file)
+    if not isinstance(listed, list):
+        raise RegistryError(f"must be a list of {what}", file=file)
+    entries: dict[str, EntryT] = {}
+    for index, value in enumerate(listed):
+        entry = validate(kind, value, file, f"[{index}]")
+        name = getattr(entry, key)
+        if name in entries:
+            raise RegistryError(f"[{index}].{key}: {name!r} is listed twice", file=file)
+        entries[name] = entry
+    return entries
+
+
+def read_named(kind: type[EntryT], file: Path) -> EntryT:
+    """Read a file of one entry, which is to be called like the file."""
+    entry = read_entry(kind, file)
+    name = dict(entry)["name"]
+    if name != file.stem:
+        raise RegistryError(f"name: is {name!r}, but the file is called {file.stem!r}", file=file)
+    return entry
+
+
+def read_mapping(file: Path) -> Mapping[str, object]:
+    """Return what a file says about each of several names."""
+    value = read_yaml(file)
+    if not isinstance(value, dict):
+        raise RegistryError("must be a mapping of names to entries", file=file)
+    return value
+
+
+Judged = Literal["human-translation", "human-summary", "similarity"]
+"""What people judged: translations, summaries, or how alike two sentences are."""
+Test = tuple[str, int | None, str | None, str, str]
+"""What a figure measures: data, year, direction, level, statistic."""
+_YEAR = re.compile(r"(?i)wmt[ -]?(\d\d)(?!\d)|newstest(20\d\d)")
+
+
+class Evidence(Entry):
+    """One measured agreement with human judgments, of a metric or of a model's best layer, with its source.
+
+    ``language`` is the language of the candidates it was measured on, ``direction`` that of the translations (en-tr),
+    and ``level`` what was judged: segments or whole systems. ``layer`` is the layer, if not the entry's; ``called`` is
+    the name that the source has for the model or metric. ``kind`` is what people judged, ``year`` that of their
+    judgments, ``chrf`` the same statistic of chrF on the same rows, and ``n`` the number of items.
+    """
+
+    dataset: str
+    language: Code = "en"
+    direction: Annotated[str, Field(pattern=r"^[a-z]{2,3}-[a-z]{2,3}$")] | None = Field(
+        default=None, validation_alias=AliasChoices("direction", "pair")
+    )
+    level: Literal["segment", "system"] = "segment"
+    layer: int | None = None
+    statistic: str
+    value: Annotated[float, Field(ge=-1, le=1)]
+    called: str | None = None
+    source: str
+    kind: Judged | None = None
+    year: Annotated[int, Field(ge=1990, le=2100)] | None = None
+    chrf: Annotated[float, Field(ge=-1, le=1)] | None = None
+    n: int | None = Field(default=None, ge=1)
+    interval: Annotated[list[float], Field(min_length=2, max_length=2)] | None = None
+
+    @model_validator(mode="after")
+    def _into_its_language(self) -> Evidence:
+        if self.direction is not None and self.direction.rpartition("-")[2] != self.language:
+            raise ValueError(f"direction {self.direction} does not go into the language {self.language}")
+        return self
+
+    @property
+    def enough(self) -> bool:
+        """Whether it rests on enough items to speak for anything."""
+        return self.n is None or self.n >= FEWEST_ITEMS
+
+    @property
+    def when(self) -> int | None:
+        """The year of the data, as given or as its name says."""
+        found = _YEAR.search(self.dataset)
+        if self.year is not None or found is None:
+            return self.year
+        return int(found[2]) if found[2] else 2000 + int(found[1])
+
+    @property
+    def judged(self) -> Judged | None:
+        """What people judged, as given or as a pair or the name of the data says."""
+        translated = self.direction is not None or _YEAR.search(self.dataset) is not None
+        return "human-translation" if self.kind is None and translated else self.kind
+
+    @property
+    def test(self) -> Test:
+        """What was measured: only figures of one test can be compared."""
+        return self.dataset, self.when, self.direction, self.level, self.statistic
+
+
+def plain_yaml(file: NamedFile) -> Untyped:
+    """Return what a file holds as YAML, read safely.
+
+    Raises:
+        InputError: if it is not YAML or UTF-8, names a key twice, repeats itself beyond reason, or is not what its
+            seal says.
+    """
+    import yaml
+
+    loader = _yaml_loader()
+    content = file.text()
+    first, _, rest = (plain := content.replace("\r\n", "\n")).partition("\n")
+    if _SAYS in first and sealed(rest) != plain:
+        raise InputError(
+            "is damaged or was changed: its sha256 is not the one in line 1; restore it, or remove that line if "
+            "the change is meant",
+            file=file.name,
+        )
+    try:
+        if len(_ALIAS.findall(content)) > _MOST_ALIASES:
+            # Aliases of aliases grow to any size once somebody walks them.
+            raise InputError(
+                f"repeats parts by `*name` more than {_MOST_ALIASES} times; write them out", file=file.name
+            )
+        return yaml.load(content, loader)  # noqa: S506 - a safe loader
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise InputError(f"not readable as YAML: {' '.join(str(error).split())}", file=file.name) from error
+
+
+_MOST_ALIASES = 16
+_ALIAS = re.compile(r"(?:^|[\s\[{,:-])\*[^\s,\]}]", re.MULTILINE)
+
+
+@functools.cache
+def _yaml_loader() -> Untyped:
+    """Return a loader of plain values that refuses a key that stands twice, which YAML forbids and PyYAML lets through.
+
+    The C loader builds the same safe types as ``safe_load``, several times faster.
+    """
+    import yaml
+
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+        def construct_mapping(self, node: Untyped, deep: bool = False) -> Untyped:
+            seen: set[str] = set()
+            for key, _ in node.value:
+                if isinstance(key.value, str) and (key.value in seen or seen.add(key.value)):  # type: ignore[func-returns-value]
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"the key {key.value!r} stands twice", key.start_mark
+                    )
+            return super().construct_mapping(node, deep)
+
+    return Loader
+
+
+_SAYS = "# sha256 of the lines below: "
+
+
+def sealed(text: str) -> str:
+    """Return a text with its seal, a comment, before it."""
+    return f"{_SAYS}{hashlib.sha256(text.encode()).hexdigest()}\n{text}"

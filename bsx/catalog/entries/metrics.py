@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from bsx.catalog.entries.base import Code, Entry, Evidence, Sha256
+from bsx.catalog.entries import Code, Entry, Evidence, Sha256
 from bsx.errors import InputError
 from bsx.support.checks import Array
 

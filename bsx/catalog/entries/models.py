@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from bsx.catalog.entries.base import Code, Entry, Evidence, Sha256
+from bsx.catalog.entries import Code, Entry, Evidence, Sha256
 
 
 class Family(Entry):

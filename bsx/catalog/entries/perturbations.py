@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import regex
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
-from bsx.catalog.entries.base import Entry
+from bsx.catalog.entries import Entry
 
 _PAIR = regex.compile(r"[^\s/>:]+[/>][^\s/>:]+(?::(?:-|[^\s,:]+)(?:,[^\s,:]+)*)?")
 _FORMS = regex.compile(r"[^\s/]+(?:/[^\s/]+){1,2}")

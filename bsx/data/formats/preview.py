@@ -261,7 +261,7 @@ def _language(texts: Iterable[str], said: str | None) -> tuple[str | None, bool]
         return said, False
     if not installed("py3langid"):
         return None, False
-    from bsx.data.detect import detect_language
+    from bsx.data.writing import detect_language
 
     try:
         worded = (text[:1000] for text in texts if any(map(str.isalpha, text)))

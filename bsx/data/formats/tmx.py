@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from bsx.data.formats.markup import Handler, InlineText, language_of, quoted, walk
-from bsx.data.formats.source import Found, RowSource
 from bsx.data.lines import LONGEST_LINE, NamedFile, Problems
+from bsx.data.sources import Found, RowSource
 from bsx.errors import InputError
 from bsx.support.memory import show_bytes
 
@@ -94,7 +94,7 @@ class _Units(Handler[Unit]):
 
 
 class Memory(RowSource):
-    """A translation memory; see `bsx.data.formats.source.RowSource`.
+    """A translation memory; see `bsx.data.sources.RowSource`.
 
     Columns are ``id`` (``tuid`` where Indonesian takes that name) and one for each language, named as the file names
     it; that of the language in ``srclang`` is called ``source``. Units that lack a language which is read are left out,
@@ -152,7 +152,7 @@ class Memory(RowSource):
         return f"{self._file.name}: {which}{left}{', and are left out where it is read' if left else ''}"
 
     def rows(self, problems: Problems, needed: Sequence[str]) -> Iterator[Found]:
-        """Yield the units that have the languages that are needed; see `bsx.data.formats.source.RowSource`."""
+        """Yield the units that have the languages that are needed; see `bsx.data.sources.RowSource`."""
         wanted = {name for name in needed if name in self.languages}
         for number, unit in enumerate(walk(self._file, _Units(), "TMX"), start=1):
             cells: dict[str, object] = dict.fromkeys(self.columns, "")

@@ -151,7 +151,7 @@ class Workbook:
         if isinstance(value, datetime.date) and (day := _day(value)) is not None:
             style = _TIME if isinstance(value, datetime.datetime) else _DATE
             return f'<c r="{at}" s="{style}"><v>{day}</v></c>'
-        text = _encodable(spelled(value))
+        text = spelled(value)
         if not text:
             return ""
         held = _UNFIT.sub(lambda match: f"_x{ord(match[0]):04X}_", text)
@@ -181,7 +181,7 @@ class Workbook:
 
     def _free(self, title: str) -> str:
         """Return a title that programs allow and no other sheet has."""
-        plain = " ".join(re.sub(r"[\[\]:*?/\\\x00-\x1f]", " ", _encodable(title)).split()).strip("'") or "Sheet"
+        plain = " ".join(re.sub(r"[\[\]:*?/\\\x00-\x1f\ud800-\udfff]", " ", title).split()).strip("'") or "Sheet"
         taken = {one.lower() for one in self._titles}
         for number in itertools.count(1):
             end = f" ({number})" if number > 1 else ""
@@ -252,7 +252,3 @@ def _day(value: datetime.date) -> str | None:
         return None
     days = (whole - _FIRST_DAY) / datetime.timedelta(days=1)
     return str(int(days)) if days.is_integer() else repr(days)
-
-
-def _encodable(text: str) -> str:
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")

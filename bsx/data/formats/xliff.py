@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from bsx.data.formats.markup import Handler, InlineText, quoted, walk
-from bsx.data.formats.source import Found, RowSource
 from bsx.data.lines import LONGEST_LINE, NamedFile, Problems
+from bsx.data.sources import Found, RowSource
 from bsx.errors import InputError
 from bsx.support.memory import show_bytes
 
@@ -213,7 +213,7 @@ def _untranslated(attributes: Mapping[str, str]) -> str:
 
 
 class Xliff(RowSource):
-    """An XLIFF file; see `bsx.data.formats.source.RowSource`.
+    """An XLIFF file; see `bsx.data.sources.RowSource`.
 
     Columns are ``id``, ``source`` and ``candidate`` (the target), ``document`` if it is made of several files, and
     ``note`` if any unit has one. Segments without a target, copies of the source that their state calls untranslated,
@@ -276,7 +276,7 @@ class Xliff(RowSource):
             self.notes.append(f"{file.name}: its files are in several languages ({told})")
 
     def rows(self, problems: Problems, needed: Sequence[str]) -> Iterator[Found]:
-        """Yield the segments that count; see `bsx.data.formats.source.RowSource`."""
+        """Yield the segments that count; see `bsx.data.sources.RowSource`."""
         number = 0
         for segment in walk(self._file, _Units(), "XLIFF"):
             if segment.left is not None:

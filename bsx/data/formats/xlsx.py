@@ -12,11 +12,10 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO
 
 from bsx.data.cells import Spelled, Typed
-from bsx.data.formats.source import A_DOCUMENT, MOST_COLUMNS, Found, RowSource
 from bsx.data.lines import LONGEST_LINE, NamedFile, Problems, may_hold
-from bsx.errors import InputError, UnknownNameError
+from bsx.data.sources import A_DOCUMENT, MOST_COLUMNS, Found, RowSource
+from bsx.errors import InputError, UnknownNameError, did_you_mean
 from bsx.support.memory import show_bytes
-from bsx.support.near import did_you_mean
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped, blaming
 
@@ -27,7 +26,6 @@ _BOMB = 2**26, 100
 _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
 _FORMULA = re.compile(rb"<(\w+:)?f[\s/>]")
 _LINE_ENDS = re.compile(r"\s*[\t\r\n]\s*")
-_DECLARES = re.compile(rb"<!(DOCTYPE|ENTITY)")
 _OLD = bytes.fromhex("d0cf11e0a1b11ae1")
 """First bytes of a compound file, which old spreadsheets and locked new ones are."""
 _CHUNK = 1 << 20
@@ -35,7 +33,7 @@ _SAVE_AGAIN = "open it in a spreadsheet program and save it as .xlsx"
 
 
 class Sheet(RowSource):
-    """A sheet of a spreadsheet; see `bsx.data.formats.source.RowSource`.
+    """A sheet of a spreadsheet; see `bsx.data.sources.RowSource`.
 
     The first row that is not empty holds the names of the columns, whose line breaks count as spaces; empty rows, and
     what stands right of the last name and is empty, do not count. Hidden rows and columns count as others do. Of merged
@@ -115,8 +113,8 @@ class Sheet(RowSource):
                             "memory",
                             file=name,
                         )
-                    if member.filename.lower().endswith((".xml", ".rels")):
-                        formulas |= self._look_at(archive, member, sheet)
+                    if sheet and not formulas:
+                        formulas = _has_formulas(archive, member)
                 return formulas
         except zipfile.BadZipFile as error:
             with self._stream() as stream:
@@ -132,23 +130,6 @@ class Sheet(RowSource):
             raise InputError(f"cannot be read ({error.strerror or 'it is cut off'})", file=name) from error
         except (NotImplementedError, RuntimeError, EOFError, zlib.error) as error:  # odd packing, a password, a cut
             raise InputError(f"cannot be unpacked: {_SAVE_AGAIN} without a password", file=name) from error
-
-    def _look_at(self, archive: zipfile.ZipFile, member: zipfile.ZipInfo, sheet: bool) -> bool:
-        """Refuse declarations in a part, and tell whether it has formulas; of most parts only the start is read."""
-        with archive.open(member) as part:
-            last = b""
-            while chunk := part.read(_CHUNK):
-                if _DECLARES.search((last + chunk).replace(b"\0", b"")):
-                    raise InputError(
-                        f"its part {member.filename} declares entities or a document type, which is refused as unsafe",
-                        file=self._file.name,
-                    )
-                if not sheet:
-                    return False
-                if _FORMULA.search(last + chunk):
-                    return True
-                last = chunk[-64:]
-        return False
 
     def _stream(self) -> BinaryIO | io.BufferedReader | io.BytesIO:
         if self._file.path.suffix.lower() == ".gz":
@@ -212,7 +193,7 @@ class Sheet(RowSource):
                 yield number, values
 
     def rows(self, problems: Problems, needed: Sequence[str]) -> Iterator[Found]:
-        """Yield the rows below the header; see `bsx.data.formats.source.RowSource`."""
+        """Yield the rows below the header; see `bsx.data.sources.RowSource`."""
         count = 0
         for number, values in self._values():
             if number == self._header:
@@ -249,6 +230,16 @@ class Sheet(RowSource):
         return None
 
 
+def _has_formulas(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bool:
+    with archive.open(member) as part:
+        last = b""
+        while chunk := part.read(_CHUNK):
+            if _FORMULA.search(last + chunk):
+                return True
+            last = chunk[-64:]
+    return False
+
+
 class _Failed(str):
     """What a formula that failed shows, such as ``#REF!``."""
 
@@ -278,12 +269,9 @@ _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
 
 def _unescaped(text: str) -> str:
     """Return a text with the characters that XML cannot hold, which spreadsheets write as ``_x0001_``."""
-    if "_x" not in text:
-        return text
-    result = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)
-    # Halves of a pair of surrogates are put together; a NUL or a lone half is what was typed.
-    try:
-        result = result.encode("utf-16", "surrogatepass").decode("utf-16")
-    except UnicodeDecodeError:
-        return text
-    return text if "\0" in result else result
+
+    def meant(match: re.Match[str]) -> str:
+        code = int(match[1], 16)
+        return chr(code) if code and not 0xD800 <= code < 0xE000 else match[0]  # others are what was typed
+
+    return _ESCAPED.sub(meant, text)

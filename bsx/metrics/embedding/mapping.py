@@ -16,7 +16,7 @@ from bsx.catalog.entries.models import LanguageEntry
 from bsx.errors import InputError
 from bsx.support.arrays import Array, beside, finite
 from bsx.support.optional import need
-from bsx.support.signature import other_weights
+from bsx.support.provenance import other_weights
 from bsx.support.untyped import Untyped, blaming
 
 Kind = Literal["clp", "umd"]

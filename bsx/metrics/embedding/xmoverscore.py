@@ -8,8 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from bsx.data.detect import SCRIPTS, UNSPACED
-from bsx.data.forms import scripts_of
+from bsx.data.writing import SCRIPTS, UNSPACED, scripts_of
 from bsx.match.ngrams import TokenFilter, Units, ngram_units
 from bsx.match.transport import check_solver, transport_costs
 from bsx.metrics.blocks import Pairs, PairScores

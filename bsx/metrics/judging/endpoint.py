@@ -20,7 +20,7 @@ from bsx.errors import BsxError, InputError, ModelUnavailableError
 from bsx.metrics.judging.answers import as_score
 from bsx.metrics.judging.cache import AnswerCache, KeptAnswer
 from bsx.metrics.judging.config import JudgeConfig
-from bsx.support.download import forbidden
+from bsx.support.environment import forbidden
 from bsx.support.optional import need
 from bsx.support.progress import Progress
 from bsx.support.untyped import Untyped

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import Field
 
 from bsx.catalog.catalog import Catalog
-from bsx.catalog.entries.base import read_entry
+from bsx.catalog.entries import read_entry
 from bsx.catalog.entries.metrics import EnsembleEntry, MetricEntry
 from bsx.catalog.specs import read_spec
 from bsx.data.corpus import Corpus
@@ -22,7 +22,7 @@ from bsx.metrics.blocks import Block, BlockScores
 from bsx.metrics.core import BY_SCRIPT, Fitted, MetricConfig, Reading
 from bsx.metrics.run import fill_undefined
 from bsx.metrics.zoo import check_from_file, get_metric, needs_of
-from bsx.support.signature import SOFTWARE, Signature
+from bsx.support.provenance import SOFTWARE, Signature
 
 _OF_LANGUAGE = ("tokenize", "tokenizer", "asian_support", "normalized", "drop_subwords")
 """Fields of members' signatures that say how a language's words are cut."""

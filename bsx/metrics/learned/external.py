@@ -25,7 +25,7 @@ from bsx.encode.session import Encoders
 from bsx.errors import BsxError, InputError, MissingExtraError, ModelUnavailableError
 from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.support.children import start
-from bsx.support.download import forbidden
+from bsx.support.environment import forbidden
 from bsx.support.settings import UserOnly
 from bsx.support.untyped import JsonObject, Untyped
 

@@ -21,7 +21,7 @@ from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.metrics.learned.resources import locate_resource
 from bsx.models.files import TOKENIZERS, digest_of, matching_files
 from bsx.support.arrays import finite, gathered
-from bsx.support.download import forbidden
+from bsx.support.environment import forbidden
 from bsx.support.tensors import load_weights
 from bsx.support.untyped import JsonObject, Untyped, blaming
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.data.detect import IMPLIED
-from bsx.data.forms import scripts_of
+from bsx.data.writing import IMPLIED, scripts_of
 from bsx.metrics.blocks import Block
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from bsx.data.detect import SCRIPTS, UNSPACED, parts_of
-from bsx.data.forms import scripts_of
+from bsx.data.writing import SCRIPTS, UNSPACED, parts_of, scripts_of
 from bsx.metrics.base import PairMetric
 from bsx.metrics.blocks import Pairs, PairScores, Values
 from bsx.metrics.core import BY_SCRIPT, MetricConfig, MultiRef, Reading

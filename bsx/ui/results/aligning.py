@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from bsx.errors import BsxError, InputError
-from bsx.support.signature import Signature
+from bsx.support.provenance import Signature
 from bsx.support.untyped import JsonObject
 
 if TYPE_CHECKING:

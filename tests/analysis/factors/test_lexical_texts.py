@@ -10,7 +10,7 @@ import pytest
 from bsx.analysis.factors.lexical import default_tokenizer, tokenizer
 from bsx.analysis.factors.zoo import compute_factors
 from bsx.errors import MissingExtraError, ModelUnavailableError
-from bsx.support.signature import Signature
+from bsx.support.provenance import Signature
 
 
 @pytest.mark.parametrize("lang", ["ja", "ko"])

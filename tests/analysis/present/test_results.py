@@ -25,14 +25,16 @@ from bsx.analysis.factors.base import FactorSummary, ScoredFactors
 from bsx.analysis.meta.protocol import Column, ProtocolScores
 from bsx.analysis.meta.run import meta_evaluate
 from bsx.analysis.plan.designs import plan_meta
+from bsx.analysis.present import forms
 from bsx.analysis.present.cells import number
 from bsx.analysis.present.cells import table as plain
 from bsx.analysis.present.cells import text as word
-from bsx.analysis.present.forms import load_presenters, parts_of, section_of
+from bsx.analysis.present.forms import parts_of, section_of
 from bsx.analysis.present.parts import Answer, Chart, TablePart
 from bsx.analysis.present.text import aligned, text
+from bsx.analysis.report.documents import load_results
+from bsx.analysis.train.result import TrainedMetric
 from bsx.bertscore.baseline import BaselineResult
-from bsx.networks.result import TrainedMetric
 from bsx.support.result import Result, Shown
 
 NAMES = ["good", "50%_x", "poor & slow"]
@@ -301,7 +303,7 @@ def test_every_public_class_is_a_result_or_known_to_be_none() -> None:
 
 
 def test_every_kind_is_built() -> None:
-    load_presenters()
+    load_results()
     names = {kind.__name__ for kind in Result.kinds.values()}
     assert names <= set(BUILDERS) | ELSEWHERE
     assert [name for name in names - ELSEWHERE if section_of(made(name)) is None] == []  # a report would leave it out
@@ -454,3 +456,11 @@ def test_an_answer_on_a_challenge_set_names_no_anchor_as_a_weakness() -> None:
     first = parts_of(result)[0]
     assert isinstance(first, Answer)
     assert "reference" not in first.text
+
+
+def test_what_shows_a_result_stands_beside_it_or_in_the_presenting_room() -> None:
+    load_results()
+    for registered in (forms._PARTS, forms._PAGES, forms._RECORDS):
+        for kind, function in registered.items():
+            homes = {kind.__module__.rpartition(".")[0], "bsx.analysis.present"}
+            assert function.__module__.rpartition(".")[0] in homes, kind

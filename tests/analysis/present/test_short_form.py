@@ -29,8 +29,8 @@ from bsx.analysis.present.significance import standing
 from bsx.analysis.present.text import aligned
 from bsx.data.columns import read_columns, standardise
 from bsx.errors import InputError
-from bsx.support.aligned import WIDTH
 from bsx.support.result import Notice
+from bsx.support.terminal import WIDTH
 from tests.analysis.disentangle.test_fit import FACTORS, make
 
 

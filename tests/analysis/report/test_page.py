@@ -21,7 +21,7 @@ from bsx.analysis.report.build import build_report
 from bsx.analysis.report.documents import read_document
 from bsx.analysis.report.result import Report
 from bsx.bertscore.alignment import Alignment, Side
-from bsx.support.signature import Signature
+from bsx.support.provenance import Signature
 from tests.helpers import report_samples as samples
 from tests.helpers.browser import barriers
 

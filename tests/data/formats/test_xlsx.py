@@ -16,7 +16,7 @@ import pyarrow.parquet
 import pytest
 
 from bsx.data.formats import xlsx
-from bsx.data.formats.source import MOST_COLUMNS
+from bsx.data.sources import MOST_COLUMNS
 from bsx.data.tables import Table
 from bsx.errors import InputError, UnknownNameError
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bsx.catalog.catalog import shipped
-from bsx.catalog.entries.base import validate
+from bsx.catalog.entries import validate
 from bsx.catalog.entries.metrics import JudgeEntry, NumberAnswer, SpanAnswer
 from bsx.errors import RegistryError
 from bsx.metrics.judging.answers import read_answer

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bsx.support.aligned import SHOWN, WIDTH, display_width, short_table, table_width, text_table
+from bsx.support.terminal import SHOWN, WIDTH, display_width, short_table, table_width, text_table
 
 CELLS = st.text(alphabet="abc1.", min_size=1, max_size=6)
 
