@@ -26,8 +26,7 @@ from bsx.analysis.stats.clusters import adjust
 from bsx.data.corpus import MemoryCorpus
 from bsx.data.output import atomic_path, atomic_text
 from bsx.encode.session import Encoders
-from bsx.encode.shared import LayerView
-from bsx.encode.states import encode_texts
+from bsx.encode.states import LayerView, encode_texts
 from bsx.encode.tokenizer import Tokenizer
 from bsx.metrics.embedding.fit_mapping import fit_mapping
 from bsx.metrics.embedding.mapping import Mapping, load_mapping

@@ -45,7 +45,7 @@ class Scorer:
 
     Args:
         settings: see `bsx.ScorerConfig`. ``model`` is a registry name or alias, a folder (a text, or a `Path`), or a
-            hub id; see `bsx.models.locate.choose`. ``idf`` is True to weigh tokens by their idf in the references of
+            hub id; see `bsx.encode.model.choose`. ``idf`` is True to weigh tokens by their idf in the references of
             each call; a list of texts to count on instead; or `Idf` weights counted before. ``encoders`` are shared
             with other metrics, and say where to run and which registry to use.
 
@@ -71,7 +71,7 @@ class Scorer:
         self.encoders = self.metric.encoders
         self.tokenizer = self.metric.tokenizer
         if self._private and settings.cache is None:
-            self.metric.encoding.shared.load()  # now, and not while somebody waits for scores
+            _ = self.metric.encoding.shared.batcher  # loaded now, and not while somebody waits for scores
 
     def __reduce__(self) -> tuple[object, ...]:
         idf = self.metric.given_idf or self.config.idf

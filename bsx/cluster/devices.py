@@ -15,7 +15,7 @@ from itertools import islice
 from multiprocessing import connection, get_context
 
 from bsx.data.corpus import Segment
-from bsx.encode.devices import threads
+from bsx.encode.run_config import threads
 from bsx.encode.session import Encoders
 from bsx.errors import BsxError, InputError
 from bsx.metrics.base import Metric
@@ -162,7 +162,7 @@ def stream(
 
     Args:
         prepared: the metrics, the corpus and what they learnt from it.
-        devices: names as of `bsx.encode.devices.choose_device`, a process each.
+        devices: names as of `bsx.encode.run_config.choose_device`, a process each.
         tokens: of a block.
         progress: called with a phase's name, segments done and segments in all.
         start: how many segments to leave out, because they are scored already.

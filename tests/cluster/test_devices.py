@@ -19,7 +19,7 @@ from bsx import score_files
 from bsx.cluster import devices
 from bsx.cluster.devices import DeviceError
 from bsx.data.corpus import MemoryCorpus
-from bsx.encode.devices import choose_devices
+from bsx.encode.run_config import choose_devices
 from bsx.errors import InputError
 from bsx.metrics import run
 from bsx.metrics.run import ScoredBlock

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bsx.encode.devices import threads
+from bsx.encode.run_config import threads
 from bsx.errors import InputError
 from bsx.metrics.base import PairMetric
 from bsx.metrics.blocks import Pairs, PairScores

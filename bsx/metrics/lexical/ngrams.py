@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.encode.devices import threads
+from bsx.encode.run_config import threads
 from bsx.metrics.blocks import Values
 
 _TOGETHER = 25_000  # symbols sorted at once: the numbers of one order stay in a processor's own cache
