@@ -43,7 +43,7 @@ from bsx.frames.settings import (
     on_table,
 )
 from bsx.frames.texts import Input
-from bsx.metrics.zoo import find_metric
+from bsx.metrics.base import find_metric
 from bsx.models.evidence import spelled_figure
 from bsx.models.ranking import select_model
 from bsx.scoring.run import ScoredFiles, score_files

@@ -32,8 +32,8 @@ from bsx.frames.settings import (
     Watched,
     on_table,
 )
+from bsx.metrics.base import metric_names
 from bsx.metrics.learned.seen import seen_notices
-from bsx.metrics.zoo import metric_names
 from bsx.support.settings import Option, part
 from bsx.support.untyped import JsonObject
 

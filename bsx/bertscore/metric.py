@@ -22,10 +22,8 @@ from bsx.encode.states import encode_rows, normalise
 from bsx.encode.tokenizer import TokenizedText, Tokenizer
 from bsx.errors import InputError
 from bsx.match.greedy import FlatVectors, match_pairs, match_product, reduce_references
-from bsx.metrics.base import Metric
-from bsx.metrics.blocks import Block, BlockScores, Values
-from bsx.metrics.core import Figures, Reading
-from bsx.metrics.zoo import find_metric
+from bsx.metrics.base import Metric, find_metric
+from bsx.metrics.core import Block, BlockScores, Figures, Reading, Values
 from bsx.support.arrays import put, zeros
 from bsx.support.memory import refuse_beyond
 from bsx.support.provenance import VERSION

@@ -18,7 +18,7 @@ from bsx.encode.idf import Idf, count_idf
 from bsx.encode.run_config import RunConfig
 from bsx.encode.session import SharedSettings, refuse_beside
 from bsx.errors import InputError
-from bsx.metrics.blocks import BlockScores, as_block
+from bsx.metrics.core import BlockScores, as_block
 from bsx.metrics.run import prepare, stream
 from bsx.support.optional import need
 from bsx.support.progress import Watch, told

@@ -6,7 +6,7 @@ from bsx.analysis.factors.zoo import get_factor
 from bsx.catalog.catalog import Catalog
 from bsx.catalog.entries.metrics import FactorEntry, MetricEntry
 from bsx.errors import BsxError, MissingExtraError
-from bsx.metrics.zoo import config_of, find_metric
+from bsx.metrics.base import config_of, find_metric
 
 
 def overlaid_code(catalog: Catalog) -> tuple[list[BsxError], list[str]]:

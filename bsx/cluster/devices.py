@@ -18,10 +18,9 @@ from bsx.data.corpus import Segment
 from bsx.encode.run_config import threads
 from bsx.encode.session import Encoders
 from bsx.errors import BsxError, InputError
-from bsx.metrics.base import Metric
+from bsx.metrics.base import Metric, find_metric
 from bsx.metrics.core import Fitted, MetricConfig, MetricCore
 from bsx.metrics.run import Prepared, ScoredBlock, ahead, blocks_of, looked_ahead, score_segments, shared_form
-from bsx.metrics.zoo import find_metric
 from bsx.support.arrays import device_type
 from bsx.support.children import starting_children
 from bsx.support.progress import Progress

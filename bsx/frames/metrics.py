@@ -15,9 +15,8 @@ from bsx.data.tables import Table
 from bsx.encode.run_config import EncoderSettings
 from bsx.encode.session import Encoders
 from bsx.errors import InputError, UnknownNameError
-from bsx.metrics.base import Metric
+from bsx.metrics.base import Metric, find_metric, get_metrics, needs_of
 from bsx.metrics.run import Plan, lacking, survey
-from bsx.metrics.zoo import find_metric, get_metrics, needs_of
 from bsx.support.progress import Say, nothing
 from bsx.support.settings import part, set_fields
 

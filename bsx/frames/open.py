@@ -28,7 +28,7 @@ from bsx.support.settings import build_config, column_fields, part, set_fields
 
 if TYPE_CHECKING:
     from bsx.data.corpus import Corpus
-    from bsx.metrics.blocks import Values
+    from bsx.metrics.core import Values
     from bsx.metrics.run import Prepared, ScoredBlock
 
 Asked = TypeVar("Asked", bound=TableSettings)

@@ -52,7 +52,7 @@ def open_distinct(settings: MetricSettings, columns: Iterable[str] = (), *useful
                 raise InputError(f"{name} has no effect without metrics: leave it out", setting=name)
         return []
     from bsx.catalog.specs import split_specs
-    from bsx.metrics.zoo import get_metrics
+    from bsx.metrics.base import get_metrics
 
     specs = [spec for text in settings.metrics for spec in split_specs(text)]
     metrics = get_metrics(specs, **part(settings, EncoderSettings))

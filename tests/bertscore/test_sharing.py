@@ -20,7 +20,7 @@ from bsx.bertscore.scorer import Scorer, score
 from bsx.catalog.catalog import load_registry
 from bsx.encode.session import Encoders
 from bsx.errors import BsxError
-from bsx.metrics.zoo import get_metric, get_metrics
+from bsx.metrics.base import get_metric, get_metrics
 from bsx.support.settings import set_fields
 
 THREADS = 8

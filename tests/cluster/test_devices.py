@@ -22,8 +22,8 @@ from bsx.data.corpus import MemoryCorpus
 from bsx.encode.run_config import choose_devices
 from bsx.errors import InputError
 from bsx.metrics import run
+from bsx.metrics.base import get_metrics
 from bsx.metrics.run import ScoredBlock
-from bsx.metrics.zoo import get_metrics
 from bsx.scoring.run import ScoreRun
 from bsx.support.children import starting_children
 

@@ -15,8 +15,7 @@ from pydantic import Field
 
 from bsx.encode.states import States, normalise, segment_max, segment_sum
 from bsx.errors import InputError
-from bsx.metrics.blocks import Pairs, PairScores
-from bsx.metrics.core import MetricConfig, MultiRef
+from bsx.metrics.core import MetricConfig, MultiRef, Pairs, PairScores
 from bsx.metrics.embedding.base import EncoderMetric
 from bsx.models.files import check_folder
 from bsx.support.arrays import Array, as_fp32, beside, fetch, finite, namespace, within

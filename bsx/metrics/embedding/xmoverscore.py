@@ -12,8 +12,7 @@ from bsx.data.detect import SCRIPTS, UNSPACED
 from bsx.data.forms import scripts_of
 from bsx.match.ngrams import TokenFilter, Units, ngram_units
 from bsx.match.transport import check_solver, transport_costs
-from bsx.metrics.blocks import Pairs, PairScores
-from bsx.metrics.core import BY_SCRIPT, MetricConfig, Reading
+from bsx.metrics.core import BY_SCRIPT, MetricConfig, Pairs, PairScores, Reading
 from bsx.metrics.embedding.base import EncoderMetric
 from bsx.metrics.embedding.mapping import check_mapping, fit_notes, open_mapping
 from bsx.support.arrays import Array

@@ -18,8 +18,7 @@ from bsx.encode.batching import default_batch_tokens, plan_batches
 from bsx.encode.tokenizer import load_tokenizer
 from bsx.errors import InputError
 from bsx.metrics.base import PairMetric
-from bsx.metrics.blocks import Pairs, PairScores
-from bsx.metrics.core import MetricConfig, MultiRef
+from bsx.metrics.core import MetricConfig, MultiRef, Pairs, PairScores
 from bsx.metrics.learned.resources import locate_resource
 from bsx.support.arrays import finite, gathered
 from bsx.support.tensors import load_weights

@@ -16,8 +16,7 @@ from bsx.encode.batching import default_batch_tokens, plan_batches
 from bsx.encode.tokenizer import load_tokenizer
 from bsx.errors import InputError, ModelUnavailableError
 from bsx.metrics.base import PairMetric
-from bsx.metrics.blocks import Pairs, PairScores
-from bsx.metrics.core import MetricConfig, MultiRef
+from bsx.metrics.core import MetricConfig, MultiRef, Pairs, PairScores
 from bsx.metrics.learned.resources import locate_resource
 from bsx.models.files import TOKENIZERS, digest_of, matching_files
 from bsx.support.arrays import finite, gathered

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bsx.data.detect import IMPLIED
 from bsx.data.forms import scripts_of
-from bsx.metrics.blocks import Block
+from bsx.metrics.core import Block
 
 if TYPE_CHECKING:
     from bsx.catalog.entries.models import LanguageEntry
