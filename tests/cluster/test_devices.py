@@ -197,7 +197,7 @@ def test_devices_are_there_and_of_one_kind(monkeypatch: pytest.MonkeyPatch) -> N
     import torch
 
     assert choose_devices("cpu, cpu") == ["cpu", "cpu"]
-    for names in ("cuda:all", "cuda:0,cuda:1", "cpu,", "gpu,cpu", ",".join(["cpu"] * 65)):
+    for names in ("cuda:all", "cuda:0,cuda:1", "cpu,", "gpu,cpu"):
         with pytest.raises(InputError):
             choose_devices(names)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
