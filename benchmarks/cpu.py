@@ -105,8 +105,7 @@ class Gemm:
     """One large matrix product, (1024, 384) by (384, 1536), in PyTorch and in ONNX Runtime."""
 
     def __init__(self) -> None:
-        from bsx.encode.light.embedder import open_session
-        from bsx.encode.light.graph import Graph
+        from bsx.encode.light import Graph, open_session
 
         rows, inner, columns = 1024, 384, 1536
         rng = np.random.default_rng(1)

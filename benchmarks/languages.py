@@ -33,8 +33,8 @@ from bsx.catalog.catalog import shipped
 from bsx.data.corpus import MemoryCorpus
 from bsx.data.output import atomic_text
 from bsx.encode.session import Encoders
+from bsx.metrics.base import get_metrics
 from bsx.metrics.results import score_corpus
-from bsx.metrics.zoo import get_metrics
 from bsx.support.checks import Array
 from bsx.support.untyped import to_json
 

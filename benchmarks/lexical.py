@@ -35,7 +35,7 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
 from speed import machine
 
-from bsx.metrics.zoo import get_metric
+from bsx.metrics.base import get_metric
 
 Scores = list[float]
 PAIRS = {"chrf": 100_000, "bleu": 100_000, "chrf++": 20_000, "ter": 10_000, "rouge-l": 50_000}

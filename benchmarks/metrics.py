@@ -23,8 +23,8 @@ from bsx.data.corpus import MemoryCorpus
 from bsx.data.output import atomic_text
 from bsx.encode.session import Encoders
 from bsx.match import transport
+from bsx.metrics.base import get_metric, get_metrics
 from bsx.metrics.results import score_corpus
-from bsx.metrics.zoo import get_metric, get_metrics
 
 METRICS = (
     "bertscore",

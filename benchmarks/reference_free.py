@@ -26,13 +26,12 @@ from bsx.analysis.stats.clusters import adjust
 from bsx.data.corpus import MemoryCorpus
 from bsx.data.output import atomic_path, atomic_text
 from bsx.encode.session import Encoders
-from bsx.encode.shared import LayerView
-from bsx.encode.states import encode_texts
+from bsx.encode.states import LayerView, encode_texts
 from bsx.encode.tokenizer import Tokenizer
+from bsx.metrics.base import get_metrics
 from bsx.metrics.embedding.fit_mapping import fit_mapping
 from bsx.metrics.embedding.mapping import Mapping, load_mapping
 from bsx.metrics.results import score_corpus
-from bsx.metrics.zoo import get_metrics
 
 MODEL = "me5-small-q4"
 LAYERS = (7, 12)  # the one that BERTScore takes, and the top one

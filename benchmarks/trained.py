@@ -26,8 +26,8 @@ from bsx.analysis.stats.significance import williams
 from bsx.data.corpus import MemoryCorpus
 from bsx.data.output import atomic_text
 from bsx.encode.session import Encoders
+from bsx.metrics.base import get_metrics
 from bsx.metrics.results import score_corpus
-from bsx.metrics.zoo import get_metrics
 from bsx.networks.batches import predict
 from bsx.networks.config import ARCHITECTURES
 from bsx.networks.data import Instances

@@ -24,7 +24,7 @@ import numpy as np
 from bsx.analysis import perturb
 from bsx.analysis.stats.preference import wilson_interval
 from bsx.data.output import atomic_text
-from bsx.metrics.zoo import get_metrics
+from bsx.metrics.base import get_metrics
 
 RESULT = Path(__file__).with_name("results") / "varieties.json"
 PAGE = Path(__file__).parents[1] / "docs/score/varieties.md"

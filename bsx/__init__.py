@@ -57,13 +57,13 @@ if TYPE_CHECKING:
     from bsx.errors import MissingExtraError as MissingExtraError, ModelUnavailableError as ModelUnavailableError
     from bsx.errors import RegistryError as RegistryError, UnknownNameError as UnknownNameError
     from bsx.metrics.base import Metric as Metric, PairMetric as PairMetric
-    from bsx.metrics.blocks import PairScores as PairScores, Pairs as Pairs
+    from bsx.metrics.core import PairScores as PairScores, Pairs as Pairs
     from bsx.metrics.core import MetricConfig as MetricConfig
     from bsx.metrics.embedding.base import EncoderMetric as EncoderMetric
     from bsx.metrics.embedding.fit_mapping import fit_mapping as fit_mapping
     from bsx.metrics.paired import paired_scores as paired_scores
     from bsx.metrics.results import MetricScores as MetricScores, score_corpus as score_corpus
-    from bsx.metrics.zoo import get_metric as get_metric, get_metrics as get_metrics
+    from bsx.metrics.base import get_metric as get_metric, get_metrics as get_metrics
     from bsx.models.ranking import ModelChoice as ModelChoice, select_model as select_model
     from bsx.support.provenance import Signature as Signature
     from bsx.networks.config import TrainConfig as TrainConfig

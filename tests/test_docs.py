@@ -284,7 +284,7 @@ def test_every_mark_is_filled() -> None:
 
 def test_every_metric_has_a_section_with_its_settings() -> None:
     from bsx.catalog.catalog import shipped
-    from bsx.metrics.zoo import find_metric
+    from bsx.metrics.base import find_metric
 
     parts = re.split(r"^### .* \{#(.*)\}$", built(ROOT / "docs" / "reference" / "metrics.md"), flags=re.MULTILINE)[1:]
     sections = dict(zip(parts[::2], parts[1::2], strict=True))

@@ -27,9 +27,9 @@ def computed(text: str, models: Path) -> list[float] | None:
     """Return the scores of an entry's check, rounded to six digits after the point; None if they cannot be had here."""
     from bsx.catalog.catalog import shipped
     from bsx.catalog.entries.metrics import MetricEntry
+    from bsx.metrics.base import find_metric, get_metric
     from bsx.metrics.judging.config import JudgeConfig
     from bsx.metrics.learned.external import ExternalConfig
-    from bsx.metrics.zoo import find_metric, get_metric
     from tests.helpers import tiny
 
     entry = MetricEntry.model_validate(yaml.safe_load(text))

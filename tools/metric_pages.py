@@ -11,8 +11,8 @@ from typing import Any
 from bsx.catalog.catalog import Catalog, shipped
 from bsx.catalog.entries.metrics import MetricEntry
 from bsx.catalog.published import published_metrics
+from bsx.metrics.base import find_metric
 from bsx.metrics.inventory import describe
-from bsx.metrics.zoo import find_metric
 
 PAGE = "reference/metrics.md"
 MARK = "<!-- generated -->"

@@ -37,8 +37,8 @@ from bsx.frames.settings import (
     TextColumns,
     on_table,
 )
+from bsx.metrics.base import check_from_file, config_of, find_metric
 from bsx.metrics.learned.seen import seen_notices
-from bsx.metrics.zoo import check_from_file, config_of, find_metric
 from bsx.support.checks import Array
 from bsx.support.provenance import provenance
 from bsx.support.settings import Option, part

@@ -42,8 +42,8 @@ from bsx.data.sidecar import control_columns, known_scores
 from bsx.errors import InputError, UnknownNameError, did_you_mean
 from bsx.frames.open import open_frame
 from bsx.frames.settings import HumanColumns, MetricSettings, TableSettings, TestSets, TextColumns, Watched, on_table
+from bsx.metrics.base import metric_names
 from bsx.metrics.learned.seen import seen_notices
-from bsx.metrics.zoo import metric_names
 from bsx.support.checks import FEWEST_ITEMS, Array
 from bsx.support.optional import need
 from bsx.support.result import Notice

@@ -34,7 +34,7 @@ from bsx.data.sources import AnyTable
 from bsx.encode.features import Features, sentence_features, word_features
 from bsx.encode.run_config import RunConfig
 from bsx.encode.session import Encoders
-from bsx.encode.shared import LayerView
+from bsx.encode.states import LayerView
 from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError
 from bsx.frames.judged import LANG, read_judged

@@ -17,8 +17,8 @@ from bsx.analysis.compare.result import CompareResult
 from bsx.analysis.compare.run import compare_systems
 from bsx.analysis.stats.clusters import adjust
 from bsx.data.corpus import MemoryCorpus
+from bsx.metrics.base import get_metrics
 from bsx.metrics.paired import paired_scores
-from bsx.metrics.zoo import get_metrics
 from bsx.support.checks import Array
 
 DRAWS = 499

@@ -7,8 +7,7 @@ from typing import Literal
 import torch
 
 from bsx.data.corpus import as_references
-from bsx.encode.shared import LayerView
-from bsx.encode.states import normalise
+from bsx.encode.states import LayerView, normalise
 from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError
 from bsx.match.greedy import greedy_match

@@ -15,17 +15,15 @@ from bsx.bertscore.config import FIGURES, BertScoreConfig, ScorerConfig
 from bsx.data.corpus import Corpus, as_texts, without_context
 from bsx.encode.architecture import too_deep
 from bsx.encode.idf import Idf, IdfCounter, count_idf
+from bsx.encode.model import choose
 from bsx.encode.run_config import RunConfig
 from bsx.encode.session import Encoders
 from bsx.encode.states import encode_rows, normalise
 from bsx.encode.tokenizer import TokenizedText, Tokenizer
 from bsx.errors import InputError
 from bsx.match.greedy import FlatVectors, match_pairs, match_product, reduce_references
-from bsx.metrics.base import Metric
-from bsx.metrics.blocks import Block, BlockScores, Values
-from bsx.metrics.core import Figures, Reading
-from bsx.metrics.zoo import find_metric
-from bsx.models.locate import choose
+from bsx.metrics.base import Metric, find_metric
+from bsx.metrics.core import Block, BlockScores, Figures, Reading, Values
 from bsx.support.arrays import put, zeros
 from bsx.support.memory import refuse_beyond
 from bsx.support.provenance import VERSION, Signature

@@ -18,8 +18,8 @@ from bsx.catalog.entries import read_entry
 from bsx.catalog.entries.models import Baseline
 from bsx.data.columns import read_columns
 from bsx.data.tables import Table
+from bsx.encode.model import Choice
 from bsx.errors import BsxError, InputError
-from bsx.models.locate import Choice
 from bsx.support.provenance import Signature, other_weights
 
 _HIGHEST = 0.999
@@ -80,7 +80,7 @@ def find_baseline(layers: int, choice: Choice, catalog: Catalog, identity: str) 
         layers: of the model.
         choice: the model.
         catalog: the registry.
-        identity: of its weights; see `bsx.encode.session.LocatedModel`.
+        identity: of its weights; see `bsx.encode.model.LocatedModel`.
 
     Raises:
         InputError: if there is none, or it was made with other weights; says how to bring one. Scores are never left
@@ -114,7 +114,7 @@ def read_baseline(
         layers: of the model.
         choice: the model, to be held against what the file says; nothing is unless given.
         catalog: the registry that knows names of models and languages.
-        identity: of the model's weights; see `bsx.encode.session.LocatedModel`.
+        identity: of the model's weights; see `bsx.encode.model.LocatedModel`.
 
     Raises:
         InputError: if the file is missing, malformed, of another model, or has another number of layers than the model.

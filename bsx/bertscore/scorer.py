@@ -18,7 +18,7 @@ from bsx.encode.idf import Idf, count_idf
 from bsx.encode.run_config import RunConfig
 from bsx.encode.session import SharedSettings, refuse_beside
 from bsx.errors import InputError
-from bsx.metrics.blocks import BlockScores, as_block
+from bsx.metrics.core import BlockScores, as_block
 from bsx.metrics.run import prepare, stream
 from bsx.support.optional import need
 from bsx.support.progress import Watch, told
@@ -45,7 +45,7 @@ class Scorer:
 
     Args:
         settings: see `bsx.ScorerConfig`. ``model`` is a registry name or alias, a folder (a text, or a `Path`), or a
-            hub id; see `bsx.models.locate.choose`. ``idf`` is True to weigh tokens by their idf in the references of
+            hub id; see `bsx.encode.model.choose`. ``idf`` is True to weigh tokens by their idf in the references of
             each call; a list of texts to count on instead; or `Idf` weights counted before. ``encoders`` are shared
             with other metrics, and say where to run and which registry to use.
 
@@ -71,7 +71,7 @@ class Scorer:
         self.encoders = self.metric.encoders
         self.tokenizer = self.metric.tokenizer
         if self._private and settings.cache is None:
-            self.metric.encoding.shared.load()  # now, and not while somebody waits for scores
+            _ = self.metric.encoding.shared.batcher  # loaded now, and not while somebody waits for scores
 
     def __reduce__(self) -> tuple[object, ...]:
         idf = self.metric.given_idf or self.config.idf

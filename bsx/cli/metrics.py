@@ -75,8 +75,8 @@ def show(
     """Show one metric: what it needs, its settings with their defaults, whom to cite; with --full, everything."""
     from bsx.catalog.catalog import load_registry
     from bsx.catalog.published import find_published
+    from bsx.metrics.base import plugins
     from bsx.metrics.inventory import describe
-    from bsx.metrics.zoo import plugins
 
     catalog = load_registry(registry)
     published = find_published(name, catalog) if catalog.metric(name) is None and name not in plugins() else None

@@ -261,7 +261,7 @@ def pull(
     registry: Registry = None,
 ) -> None:
     """Fetch a model's files from the hub into the local cache."""
-    from bsx.models.locate import choose, locate
+    from bsx.encode.model import choose, locate
 
     catalog = _load(registry)
     choice = choose(name, lang, catalog)
@@ -272,9 +272,9 @@ def pull(
 @models.command()
 def where(name: Name, registry: Registry = None) -> None:
     """Print the folder that holds a model's files on this machine; never uses the network."""
+    from bsx.encode.model import choose
     from bsx.errors import ModelUnavailableError
     from bsx.models.files import find
-    from bsx.models.locate import choose
 
     choice = choose(name, None, _load(registry))
     folder = find(choice.source)
@@ -286,7 +286,7 @@ def where(name: Name, registry: Registry = None) -> None:
 @models.command()
 def pin(name: Name, registry: Registry = None) -> None:
     """Resolve a hub model's revision to a commit and write it to the user's registry."""
-    from bsx.models.locate import pin_revision
+    from bsx.encode.model import pin_revision
 
     catalog = _load(registry if registry is not None and registry.is_dir() else None)
     file, commit = pin_revision(catalog.model(name), registry)

@@ -12,7 +12,7 @@ from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.entries.metrics import FactorEntry, MetricEntry
 from bsx.cli.output import say
 from bsx.errors import BsxError, MissingExtraError, RegistryError
-from bsx.metrics.zoo import config_of, find_metric
+from bsx.metrics.base import config_of, find_metric
 
 
 def validate(

@@ -15,13 +15,12 @@ from itertools import islice
 from multiprocessing import connection, get_context
 
 from bsx.data.corpus import Segment
-from bsx.encode.devices import threads
+from bsx.encode.run_config import threads
 from bsx.encode.session import Encoders
 from bsx.errors import BsxError, InputError
-from bsx.metrics.base import Metric
+from bsx.metrics.base import Metric, find_metric
 from bsx.metrics.core import Fitted, MetricConfig, MetricCore
 from bsx.metrics.run import Prepared, ScoredBlock, ahead, blocks_of, looked_ahead, score_segments, shared_form
-from bsx.metrics.zoo import find_metric
 from bsx.support.arrays import device_type
 from bsx.support.children import starting_children
 from bsx.support.progress import Progress
@@ -162,7 +161,7 @@ def stream(
 
     Args:
         prepared: the metrics, the corpus and what they learnt from it.
-        devices: names as of `bsx.encode.devices.choose_device`, a process each.
+        devices: names as of `bsx.encode.run_config.choose_device`, a process each.
         tokens: of a block.
         progress: called with a phase's name, segments done and segments in all.
         start: how many segments to leave out, because they are scored already.

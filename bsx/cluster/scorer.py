@@ -27,7 +27,7 @@ from bsx.encode.idf import IdfCounter
 from bsx.encode.run_config import EncoderSettings
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
-from bsx.metrics.base import Metric
+from bsx.metrics.base import Metric, get_metrics
 from bsx.metrics.core import BY_SCRIPT, Reading
 from bsx.metrics.run import (
     ScoredBlock,
@@ -38,7 +38,6 @@ from bsx.metrics.run import (
     score_segments,
     shared_form,
 )
-from bsx.metrics.zoo import get_metrics
 from bsx.support.optional import need
 from bsx.support.provenance import Signature
 from bsx.support.settings import part, settled

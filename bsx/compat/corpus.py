@@ -12,10 +12,10 @@ import numpy as np
 from bsx.data.corpus import MemoryCorpus
 from bsx.encode.session import SharedSettings
 from bsx.errors import InputError
-from bsx.metrics.blocks import Values
+from bsx.metrics.base import get_metrics
+from bsx.metrics.core import Values
 from bsx.metrics.paired import paired_scores
 from bsx.metrics.results import MetricScores
-from bsx.metrics.zoo import get_metrics
 from bsx.support.settings import set_fields, settled
 
 

@@ -31,8 +31,8 @@ def bsx_at_least() -> Callable[..., dict[str, float]]:
         lang: str | None = None,
     ) -> dict[str, float]:
         from bsx.encode.session import Encoders
+        from bsx.metrics.base import get_metrics
         from bsx.metrics.gates import shortfall
-        from bsx.metrics.zoo import get_metrics
 
         __tracebackhide__ = True
         if (model, lang) not in kept:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from bsx.encode.session import SharedSettings
-from bsx.metrics.zoo import get_metrics
+from bsx.metrics.base import get_metrics
 from bsx.support.settings import set_fields, settled
 from bsx.support.untyped import Untyped
 

@@ -1,30 +1,30 @@
-"""What a checkpoint's configuration says, before any weight is read."""
+"""A checkpoint as it lies on the disk: what its configuration says, and its weights, read where they are used.
+
+Of architectures whose graph bsx builds, what ``config.json`` leaves unsaid is filled in, and the arrays of safetensors
+files are mapped into memory under the names that each architecture has for them. PyTorch and transformers are not
+needed for these.
+"""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from bsx.catalog.entries.models import Family
-from bsx.encode.light.settings import filled, known
 from bsx.errors import InputError
-from bsx.models.files import WEIGHTS, part_of
+from bsx.models.files import WEIGHTS, part_of, weight_files
 from bsx.support.arrays import Array, finite
 from bsx.support.optional import need
+from bsx.support.tensors import DAMAGE, FORMATS, read_header
 from bsx.support.untyped import JsonObject, Untyped, blaming
 
 MOST_LAYERS, MOST_DIMENSIONS = 10_000, 1_000_000
-_BOUNDS = (
-    (re.compile(r"layers?$|blocks?$|experts$|langs$"), MOST_LAYERS),
-    (re.compile("num_labels"), 10**6),
-    (re.compile("positions?"), 2**24),
-    (re.compile(""), 2**53),  # beyond it a number of JSON is no whole number
-)
-"""The highest numbers of a configuration, by name: of some, transformers makes a list or a table of that length."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,6 @@ class Architecture:
         """
         with blaming(f"{folder}: its config.json cannot be used"):
             said: JsonObject = dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
-            refuse_endless(said)
             light = known(said) and not (trust_remote_code and said.get("auto_map"))
             config = None if light else _transformers_config(folder, trust_remote_code)
             # What transformers reads under other names, it has under its own too.
@@ -146,24 +145,6 @@ class Architecture:
         )
 
 
-def refuse_endless(said: object, name: str = "") -> None:
-    """Refuse a configuration of which transformers would make lists that no memory holds.
-
-    Raises:
-        ValueError: naming the number.
-    """
-    if isinstance(said, dict):
-        for key, value in said.items():
-            refuse_endless(value, str(key))
-    elif isinstance(said, list):
-        for value in said:
-            refuse_endless(value, name)
-    elif isinstance(said, int | float):
-        most = next(most for pattern, most in _BOUNDS if pattern.search(name))
-        if abs(said) > most:
-            raise ValueError(f"it says {name} {said}, and at most {most} can be")
-
-
 def _transformers_config(folder: Path, trust_remote_code: bool) -> Untyped:
     transformers: Untyped = need("transformers", f"{folder}: its architecture")
     return transformers.AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=trust_remote_code)
@@ -222,3 +203,266 @@ def use_own_code(config: Untyped, folder: Path) -> None:
 def too_deep(layer: int, model: str, depth: int) -> InputError:
     """Return the error for a layer that a model does not have."""
     return InputError(f"layer: {layer} is too deep, {model} has layers 0 to {depth}")
+
+
+_BERT: JsonObject = {
+    "vocab_size": 30522,
+    "hidden_size": 768,
+    "num_hidden_layers": 12,
+    "num_attention_heads": 12,
+    "intermediate_size": 3072,
+    "hidden_act": "gelu",
+    "max_position_embeddings": 512,
+    "type_vocab_size": 2,
+    "layer_norm_eps": 1e-12,
+    "pad_token_id": 0,
+}
+_ROBERTA = {**_BERT, "pad_token_id": 1}
+# model_type -> what transformers takes for what is not said
+DEFAULTS: dict[str, JsonObject] = {
+    "bert": _BERT,
+    "roberta": {**_ROBERTA, "vocab_size": 50265},
+    "xlm-roberta": _ROBERTA,
+    "camembert": _ROBERTA,
+    "mpnet": {**_ROBERTA, "vocab_size": 30527, "relative_attention_num_buckets": 32},
+    "electra": {
+        **_BERT,
+        "hidden_size": 256,
+        "num_attention_heads": 4,
+        "intermediate_size": 1024,
+        "embedding_size": 128,
+    },
+    "albert": {
+        **_BERT,
+        "vocab_size": 30000,
+        "embedding_size": 128,
+        "hidden_size": 4096,
+        "num_hidden_groups": 1,
+        "num_attention_heads": 64,
+        "intermediate_size": 16384,
+        "inner_group_num": 1,
+        "hidden_act": "gelu_new",
+    },
+    "distilbert": {**_BERT, "num_hidden_layers": 6, "type_vocab_size": 0},
+}
+TYPED = ("bert", "roberta", "xlm-roberta", "camembert", "electra", "albert")
+"""Architectures that add a vector for the type of a token, whatever is said."""
+_DISTILBERT = {
+    "dim": "hidden_size",
+    "n_heads": "num_attention_heads",
+    "n_layers": "num_hidden_layers",
+    "hidden_dim": "intermediate_size",
+    "activation": "hidden_act",
+}
+ACTIVATIONS = {
+    "gelu": "Gelu",
+    "relu": "Relu",
+    **dict.fromkeys(("gelu_new", "gelu_pytorch_tanh", "gelu_fast"), "FastGelu"),
+}
+"""The runtime's operator of each activation."""
+
+
+def known(said: JsonObject) -> bool:
+    """Tell whether `filled` can fill in what ``config.json`` leaves unsaid."""
+    return said.get("model_type") in DEFAULTS
+
+
+def filled(said: JsonObject) -> JsonObject:
+    """Return the settings of a known architecture under BERT's names, unsaid ones included.
+
+    Raises:
+        ValueError: if a number is none, or none that can be.
+    """
+    kind = said["model_type"]
+    names = _DISTILBERT if kind == "distilbert" else {}
+    settings = {**DEFAULTS[kind], **{names.get(name, name): value for name, value in said.items()}}
+    for name, usual in DEFAULTS[kind].items():
+        value = settings[name]
+        if name == "pad_token_id" and value is None:
+            settings[name] = usual
+        elif isinstance(usual, int | float) and type(value) is not type(usual):  # as transformers has them
+            raise ValueError(f"it says {name} {value!r}")
+    sizes = ["vocab_size", "hidden_size", "num_attention_heads", "intermediate_size", "max_position_embeddings"]
+    sizes += ["type_vocab_size"] * (kind in TYPED) + ["embedding_size"] * ("embedding_size" in DEFAULTS[kind])
+    for name in sizes:
+        if not settings[name] >= 1:
+            raise ValueError(f"it says {name} {settings[name]}")
+    if not 0 <= settings["layer_norm_eps"] < 1:
+        raise ValueError(f"it says layer_norm_eps {settings['layer_norm_eps']}")
+    for name in ("is_decoder", "add_cross_attention"):
+        if settings.get(name):
+            raise ValueError(
+                f"it says {name} {settings[name]!r}: it is no encoder, its tokens do not see those after them"
+            )
+    if not -settings["vocab_size"] <= settings["pad_token_id"] < settings["vocab_size"]:
+        raise ValueError(f"it says pad_token_id {settings['pad_token_id']}, of {settings['vocab_size']} tokens")
+    return settings
+
+
+_FLOATS = ("F32", "F16", "BF16", "F64")
+_LEARNT = ("weight", "bias", "gamma", "beta")
+"""Ends of the names of what a network computes with, unlike those of the indices and counters that it keeps."""
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names of arrays, without ``.weight`` and ``.bias``; those of a layer stand behind ``layer``.
+
+    Attributes:
+        prefix: what stands before every name in a checkpoint that holds more than the encoder.
+        layer: a layer, with its number for ``{}``.
+        query: what makes queries, as ``key`` and ``value`` make keys and values.
+        mixed: what is applied to what attention mixed, and ``mixed_norm`` the normalisation after it.
+        inner: the first matrix of the feed-forward part, ``outer`` the second, ``outer_norm`` the normalisation.
+        projection: from the size of embeddings to that of states, where they differ.
+        norm: the normalisation of embeddings.
+    """
+
+    prefix: str
+    layer: str = "encoder.layer.{}."
+    query: str = "attention.self.query"
+    key: str = "attention.self.key"
+    value: str = "attention.self.value"
+    mixed: str = "attention.output.dense"
+    mixed_norm: str = "attention.output.LayerNorm"
+    inner: str = "intermediate.dense"
+    outer: str = "output.dense"
+    outer_norm: str = "output.LayerNorm"
+    words: str = "embeddings.word_embeddings"
+    positions: str = "embeddings.position_embeddings"
+    types: str = "embeddings.token_type_embeddings"
+    norm: str = "embeddings.LayerNorm"
+    projection: str = "embeddings_project"
+
+
+NAMES = {
+    "bert": Names("bert."),
+    "roberta": Names("roberta."),
+    "xlm-roberta": Names("roberta."),
+    "camembert": Names("roberta."),
+    "electra": Names("electra."),
+    "mpnet": Names(
+        "mpnet.",
+        query="attention.attn.q",
+        key="attention.attn.k",
+        value="attention.attn.v",
+        mixed="attention.attn.o",
+        mixed_norm="attention.LayerNorm",
+    ),
+    "distilbert": Names(
+        "distilbert.",
+        layer="transformer.layer.{}.",
+        query="attention.q_lin",
+        key="attention.k_lin",
+        value="attention.v_lin",
+        mixed="attention.out_lin",
+        mixed_norm="sa_layer_norm",
+        inner="ffn.lin1",
+        outer="ffn.lin2",
+        outer_norm="output_layer_norm",
+    ),
+    "albert": Names(
+        "albert.",
+        layer="encoder.albert_layer_groups.0.albert_layers.0.",
+        query="attention.query",
+        key="attention.key",
+        value="attention.value",
+        mixed="attention.dense",
+        mixed_norm="attention.LayerNorm",
+        inner="ffn",
+        outer="ffn_output",
+        outer_norm="full_layer_layer_norm",
+        projection="encoder.embedding_hidden_mapping_in",
+    ),
+}
+
+
+def has_safetensors(folder: Path) -> bool:
+    """Tell whether a checkpoint's weights are in safetensors files."""
+    return any(file.suffix == ".safetensors" for file in weight_files(folder))
+
+
+def check_weights(architecture: Architecture) -> None:
+    """Check the files of a checkpoint's weights as `StoredArrays` does, whatever is to load them.
+
+    Raises:
+        InputError: if one is damaged.
+    """
+    if has_safetensors(architecture.folder):
+        names = NAMES.get(architecture.kind)
+        StoredArrays(architecture.folder, "" if names is None else names.prefix)
+
+
+class StoredArrays:
+    """The arrays of a checkpoint by name.
+
+    Args:
+        folder: of the checkpoint.
+        prefix: what may stand before every name, as ``bert.`` does where more than the encoder was saved.
+
+    Raises:
+        InputError: if a file is damaged.
+    """
+
+    def __init__(self, folder: Path, prefix: str) -> None:
+        self._folder = folder
+        self._found: dict[str, tuple[NDArray[np.uint8], JsonObject, int]] = {}
+        for file in weight_files(folder):
+            try:
+                with file.open("rb") as stream:
+                    header, start = read_header(stream, file.stat().st_size)
+                raw: NDArray[np.uint8] = np.memmap(file, dtype=np.uint8, mode="r")
+            except (OSError, *DAMAGE) as error:
+                raise self._unusable(f"cannot be loaded: {file.name}: {error}") from error
+            header.pop("__metadata__", None)
+            for whole, entry in header.items():
+                name = whole.removeprefix(prefix)
+                if name in self._found:
+                    raise self._unusable(f"cannot be loaded: they hold {name} twice")
+                # Whole numbers are parts of a quantised checkpoint: without their scales they are another model's.
+                if entry["dtype"] not in _FLOATS and name.rpartition(".")[2] in _LEARNT:
+                    raise self._unusable(f"cannot be loaded: {name} is in the number format {entry['dtype']}")
+                self._found[name] = raw, entry, start
+
+    def _unusable(self, why: str) -> InputError:
+        return InputError(f"{self._folder}: {part_of(self._folder, 'its weights', WEIGHTS)} {why}")
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._found
+
+    def get(self, name: str, shape: tuple[int, ...], *, whole: bool = True) -> NDArray[np.float32]:
+        """Return an array in fp32: a view of its file where it has that format there.
+
+        Args:
+            name: the array.
+            shape: what it must have.
+            whole: whether all of it is used, and so looked at.
+
+        Raises:
+            InputError: if it is missing, has another shape, or holds what is no finite number.
+        """
+        older = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
+        for other in (name, older):
+            if other in self._found:
+                array = self._read(other, shape)
+                if whole and not finite(array):
+                    raise self._unusable(f"cannot be used: {other} holds what is no finite number, or too large a one")
+                return array
+        raise self._unusable(f"lack some tensors of the encoder, {name} among them")
+
+    def _read(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float32]:
+        raw, entry, start = self._found[name]
+        try:
+            first, last = (int(offset) for offset in entry["data_offsets"])
+            kind, stored = entry["dtype"], tuple(entry["shape"])
+            if kind not in _FLOATS:
+                raise ValueError(f"{name} is in the number format {kind}")
+            numbers = raw[start + first : start + last].view(FORMATS[kind]).reshape(stored)
+        except DAMAGE as error:
+            raise self._unusable(f"cannot be loaded: {error}") from error
+        if stored != shape:
+            raise self._unusable("cannot be loaded: their shapes are not those that its config.json says")
+        if kind == "BF16":
+            return (numbers.astype(np.uint32) << 16).view(np.float32)
+        floats: NDArray[np.float32] = numbers.astype(np.float32, copy=False)
+        return floats

@@ -10,8 +10,7 @@ from typing import Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.encode.shared import LayerView
-from bsx.encode.states import States, encode_texts, segment_max, segment_sum
+from bsx.encode.states import LayerView, States, encode_texts, segment_max, segment_sum
 from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError
 from bsx.support.arrays import beside, fetch

@@ -16,8 +16,7 @@ from pydantic import Field
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import find_languages, unseen, unseen_note
 from bsx.data.writing import in_form
-from bsx.encode.devices import Precision, choose_device, choose_dtype, signed
-from bsx.encode.run_config import EncoderSettings, RunConfig
+from bsx.encode.run_config import EncoderSettings, Precision, RunConfig, choose_device, choose_dtype, signed
 from bsx.errors import InputError, LanguageError
 from bsx.support.arrays import device_type
 from bsx.support.memory import DEFAULT_SHARE, free_memory, parse_bytes
@@ -25,8 +24,8 @@ from bsx.support.settings import Option, made_of, set_fields, settled
 
 # What finds and runs encoders is imported where one is opened: metrics without a model need none of it.
 if TYPE_CHECKING:
-    from bsx.encode.located import LocatedModel
-    from bsx.encode.shared import SharedEncoder
+    from bsx.encode.model import LocatedModel
+    from bsx.encode.states import SharedEncoder
     from bsx.encode.vector_cache import VectorCache
 
 
@@ -150,8 +149,7 @@ class Encoders:
             LanguageError: with ``strict``, for a model that was not trained on the language.
             ModelUnavailableError: if the model is not here and cannot be fetched.
         """
-        from bsx.encode.located import locate_model
-        from bsx.models.locate import choose
+        from bsx.encode.model import LocatedModel, choose
 
         name = str(model) if model else self.model or default
         self._model_used |= name == self.model
@@ -165,10 +163,8 @@ class Encoders:
             if choice.entry is not None and language is not None and unseen(choice.entry, language):
                 self.doubt(unseen_note(choice.entry, language))
         if key not in self._models:
-            trust = self.config.trust_remote_code
-            self._models[key] = locate_model(
-                choice, self.catalog, trust_remote_code=trust, budget=memory_budget(self.config.memory, "cpu")
-            )
+            trust, budget = self.config.trust_remote_code, memory_budget(self.config.memory, "cpu")
+            self._models[key] = LocatedModel.of(choice, self.catalog, trust_remote_code=trust, budget=budget)
         return self._models[key]
 
     def uses_entry(self, kind: str, name: str) -> None:
@@ -211,20 +207,18 @@ class Encoders:
 
     def encoder(self, located: LocatedModel, *, final_norm: bool = True) -> SharedEncoder:
         """Return the encoder of a model; always the same one for the same model."""
-        from bsx.encode.opening import Opener
-        from bsx.encode.shared import SharedEncoder
+        from bsx.encode.model import Opener
+        from bsx.encode.states import SharedEncoder
 
         key = (located.checkpoint.folder, final_norm)
         with self._lock:
             if key not in self._encoders:
                 opener = Opener(
-                    located.architecture,
-                    identity=located.checkpoint.identity,
+                    located,
                     device=self.device,
                     dtype=self.dtype,
                     backend=self.config.backend,
                     final_norm=final_norm,
-                    trust_remote_code=located.trust_remote_code,
                     cache=self._cache,
                 )
                 self._encoders[key] = SharedEncoder(
@@ -247,37 +241,24 @@ class Encoders:
         Yields:
             What counts uses of texts, and lets go of vectors that are not needed again.
         """
-        left = dict(uses)
+        left = Counter(uses)
 
-        def used(texts: Iterable[str]) -> None:
+        def used(some: Counter[int]) -> None:
             with self._lock:
-                for name in map(hash, texts):
-                    if name in left:
-                        self._take(name, 1)
-                        left[name] -= 1
-                        if not left[name]:
-                            del left[name]
-                self._settle()
+                for counts in (self._uses, left):
+                    counts.subtract(some)
+                    for name in some:
+                        if not counts[name]:
+                            del counts[name]
+                for encoder in self._encoders.values():
+                    encoder.settle()
 
         with self._lock:
             self._uses.update(left)
-            self._settle()
         try:
-            yield used
+            yield lambda texts: used(Counter(map(hash, texts)) & left)
         finally:
-            with self._lock:
-                for name, count in left.items():
-                    self._take(name, count)
-                self._settle()
-
-    def _take(self, name: int, count: int) -> None:
-        self._uses[name] -= count
-        if not self._uses[name]:
-            del self._uses[name]
-
-    def _settle(self) -> None:
-        for encoder in self._encoders.values():
-            encoder.settle()
+            used(left.copy())
 
     def forget(self) -> None:
         """Let go of all vectors that are held in memory."""

@@ -1,16 +1,309 @@
-"""Hidden states of whole texts, flat in memory: what every metric on an encoder starts from."""
+"""Hidden states of texts, flat in memory: what every metric on an encoder starts from.
+
+Each distinct sequence goes through an encoder once: what comes again is remembered within a budget of memory, and
+beyond it in a file.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import tempfile
+import weakref
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.encode.shared import LayerView
+from bsx.encode.batching import Batcher
+from bsx.encode.model import Opener
 from bsx.encode.tokenizer import TokenizedText, Tokenizer
-from bsx.support.arrays import Array, as_fp32, beside, zeros
+from bsx.errors import InputError
+from bsx.support.arrays import Array, as_fp32, beside, fetch, put, zeros
+
+if TYPE_CHECKING:
+    from bsx.encode.vector_cache import CachedEncoding
+
+
+@dataclass(eq=False)
+class _Batch:
+    """Remembered vectors (layers, batch, tokens, dim), the sequences they are of, and hashes of their texts.
+
+    Vectors that are in the file are a function that reads them.
+    """
+
+    vectors: Array | Callable[[], Array]
+    keys: list[bytes]
+    texts: list[int]
+
+
+class _File:
+    """The temporary file of one run, which is closed when nobody reads from it any more."""
+
+    def __init__(self) -> None:
+        self._stream: IO[bytes] = tempfile.TemporaryFile(prefix="bsx-vectors-")  # noqa: SIM115 - the next line closes it
+        weakref.finalize(self, self._stream.close)
+
+    def write(self, array: NDArray[np.generic]) -> Callable[[], Array]:
+        """Write an array, and return what reads it: a map of its part of the file."""
+        start, kind, shape = self._stream.seek(0, 2), array.dtype, array.shape
+        self._stream.write(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
+        self._stream.flush()
+        return lambda: np.memmap(self._stream, kind, "r", start, shape)
+
+
+class SharedEncoder:
+    """An encoder that remembers what it has encoded, so that metrics, blocks of a run and calls share the work.
+
+    Weights are loaded at the first encoding, up to the highest layer that anybody asked for until then. What is
+    remembered: everything with ``remember`` or for several metrics, else what comes again by ``uses``. Beyond the
+    budget, vectors that were not used for longest are forgotten, or go to a temporary file if they come again.
+
+    Several threads may use it: what is remembered is looked up and changed, and weights are run, by one at a time.
+
+    Args:
+        opener: opens the encoder.
+        batch_tokens: padded tokens of a batch; None for the device's default.
+        budget: tells how many bytes of vectors to remember.
+        remember: whether for later calls too, beyond what a run expects.
+        uses: hash of a text -> how many uses of it are expected; the session keeps it up to date.
+        lock: held while anything is looked up or changed, re-entrant; the session's, which changes ``uses`` under it.
+    """
+
+    def __init__(
+        self,
+        opener: Opener,
+        *,
+        batch_tokens: int | None,
+        budget: Callable[[], int],
+        remember: bool,
+        uses: Mapping[int, int],
+        lock: AbstractContextManager[object],
+    ) -> None:
+        self.opener = opener
+        self.architecture = opener.architecture
+        self.device = opener.device
+        self._batch_tokens = batch_tokens
+        self._budget = budget
+        self._remembers = remember
+        self._uses = uses
+        self._lock = lock
+        self._views = 0
+        self.wanted: set[int] = set()
+        """All layers that anybody asked for."""
+        self._layers: list[int] = []
+        self._batcher: Batcher | None = None
+        self._cached: CachedEncoding | None = None
+        self._encoded_before = 0
+        self._where: dict[bytes, tuple[_Batch, int]] = {}
+        self._held: OrderedDict[_Batch, int] = OrderedDict()  # bytes of those in memory, not used for longest first
+        self._filed: dict[_Batch, None] = {}
+        self._file: _File | None = None
+        self._seen: dict[_Batch, None] = {}  # those made or used since the last `settle`
+
+    def view(self, layers: Iterable[int]) -> LayerView:
+        """Return a window on some layers; every layer of every view is known before the first encoding.
+
+        Raises:
+            InputError: for a layer that the model does not have.
+        """
+        layers = sorted(set(layers))
+        for layer in layers:
+            self.architecture.check_layer(layer)
+        with self._lock:
+            self.wanted |= set(layers)
+            self._views += 1
+        return LayerView(self, layers)
+
+    @property
+    def batcher(self) -> Batcher:
+        """What runs the encoder; asking loads it."""
+        with self._lock:
+            self._open()
+            if self._batcher is None:
+                self._batcher = self.opener.batcher(self._layers, self._batch_tokens)
+            return self._batcher
+
+    @property
+    def loaded(self) -> bool:
+        """Whether the encoder is in memory."""
+        return self._batcher is not None
+
+    @property
+    def sequences_encoded(self) -> int:
+        """How many sequences went through the encoder so far; those read from disk did not."""
+        with self._lock:
+            return self._encoded_before + (0 if self._batcher is None else self._batcher.sequences_encoded)
+
+    def _open(self) -> None:
+        if not self.wanted <= set(self._layers):
+            self.forget()  # what is remembered lacks the new layers
+            self._encoded_before, self._batcher = self.sequences_encoded, None
+            self._layers = sorted(self.wanted)
+            self._cached = self.opener.cached(self._layers)
+
+    def encode(
+        self, sequences: Sequence[Sequence[int]], texts: Sequence[str], layers: list[int]
+    ) -> Iterator[tuple[list[int], Array]]:
+        """Encode sequences, or recall them; see `LayerView.run`."""
+        with self._lock:
+            self._open()
+            run, cached = self._layers, self._cached
+            rows = [run.index(layer) for layer in layers]
+            chosen = slice(None) if rows == list(range(len(run))) else rows
+            everything = self._remembers or self._views > 1
+            through = not (everything or self._uses)
+            keys = [] if through else [np.asarray(s, dtype=np.int32).tobytes() for s in sequences]
+            known: dict[_Batch, list[int]] = {}  # batch that is remembered -> indices of the sequences that it holds
+            new: dict[bytes, list[int]] = {}  # key -> indices of the other sequences
+            for i, key in enumerate(keys):
+                if key in self._where:
+                    known.setdefault(self._where[key][0], []).append(i)
+                else:
+                    new.setdefault(key, []).append(i)
+            self._seen.update(dict.fromkeys(known))
+            for batch in known:
+                if batch in self._held:
+                    self._held.move_to_end(batch)
+            # Whoever has a batch in hand keeps it, though another thread may have it forgotten meanwhile.
+            recalled = [(batch, some, [self._where[keys[i]][1] for i in some]) for batch, some in known.items()]
+
+        def batcher() -> Batcher:  # of the layers that are run, though others may be wanted by now
+            return self.batcher if self._layers is run else self.opener.batcher(run, self._batch_tokens)
+
+        def batches() -> Iterator[tuple[list[int], Array]]:
+            """Yield batches of what is not remembered, each made under the lock and handed on without it."""
+            missing = list(sequences) if through else [sequences[several[0]] for several in new.values()]
+            with self._lock:
+                made = batcher().run(missing) if cached is None else cached.run(missing, batcher)
+            while True:
+                with self._lock:
+                    following = next(made, None)
+                if following is None:
+                    return
+                yield following
+
+        if through:
+            yield from ((indices, vectors[chosen]) for indices, vectors in batches())
+            return
+        for batch, indices, places in recalled:
+            with self._lock:
+                vectors = batch.vectors() if callable(batch.vectors) else batch.vectors
+            yield indices, put(vectors[chosen][:, places], self.device)
+        firsts = [several[0] for several in new.values()]
+        names = [hash(text) for text in texts] or [0] * len(sequences)
+        for indices, vectors in batches():
+            mine = [firsts[i] for i in indices]
+            batch = _Batch(vectors, [keys[i] for i in mine], [names[i] for i in mine])
+            with self._lock:
+                if self._layers is run:  # else what is remembered has other layers by now
+                    self._keep(batch, range(len(mine)) if everything else self._coming(batch))
+            copies = [(i, row) for row, first in enumerate(mine) for i in new[keys[first]]]
+            places = [row for _, row in copies]
+            part = vectors[chosen]
+            yield [i for i, _ in copies], part if len(copies) == len(mine) else part[:, places]
+        with self._lock:
+            size = sum(self._held.values())
+            while self._held and size > self._budget():
+                batch = next(iter(self._held))
+                size -= self._held[batch]
+                self._drop(batch)
+                self._keep(batch, self._coming(batch), filed=True)
+
+    def _coming(self, batch: _Batch) -> list[int]:
+        """Return the rows of a batch whose texts come again."""
+        return [row for row, text in enumerate(batch.texts) if text in self._uses]
+
+    def _keep(self, batch: _Batch, rows: Sequence[int], *, filed: bool = False) -> None:
+        """Remember some rows of a batch in memory or in the file, but those that are remembered already."""
+        rows = [row for row in rows if batch.keys[row] not in self._where]
+        if not rows:
+            return
+        vectors = batch.vectors() if callable(batch.vectors) else batch.vectors
+        if len(rows) < len(batch.keys):
+            vectors = vectors[:, rows]
+            batch = _Batch(vectors, [batch.keys[i] for i in rows], [batch.texts[i] for i in rows])
+        if filed:
+            self._file = self._file or _File()
+            batch.vectors = self._file.write(fetch(vectors))
+            self._filed[batch] = None
+        else:
+            self._held[batch] = int(vectors.nbytes)
+        self._seen[batch] = None
+        self._where.update({key: (batch, row) for row, key in enumerate(batch.keys)})
+
+    def _drop(self, batch: _Batch) -> None:
+        """Forget a batch; the file goes with the last that is in it."""
+        self._held.pop(batch, None)
+        self._filed.pop(batch, None)
+        if not self._filed:
+            self._file = None
+        for key in batch.keys:
+            del self._where[key]
+
+    def settle(self) -> None:
+        """Forget what was used by now and does not come again, unless it is remembered anyway."""
+        with self._lock:
+            for batch in list(self._seen) if self._uses else [*self._held, *self._filed]:
+                rows = self._coming(batch)
+                if batch in self._filed and not rows:
+                    self._drop(batch)
+                elif batch in self._held and not self._remembers and 2 * len(rows) <= len(batch.keys):
+                    self._drop(batch)  # a few that are not wanted do not repay a copy
+                    self._keep(batch, rows)
+            self._seen.clear()
+
+    def forget(self) -> None:
+        """Let go of all vectors that are remembered."""
+        with self._lock:
+            self._where.clear()
+            self._held.clear()
+            self._filed.clear()
+            self._file = None
+
+    def flush(self) -> None:
+        """Write what a cache on disk does not hold yet; the end of the process does it too."""
+        with self._lock:
+            if self._cached is not None:
+                self._cached.flush()
+
+
+class LayerView:
+    """Some layers of a shared encoder, which metrics may want others of: what turns token ids into vectors.
+
+    Attributes:
+        shared: the encoder.
+        layers: the layers it returns, in order; layer 0 is the embedding layer.
+        dimensions: size of a token vector.
+        device: where the vectors are.
+    """
+
+    def __init__(self, shared: SharedEncoder, layers: list[int]) -> None:
+        if not layers:
+            raise InputError("a view of an encoder needs at least one layer")
+        self.shared = shared
+        self.layers = layers
+        self.dimensions = shared.architecture.dimensions
+        self.device = shared.device
+
+    @property
+    def backend(self) -> str:
+        """What computes, with its version, for a signature."""
+        return self.shared.opener.backend
+
+    def run(self, sequences: Sequence[Sequence[int]], texts: Sequence[str] = ()) -> Iterator[tuple[list[int], Array]]:
+        """Encode sequences, or recall them.
+
+        Args:
+            sequences: token ids, special ones included.
+            texts: the text that each is from, by which it is known whether it comes again.
+
+        Yields:
+            Indices of some sequences and their padded vectors (layers, batch, tokens, dim).
+        """
+        return self.shared.encode(sequences, texts, self.layers)
 
 
 def normalise(vectors: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,20 +14,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.data.corpus import BREAK
-from bsx.data.lines import NamedFile
-from bsx.encode.architecture import refuse_endless
+from bsx.encode.architecture import known
 from bsx.errors import InputError
 from bsx.models.files import TOKENIZERS, part_of
 from bsx.support.memory import PER_BYTE, refuse_beyond, show_bytes, text_size
 from bsx.support.optional import need
-from bsx.support.untyped import Untyped, blaming
+from bsx.support.untyped import JsonObject, Untyped, blaming
 
 Specials = Literal["match", "exclude", "bert-score"]
 LongText = Literal["truncate", "window"]
 
 # What tokenizer files say when their author set no limit is a huge number (1e30); no encoder reads this far.
 _NO_LIMIT = 1_000_000
-_MOST_IDS = 10**8
+# Classes of transformers that make of a text what its file says, the first of them if their settings say the same.
+_BY_SETTINGS = (
+    *("AlbertTokenizer", "BertTokenizer", "CamembertTokenizer", "DistilBertTokenizer", "ElectraTokenizer"),
+    *("MPNetTokenizer", "RobertaTokenizer", "XLMRobertaTokenizer"),
+)
+_FROM_FILE = ("PreTrainedTokenizer", "PythonBackend", "TokenizersBackend")
+# Special tokens where nobody says which: the first that is in the vocabulary.
+_USUAL = {"unk": ("[UNK]", "<unk>"), "cls": ("[CLS]", "<s>"), "sep": ("[SEP]", "</s>")}
 
 
 @dataclass(frozen=True)
@@ -148,10 +155,7 @@ class Tokenizer:
     def vocabulary_size(self) -> int:
         """One more than the largest id."""
         named: list[int] = [*self._inner.all_special_ids, *self.prefix, *self.suffix]
-        size = max(len(self._inner), *(i + 1 for i in named))
-        if size > _MOST_IDS:
-            raise self._unusable(f"it has the id {size - 1}")
-        return size
+        return max(len(self._inner), *(i + 1 for i in named))
 
     def _lookup(self, ids: set[int]) -> NDArray[np.bool_]:
         table = np.zeros(self.vocabulary_size, dtype=bool)
@@ -350,15 +354,10 @@ def load_tokenizer(folder: Path, *, light: bool = False, trust_remote_code: bool
     with blaming(f"{folder}: {part_of(folder, 'its tokenizer', TOKENIZERS)} cannot be loaded"):
         inner: Untyped = None
         if light:
-            need("tokenizers", "Scoring with encoders")
-            from bsx.encode.light.tokenizer import load_light
-
             inner = load_light(folder)
         if inner is None:
             why = "" if (folder / "tokenizer.json").is_file() else " has no tokenizer.json and"
             transformers: Untyped = need("transformers", f"The tokenizer in {folder}{why}")
-            if (folder / "config.json").is_file():  # which that library reads to find the tokenizer's class
-                refuse_endless(NamedFile(folder / "config.json").json())
             inner = transformers.AutoTokenizer.from_pretrained(
                 folder, local_files_only=True, trust_remote_code=trust_remote_code
             )
@@ -367,3 +366,135 @@ def load_tokenizer(folder: Path, *, light: bool = False, trust_remote_code: bool
         if not inner.model_max_length > 0:
             raise ValueError(f"its tokenizer_config.json says model_max_length {inner.model_max_length}")
     return inner
+
+
+class LightTokenizer:
+    """A checkpoint's ``tokenizer.json``, read by the package tokenizers: the same ids, without transformers.
+
+    It has the part of transformers' interface that `Tokenizer` uses.
+
+    Args:
+        folder: of the checkpoint.
+        settings: its ``tokenizer_config.json``, and what older files say beside it.
+
+    Raises:
+        InputError: if a setting is none that can be; the package tokenizers has errors of its own besides.
+    """
+
+    is_fast = True
+
+    def __init__(self, folder: Path, settings: JsonObject) -> None:
+        self.name_or_path = str(folder)
+        tokenizers: Untyped = need("tokenizers", "Scoring with encoders")
+        self._inner: Untyped = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+        cut = self._inner.truncation or {}
+        self._inner.no_truncation()
+        self._inner.no_padding()
+        limit = settings.get("model_max_length")
+        self.model_max_length = int(1e30) if limit is None else limit  # as transformers has it
+        self.truncation_side = str(settings.get("truncation_side") or cut.get("direction") or "right")
+        if self.truncation_side not in ("left", "right"):
+            raise InputError(f"{folder / 'tokenizer_config.json'}: truncation_side is {self.truncation_side!r}")
+        added = self._inner.get_added_tokens_decoder()
+        self.all_special_ids: list[int] = [number for number, token in added.items() if token.special]
+        ids = {name: self._special(settings, name) for name in _USUAL}
+        self.unk_token_id, self.cls_token_id, self.sep_token_id = ids["unk"], ids["cls"], ids["sep"]
+
+    def follows(self, settings: JsonObject) -> bool:
+        """Return whether the file cuts texts as a class of transformers does, which goes by the settings beside it."""
+        says = settings.get
+        steps = [step for part in (self._inner.normalizer, self._inner.pre_tokenizer) for step in _steps(part)]
+        wanted = {
+            "BertNormalizer": {
+                "lowercase": says("do_lower_case", True),
+                "strip_accents": says("strip_accents"),
+                "handle_chinese_chars": says("tokenize_chinese_chars", True),
+            },
+            "ByteLevel": {"add_prefix_space": says("add_prefix_space", False)},
+            "Metaspace": {"prepend_scheme": "always" if says("add_prefix_space", True) else "never"},
+        }
+        kinds = {step["type"] for step in steps}
+        if "Replace" in kinds and (
+            ("Lowercase" in kinds) != says("do_lower_case", True)
+            or ("StripAccents" in kinds) == says("keep_accents", False)
+        ):  # ALBERT's
+            return False
+        return all(step[name] == value for step in steps for name, value in wanted.get(step["type"], {}).items())
+
+    def _special(self, settings: JsonObject, name: str) -> int | None:
+        """Return the id of a special token that has a name, None if there is none."""
+        key = f"{name}_token"
+        named = settings.get(key)
+        text = named.get("content") if isinstance(named, dict) else named
+        if key in settings and text is None:
+            return None
+        texts = _USUAL[name] if text is None else (text,)
+        ids = (self._inner.token_to_id(text) for text in texts if isinstance(text, str))
+        found: int | None = next((number for number in ids if number is not None), None)
+        if text is not None and found is None:
+            file = Path(self.name_or_path) / "tokenizer_config.json"
+            raise InputError(f"{file}: {key} is {text!r}, which is not in the vocabulary")
+        return found
+
+    def __len__(self) -> int:
+        return int(self._inner.get_vocab_size())
+
+    def __call__(
+        self,
+        texts: str | Sequence[str],
+        *,
+        add_special_tokens: bool = True,
+        return_offsets_mapping: bool = False,
+        **_: object,
+    ) -> dict[str, Untyped]:
+        """Return ``input_ids``, and ``offset_mapping`` if it is wanted, of a text or of several."""
+        if isinstance(texts, str):
+            encoding = self._inner.encode(texts, add_special_tokens=add_special_tokens)
+            return {"input_ids": encoding.ids, "offset_mapping": encoding.offsets}
+        encode = self._inner.encode_batch if return_offsets_mapping else self._inner.encode_batch_fast
+        several = encode(list(texts), add_special_tokens=add_special_tokens)
+        result = {"input_ids": [encoding.ids for encoding in several]}
+        return result | {"offset_mapping": [e.offsets for e in several]} if return_offsets_mapping else result
+
+    def convert_ids_to_tokens(self, ids: Sequence[int]) -> list[str | None]:
+        """Return the pieces of ids, None for those that are none."""
+        return [self._inner.id_to_token(int(i)) for i in ids]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of ids, special tokens included."""
+        return str(self._inner.decode(list(ids), skip_special_tokens=False))
+
+
+def load_light(folder: Path) -> LightTokenizer | None:
+    """Return a checkpoint's tokenizer, or None if transformers has to load it.
+
+    Args:
+        folder: of the checkpoint.
+
+    Raises:
+        InputError: if its settings cannot be used; the package tokenizers has errors of its own besides.
+    """
+
+    def content(name: str) -> JsonObject:
+        file = folder / name
+        result: JsonObject = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+        return result
+
+    settings, config = content("tokenizer_config.json"), content("config.json")
+    if "added_tokens_decoder" not in settings:
+        settings |= content("special_tokens_map.json")
+    named = settings.get("tokenizer_class") or config.get("tokenizer_class")
+    kind = str(named).removesuffix("Fast")
+    enough = kind in (*_BY_SETTINGS, *_FROM_FILE) if named else known(config)
+    if settings.get("auto_map") or not enough or not (folder / "tokenizer.json").is_file():
+        return None
+    result = LightTokenizer(folder, settings)
+    return result if kind in _FROM_FILE or result.follows(settings) else None
+
+
+def _steps(part: Untyped) -> list[JsonObject]:
+    """Return the steps of a normaliser or of what cuts texts into words, as ``tokenizer.json`` has them."""
+    if part is None:
+        return []
+    state = json.loads(part.__getstate__())
+    return [state, *state.get("normalizers", ()), *state.get("pretokenizers", ())]

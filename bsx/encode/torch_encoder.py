@@ -13,8 +13,7 @@ from typing import Literal
 import torch
 
 from bsx.catalog.entries.models import Family
-from bsx.encode.architecture import Architecture
-from bsx.encode.light.weights import check_weights
+from bsx.encode.architecture import Architecture, check_weights
 from bsx.errors import InputError
 from bsx.models.files import WEIGHTS, part_of
 from bsx.support.arrays import Array, device_type, fetch, finite, finite_later, short_of_memory, tensor

@@ -9,41 +9,53 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import importlib
 import json
 import logging
 import os
 import secrets
 import time
+import weakref
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.encode.batching import Batcher, plan_batches
 from bsx.errors import InputError
+from bsx.support.arrays import Array, put
 from bsx.support.folders import claim_cache
 from bsx.support.memory import parse_bytes
-from bsx.support.tensors import DAMAGE, FORMATS, fill, read_header, save_tensors
-from bsx.support.untyped import JsonObject
+from bsx.support.tensors import DAMAGE, FORMATS, as_stored, fill, read_header, save_tensors
 
 SUFFIX = ".safetensors"
 KEY_BYTES = 16
+_ROOM = "vectors-1"  # the layout's version: another layout is another folder
+_SEGMENT_BYTES = 64 * 2**20
+_STALE_SECONDS = 3600  # a temporary file this old belongs to a process that died
+_SMALL = 16  # so many small files are joined to one
+_READ_TOKENS = 16_384  # padded tokens read at once: a bound on memory, not a matter of speed
+_PATIENCE = 10.0  # seconds between two files of one encoder that are not full
+_log = logging.getLogger("bsx.cache")
 
 
 class Damaged(Exception):  # noqa: N818 - a state of a file, answered by computing again
     """What a file holds is not what was written to it."""
 
 
-def raw_bytes(vectors: NDArray[np.generic]) -> NDArray[np.uint8]:
-    """Return the memory of a contiguous array as bytes, not copied."""
-    return vectors.reshape(-1).view(np.uint8)
+def sequence_key(ids: Sequence[int]) -> bytes:
+    """Return the key of a sequence of token ids."""
+    return hashlib.blake2b(np.asarray(ids, dtype="<i4").tobytes(), digest_size=KEY_BYTES).digest()
 
 
-def checksum(key: bytes, vectors: NDArray[np.generic]) -> int:
-    """Return the CRC-32 of a key and its vectors (tokens, dim)."""
-    return zlib.crc32(raw_bytes(vectors).data, zlib.crc32(key))
+def _sum(*parts: NDArray[np.generic] | bytes) -> int:
+    """Return the CRC-32 of arrays, or bytes, one after another."""
+    total = 0
+    for part in parts:
+        total = zlib.crc32(part if isinstance(part, bytes) else np.ascontiguousarray(part).view(np.uint8).data, total)
+    return total
 
 
 def write_segment(folder: Path, entries: Mapping[bytes, NDArray[np.generic]], kind: str) -> Path:
@@ -54,30 +66,20 @@ def write_segment(folder: Path, entries: Mapping[bytes, NDArray[np.generic]], ki
         entries: key (16 bytes) -> vectors (tokens, dim), contiguous, in a number format of `FORMATS`.
         kind: its name.
     """
-    keys = np.frombuffer(b"".join(entries), dtype=np.uint8).reshape(-1, KEY_BYTES)
-    lengths = np.array([len(vectors) for vectors in entries.values()], dtype=np.int64)
-    sums = np.array([checksum(key, vectors) for key, vectors in entries.items()], dtype=np.int64)
-    tensors = {
-        "vectors": np.concatenate(list(entries.values())),
-        "keys": keys,
-        "lengths": lengths,
-        "sums": sums,
+    columns: dict[str, NDArray[np.generic]] = {
+        "keys": np.frombuffer(b"".join(entries), dtype=np.uint8).reshape(-1, KEY_BYTES),
+        "lengths": np.array([len(vectors) for vectors in entries.values()], dtype=np.int64),
+        "sums": np.array([_sum(key, vectors) for key, vectors in entries.items()], dtype=np.int64),
     }
+    tensors = {"vectors": np.concatenate(list(entries.values())), **columns}
     name = f"{os.getpid()}-{secrets.token_hex(8)}"
     temporary, final = folder / f".{name}.tmp", folder / f"{name}{SUFFIX}"
     try:
-        save_tensors(tensors, temporary, {"index": _index_sum(keys, lengths, sums)}, {"vectors": kind})
+        save_tensors(tensors, temporary, {"index": f"{_sum(*columns.values()):08x}"}, {"vectors": kind})
         temporary.replace(final)
     finally:
         temporary.unlink(missing_ok=True)
     return final
-
-
-def _index_sum(*columns: NDArray[np.generic]) -> str:
-    total = 0
-    for column in columns:
-        total = zlib.crc32(np.ascontiguousarray(column).tobytes(), total)
-    return f"{total:08x}"
 
 
 class CacheFile:
@@ -103,28 +105,29 @@ class CacheFile:
             self.size = os.fstat(stream.fileno()).st_size
             try:
                 header, start = read_header(stream, self.size)
-                columns = {name: _column(stream, header[name], start) for name in ("keys", "lengths", "sums")}
-                vectors = header["vectors"]
-                rows = int(columns["lengths"].sum())
-                _agree(header["__metadata__"]["index"], _index_sum(*columns.values()))
-                _agree([vectors["dtype"], *vectors["shape"]], [kind, rows, dimensions])
+                columns: dict[str, NDArray[np.generic]] = {}
+                for name, dtype in (("keys", np.uint8), ("lengths", np.int64), ("sums", np.int64)):
+                    columns[name] = np.empty(header[name]["shape"], dtype=dtype)
+                    stream.seek(start + header[name]["data_offsets"][0])
+                    fill(stream, columns[name].reshape(-1).view(np.uint8).data)
+                keys, lengths, sums = columns.values()
+                vectors, index = header["vectors"], header["__metadata__"]["index"]
+                expected = [kind, int(lengths.sum()), dimensions]
+                if index != f"{_sum(keys, lengths, sums):08x}" or [vectors["dtype"], *vectors["shape"]] != expected:
+                    raise ValueError("its header does not say what is in it")
                 self._start = start + int(vectors["data_offsets"][0])
-                halves = np.ascontiguousarray(columns["keys"]).view("<u8").reshape(-1, 2)
+                keys = keys.view(f"S{KEY_BYTES}").reshape(-1)
             except DAMAGE as error:
                 raise Damaged(f"{path}: {error}") from error
-        order = np.argsort(halves[:, 0], kind="stable")
-        ends = np.cumsum(columns["lengths"])
-        self._high, self._low = halves[order, 0], halves[order, 1]
-        self._keys = columns["keys"][order]
-        self._first = (ends - columns["lengths"])[order]
-        self._lengths, self._sums = columns["lengths"][order], columns["sums"][order]
+        order = np.argsort(keys, kind="stable")
+        self._keys, self._lengths, self._sums = keys[order], lengths[order], sums[order]
+        self._first = (np.cumsum(lengths) - lengths)[order]
         self._row_bytes = dimensions * self._dtype.itemsize
 
-    def find(self, halves: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Return the place of each key (n, 2), or -1 (n,)."""
-        places = np.minimum(np.searchsorted(self._high, halves[:, 0]), len(self._high) - 1)
-        same = (self._high[places] == halves[:, 0]) & (self._low[places] == halves[:, 1])
-        return np.where(same, places, -1)
+    def find(self, keys: NDArray[np.bytes_]) -> NDArray[np.int64]:
+        """Return the place of each key, or -1 (n,)."""
+        places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.where(self._keys[places] == keys, places, -1)
 
     def read(self, wanted: Sequence[tuple[int, NDArray[np.generic]]]) -> None:
         """Read vectors into arrays.
@@ -141,8 +144,8 @@ class CacheFile:
                 if len(target) != self._lengths[place]:
                     raise Damaged(f"{self.path}: a length is wrong")
                 stream.seek(self._start + int(self._first[place]) * self._row_bytes)
-                fill(stream, raw_bytes(target).data)
-                if checksum(self._keys[place].tobytes(), target) != self._sums[place]:
+                fill(stream, target.reshape(-1).view(np.uint8).data)
+                if _sum(self._key(place), target) != self._sums[place]:
                     raise Damaged(f"{self.path}: a checksum is wrong")
 
     def entries(self, dimensions: int) -> Iterator[tuple[bytes, NDArray[np.generic]]]:
@@ -150,29 +153,10 @@ class CacheFile:
         for place in np.argsort(self._first, kind="stable").tolist():
             vectors = np.empty((int(self._lengths[place]), dimensions), dtype=self._dtype)
             self.read([(place, vectors)])
-            yield self._keys[place].tobytes(), vectors
+            yield self._key(place), vectors
 
-
-def _agree(actual: object, expected: object) -> None:
-    if actual != expected:
-        raise ValueError(f"its header says {actual}, not {expected}")
-
-
-def _column(stream: IO[bytes], entry: JsonObject, start: int) -> NDArray[np.generic]:
-    first, last = (int(offset) for offset in entry["data_offsets"])
-    column: NDArray[np.generic] = np.empty(entry["shape"], dtype={"U8": np.uint8, "I64": np.int64}[entry["dtype"]])
-    if column.nbytes != last - first or len(column) == 0:
-        raise ValueError("a column has another size")
-    stream.seek(start + first)
-    fill(stream, column.reshape(-1).view(np.uint8).data)
-    return column
-
-
-_ROOM = "vectors-1"  # the layout's version: another layout is another folder
-_SEGMENT_BYTES = 64 * 2**20
-_STALE_SECONDS = 3600  # a temporary file this old belongs to a process that died
-_SMALL = 16  # so many small files are joined to one
-_log = logging.getLogger("bsx.cache")
+    def _key(self, place: int) -> bytes:
+        return self._keys[place : place + 1].tobytes()  # of one alone, NumPy takes zeros at the end for filling
 
 
 class VectorCache:
@@ -186,9 +170,6 @@ class VectorCache:
         size: bytes it may take, as `bsx.support.memory.parse_bytes` reads them; the files not used for longest go
             first.
 
-    Attributes:
-        damaged: damaged files found (and removed) so far.
-
     Raises:
         InputError: if the folder cannot be used, or holds other files and no cache.
     """
@@ -197,7 +178,7 @@ class VectorCache:
         self.folder = Path(folder)
         self.limit = parse_bytes(size)
         self.segment_bytes = min(_SEGMENT_BYTES, self.limit // 16)
-        self.damaged = 0
+        self._warned = False
         self._writes = True
         claim_cache(self.folder)
         try:
@@ -219,27 +200,27 @@ class VectorCache:
 
     def discard(self, segment: Path) -> None:
         """Remove a damaged file, and say once that there was one."""
-        if self.damaged == 0:
+        if not self._warned:
             _log.warning("bsx: note: the cache %s held damaged files; what they held is computed again", self.folder)
-        self.damaged += 1
+        self._warned = True
         with contextlib.suppress(OSError):
             segment.unlink()
 
-    def write(self, folder: Path, text: str, entries: Mapping[bytes, NDArray[np.generic]], kind: str) -> Path | None:
+    def write(self, folder: Path, text: str, entries: Mapping[bytes, NDArray[np.generic]], kind: str) -> bool:
         """Write a segment, with room made for it; a cache that cannot be written to is said so once and left alone."""
-        if not self._writes or not entries:
-            return None
+        if not self._writes:
+            return False
         try:
             self._make_room(sum(vectors.nbytes for vectors in entries.values()))
             folder.mkdir(parents=True, exist_ok=True)
             label = folder / "encoder.json"
             if not label.exists():
                 label.write_text(text + "\n", encoding="utf-8")
-            return write_segment(folder, entries, kind)
+            write_segment(folder, entries, kind)
         except OSError as error:
             self._writes = False
             _log.warning("bsx: note: the cache %s cannot be written to (%s); going on without", self.folder, error)
-            return None
+        return self._writes
 
     def _make_room(self, wanted: int) -> None:
         """Remove the files not used for longest until ``wanted`` more bytes fit."""
@@ -261,6 +242,10 @@ class VectorCache:
             total -= size
 
 
+Place = tuple[CacheFile | None, int]
+"""Where vectors are: a file and the place in it, or no file yet."""
+
+
 class CachedVectors:
     """The vectors of one layer of one encoder; made by `VectorCache.store`."""
 
@@ -280,8 +265,7 @@ class CachedVectors:
     def _refresh(self) -> None:
         """Learn of files that came and went."""
         present = set(self._folder.glob(f"*{SUFFIX}"))
-        for gone in set(self._segments) - present:
-            del self._segments[gone]
+        self._segments = {path: segment for path, segment in self._segments.items() if path in present}
         for path in sorted(present - set(self._segments)):
             try:
                 self._segments[path] = CacheFile(path, self._kind, self._dimensions)
@@ -290,23 +274,19 @@ class CachedVectors:
             except OSError:
                 continue  # removed by another process since it was listed
 
-    def find(self, keys: Sequence[bytes]) -> list[tuple[CacheFile | None, int] | None]:
-        """Return where the vectors of each key are (no segment: not written yet), or None."""
-        results: list[tuple[CacheFile | None, int] | None] = [
-            (None, 0) if key in self._pending else None for key in keys
-        ]
-        halves = np.frombuffer(b"".join(keys), dtype="<u8").reshape(-1, KEY_BYTES // 8)
+    def find(self, keys: Sequence[bytes]) -> list[Place | None]:
+        """Return where the vectors of each key are, or None."""
+        results: list[Place | None] = [(None, 0) if key in self._pending else None for key in keys]
+        wanted = np.frombuffer(b"".join(keys), dtype=f"S{KEY_BYTES}")
         left = np.array([i for i, place in enumerate(results) if place is None], dtype=np.int64)
         for segment in self._segments.values():
-            if not len(left):
-                break
-            places = segment.find(halves[left])
+            places = segment.find(wanted[left])
             for i, place in zip(left[places >= 0].tolist(), places[places >= 0].tolist(), strict=True):
                 results[i] = (segment, place)
             left = left[places < 0]
         return results
 
-    def read(self, wanted: Sequence[tuple[bytes, tuple[CacheFile | None, int], NDArray[np.generic]]]) -> list[bool]:
+    def read(self, wanted: Sequence[tuple[bytes, Place | None, NDArray[np.generic]]]) -> list[bool]:
         """Read vectors into arrays.
 
         Args:
@@ -316,34 +296,31 @@ class CachedVectors:
             Whether each was there and unharmed; the others must be computed.
         """
         good = [False] * len(wanted)
-        by_segment: dict[CacheFile, list[int]] = {}
-        for i, (key, (segment, _), target) in enumerate(wanted):
+        by_segment: dict[CacheFile, list[tuple[int, int]]] = {}
+        for i, (key, found, target) in enumerate(wanted):
+            segment, place = found or (None, 0)
             if segment is not None:
-                by_segment.setdefault(segment, []).append(i)
+                by_segment.setdefault(segment, []).append((place, i))
             elif key in self._pending:
                 target[...] = self._pending[key]
                 good[i] = True
         for segment, members in by_segment.items():
+            path, now = segment.path, time.monotonic()
             try:
-                segment.read([(wanted[i][1][1], wanted[i][2]) for i in members])
-                self._touch(segment.path)
+                segment.read([(place, wanted[i][2]) for place, i in members])
+                if now - self._touched.get(path, -60.0) >= 60.0:  # it is in use, for which its time stands
+                    self._touched[path] = now
+                    with contextlib.suppress(OSError):
+                        os.utime(path)
             except OSError:  # removed by another process
-                self._segments.pop(segment.path, None)
+                self._segments.pop(path, None)
             except (Damaged, ValueError):
-                self._segments.pop(segment.path, None)
-                self._cache.discard(segment.path)
+                self._segments.pop(path, None)
+                self._cache.discard(path)
             else:
-                for i in members:
+                for _, i in members:
                     good[i] = True
         return good
-
-    def _touch(self, path: Path) -> None:
-        """Note that a file is in use, for which its time stands; once a minute is enough."""
-        now = time.monotonic()
-        if now - self._touched.get(path, -60.0) >= 60.0:
-            self._touched[path] = now
-            with contextlib.suppress(OSError):
-                os.utime(path)
 
     def put(self, key: bytes, vectors: NDArray[np.generic]) -> None:
         """Keep vectors (tokens, dim); they are on disk at the latest when the process ends."""
@@ -355,29 +332,16 @@ class CachedVectors:
             self.publish()
 
     def publish(self, *, unless_younger: float = 0.0) -> None:
-        """Write what is not on disk yet.
+        """Write what is not on disk yet, and join the entries of small files to it if there are many of them.
 
         Args:
             unless_younger: leave it if the last file was written fewer seconds ago, so that files do not get many.
         """
         if not self._pending or time.monotonic() - self._published < unless_younger:
             return
-        small = self._take_small() if self._bytes < self._cache.segment_bytes else []
-        written = self._cache.write(self._folder, self._text, self._pending, self._kind)
-        for path in small if written is not None else ():
-            self._segments.pop(path, None)
-            with contextlib.suppress(OSError):
-                path.unlink()
-        self._pending, self._bytes, self._published = {}, 0, time.monotonic()
-        self._refresh()
-
-    def _take_small(self) -> list[Path]:
-        """Move the entries of small files to those not written yet, if there are many such files."""
         small = [s for s in self._segments.values() if s.size < self._cache.segment_bytes // 4]
-        taken: list[Path] = []
-        if len(small) < _SMALL:
-            return taken
-        for segment in small:
+        joined: list[Path] = []
+        for segment in small if len(small) >= _SMALL else ():
             if self._bytes >= self._cache.segment_bytes:
                 break
             try:
@@ -389,5 +353,93 @@ class CachedVectors:
                 pass
             except (Damaged, ValueError):
                 self._cache.discard(segment.path)
-            taken.append(segment.path)
-        return taken
+            joined.append(segment.path)
+        if self._cache.write(self._folder, self._text, self._pending, self._kind):
+            for path in joined:
+                with contextlib.suppress(OSError):
+                    path.unlink()
+        self._pending, self._bytes, self._published = {}, 0, time.monotonic()
+        self._refresh()
+
+
+class CachedEncoding:
+    """Runs an encoder only on what a cache on disk does not hold.
+
+    A sequence read from disk has the very numbers that were computed for it once. One that is computed now may differ
+    from another run's in the last bit, as ever, if the batch around it is another.
+
+    Args:
+        cache: the cache.
+        fields: everything that changes the encoder's vectors, beside token ids and layer.
+        dtype: number format of its vectors.
+        layers: the layers it returns.
+        dimensions: size of a token vector.
+        device: where vectors are wanted.
+    """
+
+    def __init__(
+        self,
+        cache: VectorCache,
+        fields: dict[str, object],
+        dtype: str,
+        layers: list[int],
+        dimensions: int,
+        device: str,
+    ) -> None:
+        self._dimensions = dimensions
+        self._device = device
+        # Without the final norm, what layer k is depends on which layer is the highest.
+        top = {} if fields.get("final_norm", True) else {"top": layers[-1]}
+        # On the CPU vectors are NumPy's, which has no bf16: they are fp32.
+        self._kind = {"fp16": "F16", "bf16": "F32" if device == "cpu" else "BF16"}.get(dtype, "F32")
+        self._stores = [cache.store({**fields, **top, "layer": layer}, self._kind, dimensions) for layer in layers]
+        weakref.finalize(self, _publish, self._stores)
+
+    def flush(self) -> None:
+        """Write what is not on disk yet; the end of the process does it too."""
+        _publish(self._stores)
+
+    def run(
+        self, sequences: Sequence[Sequence[int]], batcher: Callable[[], Batcher]
+    ) -> Iterator[tuple[list[int], Array]]:
+        """Encode all sequences, or read them; see `bsx.encode.states.LayerView.run`.
+
+        Args:
+            sequences: token ids.
+            batcher: loads what runs the encoder; it is not called if the cache holds all of them.
+        """
+        keys = [sequence_key(sequence) for sequence in sequences]
+        places = [store.find(keys) for store in self._stores]
+        known = [i for i in range(len(keys)) if all(place[i] is not None for place in places)]
+        missing = sorted(set(range(len(keys))) - set(known))
+        for part in plan_batches([len(sequences[i]) for i in known], _READ_TOKENS // len(self._stores)):
+            batch = [known[i] for i in part]
+            shape = (len(self._stores), len(batch), max(len(sequences[i]) for i in batch), self._dimensions)
+            vectors = np.empty(shape, dtype=FORMATS[self._kind])
+            whole = np.ones(len(batch), dtype=bool)
+            for layer, store in enumerate(self._stores):
+                targets = (vectors[layer, row, : len(sequences[i])] for row, i in enumerate(batch))
+                good = store.read([(keys[i], places[layer][i], to) for i, to in zip(batch, targets, strict=True)])
+                for row in np.flatnonzero(~np.array(good)).tolist():
+                    whole[row] = False
+                    places[layer][batch[row]] = None
+            missing += [i for i, there in zip(batch, whole, strict=True) if not there]
+            if whole.any():
+                there = put(vectors if whole.all() else vectors[:, whole], self._device)
+                if self._kind == "BF16":
+                    there = there.view(importlib.import_module("torch").bfloat16)
+                yield [i for i, good in zip(batch, whole, strict=True) if good], there
+        for part, made in batcher().run([sequences[i] for i in missing]) if missing else ():
+            batch = [missing[i] for i in part]
+            on_cpu = as_stored(made)[1]
+            for row, i in enumerate(batch):
+                for layer, store in enumerate(self._stores):
+                    if places[layer][i] is None:
+                        store.put(keys[i], on_cpu[layer, row, : len(sequences[i])])
+            yield batch, made
+        _publish(self._stores, unless_younger=_PATIENCE)
+
+
+def _publish(stores: list[CachedVectors], *, unless_younger: float = 0.0) -> None:
+    for store in stores:
+        store.publish(unless_younger=unless_younger)

@@ -20,10 +20,9 @@ from bsx.encode.run_config import EncoderSettings
 from bsx.encode.session import Encoders
 from bsx.errors import InputError, UnknownNameError
 from bsx.frames.settings import MetricSettings, TextColumns
-from bsx.metrics.base import Metric
+from bsx.metrics.base import Metric, find_metric, get_metrics, needs_of
 from bsx.metrics.failures import score_all
 from bsx.metrics.run import lacking
-from bsx.metrics.zoo import find_metric, get_metrics, needs_of
 from bsx.support.checks import Array
 from bsx.support.progress import Progress, Say
 from bsx.support.settings import part, set_fields

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.encode.devices import threads
+from bsx.encode.run_config import threads
 from bsx.match.greedy import BATCH_NUMBERS, batches, halving
 from bsx.match.ngrams import Units
 from bsx.support.arrays import Array, beside, device_type, fetch

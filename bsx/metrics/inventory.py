@@ -8,8 +8,8 @@ from bsx.catalog.catalog import Catalog
 from bsx.catalog.entries.metrics import MetricEntry
 from bsx.catalog.entries.models import Source
 from bsx.errors import BsxError
+from bsx.metrics.base import find_metric, metric_names, plugins
 from bsx.metrics.embedding.base import EncoderMetric
-from bsx.metrics.zoo import find_metric, metric_names, plugins
 from bsx.models.files import is_here
 from bsx.support.optional import EXTRAS, installed, runs_encoders
 from bsx.support.untyped import JsonObject

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bsx.data.corpus import Corpus
-from bsx.metrics.blocks import Values
-from bsx.metrics.core import MetricCore
+from bsx.metrics.core import MetricCore, Values
 from bsx.metrics.run import Plan, Prepared, prepare, stream
 from bsx.metrics.summary import Totals
 from bsx.support.progress import Watch, told

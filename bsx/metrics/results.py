@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from bsx.data.corpus import Corpus
-from bsx.metrics.blocks import BlockScores
-from bsx.metrics.core import MetricCore
+from bsx.metrics.core import BlockScores, MetricCore
 from bsx.metrics.run import prepare, stream
 from bsx.metrics.summary import Totals
 from bsx.support.optional import need

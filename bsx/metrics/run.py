@@ -18,8 +18,7 @@ from bsx.catalog.specs import naming
 from bsx.data.corpus import Corpus, Segment, about_tokens, without_context
 from bsx.data.writing import Form, InForm, form_of, forms_note, segment_in_form
 from bsx.errors import InputError
-from bsx.metrics.blocks import Block, BlockScores, as_block, not_scores
-from bsx.metrics.core import Fitted, MetricCore, Reading
+from bsx.metrics.core import Block, BlockScores, Fitted, MetricCore, Reading, as_block, not_scores
 from bsx.support.arrays import device_type
 from bsx.support.memory import refuse_beyond, show_bytes, text_size
 from bsx.support.optional import source_of

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from bsx.data.corpus import Segment
 from bsx.data.pairing import Pairing, printed
-from bsx.metrics.blocks import BlockScores
-from bsx.metrics.core import Figures, MetricCore
+from bsx.metrics.core import BlockScores, Figures, MetricCore
 from bsx.metrics.run import Prepared, ScoredBlock
 from bsx.support.terminal import WIDTH, short_table, table_width
 from bsx.support.untyped import JsonObject

@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from bsx.encode.architecture import MOST_DIMENSIONS, MOST_LAYERS
-from bsx.encode.located import LocatedModel
+from bsx.encode.model import LocatedModel
 from bsx.encode.session import Encoders
 from bsx.encode.states import States, encode_texts
 from bsx.encode.tokenizer import Tokenizer

@@ -17,8 +17,7 @@ from bsx.data.output import refuse_taken
 from bsx.data.run import is_stream
 from bsx.data.sidecar import FIGURES
 from bsx.errors import BsxError
-from bsx.metrics.blocks import BlockScores
-from bsx.metrics.core import Figures
+from bsx.metrics.core import BlockScores, Figures
 from bsx.metrics.run import Prepared, ScoredBlock, texts_of
 from bsx.support.progress import Say
 from bsx.support.untyped import Untyped

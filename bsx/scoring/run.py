@@ -21,8 +21,7 @@ from bsx.data.corpus import Corpus, InContext, Segment
 from bsx.data.open import TableFile
 from bsx.data.run import as_one_run, is_stream
 from bsx.data.tables import Row
-from bsx.encode.devices import choose_devices
-from bsx.encode.run_config import RARE
+from bsx.encode.run_config import RARE, choose_devices
 from bsx.errors import BsxError, InputError
 from bsx.frames.metrics import (
     build_metrics,

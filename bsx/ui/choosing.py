@@ -153,8 +153,8 @@ class Survey:
 def print_survey() -> None:
     """Print what runs here and how fast chrF is, as JSON."""
     from bsx.data.tokenizers import lacking
+    from bsx.metrics.base import get_metric
     from bsx.metrics.inventory import inventory
-    from bsx.metrics.zoo import get_metric
 
     catalog = load_registry()
     rows = inventory(catalog)

@@ -13,8 +13,8 @@ import bsx
 from bsx.bertscore.baseline import BaselineRun
 from bsx.bertscore.rescale import LayerBaselines, find_baseline, read_baseline
 from bsx.catalog.catalog import shipped
+from bsx.encode.model import Choice
 from bsx.errors import InputError
-from bsx.models.locate import Choice
 
 SENTENCES = ["the old cat", "rain at the station", "a young dog walked", "people had water", "the river bank"]
 

@@ -274,11 +274,15 @@ def test_each_distinct_text_is_encoded_once_within_a_small_budget(tiny_model: Ca
     expected = columns(roomy.score(candidates, references))
     narrow = [Encoders(model=folder, remember=False) for _ in range(2)]
     for encoders in narrow:
-        encoders.budget = 60_000  # bytes: many blocks, and most kept vectors go to temporary files
+        encoders.budget = 60_000  # bytes: many blocks, and most kept vectors go to a temporary file
     tight = Scorer(model=folder, layer=2, encoders=narrow[0])
     corpus = MemoryCorpus({"a": candidates}, references)
     assert len(list(blocks_of(corpus, block_tokens([tight.metric])))) > 10
-    got = columns(tight.score(candidates, references))
+    files: list[int] = []  # that are open
+    got = columns(
+        tight.score(candidates, references, progress=lambda *_: files.append(len(list(Path("/dev/fd").iterdir()))))
+    )
+    assert max(files) < min(files) + 5
     np.testing.assert_allclose(got, expected, atol=1e-5)
     distinct = len(set(candidates) | set(references))
     assert roomy.encoders.sequences_encoded == tight.encoders.sequences_encoded == distinct
@@ -287,7 +291,7 @@ def test_each_distinct_text_is_encoded_once_within_a_small_budget(tiny_model: Ca
     assert named.encoders.sequences_encoded == distinct
     for metric in (roomy.metric, tight.metric, named):
         encoder: Any = metric.encoding.shared  # type: ignore[attr-defined]
-        assert not encoder._kept  # nothing comes again
+        assert not encoder._where  # nothing comes again
 
 
 def test_several_systems_share_the_references(tiny_model: Callable[[str], str]) -> None:
@@ -421,7 +425,7 @@ def test_wrong_settings_are_named(tiny_model: Callable[[str], str], settings: di
 def test_low_precision_only_where_the_hardware_has_it(
     tiny_model: Callable[[str], str], processor: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bsx.encode.devices import choose_device, choose_dtype
+    from bsx.encode.run_config import choose_device, choose_dtype
 
     cpu = choose_device("cpu")
     processor()

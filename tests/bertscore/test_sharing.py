@@ -20,7 +20,7 @@ from bsx.bertscore.scorer import Scorer, score
 from bsx.catalog.catalog import load_registry
 from bsx.encode.session import Encoders
 from bsx.errors import BsxError
-from bsx.metrics.zoo import get_metric, get_metrics
+from bsx.metrics.base import get_metric, get_metrics
 from bsx.support.settings import set_fields
 
 THREADS = 8
@@ -46,7 +46,7 @@ def test_threads_share_a_scorer(tiny_model: Callable[[str], str], backend: Backe
         got = [one.f1 for one in pool.map(lambda job: scorer.score(*job), work)]
     for one, other in zip(got, expected, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-5)
-    assert not scorer.metric.encoding.shared._kept
+    assert not scorer.metric.encoding.shared._where
     assert not scorer.encoders._uses
 
 

@@ -11,7 +11,7 @@ import pytest
 from bsx.catalog.catalog import load_registry, shipped
 from bsx.catalog.published import PublishedEntry, find_published, published_metrics
 from bsx.errors import RegistryError, UnknownNameError
-from bsx.metrics.zoo import get_metric
+from bsx.metrics.base import get_metric
 from tests.conftest import Outcome
 
 Cli = Callable[..., Outcome]

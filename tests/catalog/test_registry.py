@@ -16,8 +16,8 @@ import bsx
 import bsx.analysis
 from bsx.catalog.catalog import Catalog, shipped
 from bsx.catalog.languages import find_language, find_languages, language_code, language_pair
+from bsx.encode.model import choose, locate
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError, RegistryError, UnknownNameError
-from bsx.models.locate import choose, locate
 from tests.cli.test_main import Cli
 from tests.conftest import REPOSITORY
 from tests.helpers.hub import COMMIT, cached
@@ -175,8 +175,8 @@ def test_a_cached_hub_model_is_found_and_signed_with_its_commit(
 
 def test_changed_weights_are_refused(tmp_path: Path) -> None:
     from bsx.catalog.entries.models import Source
+    from bsx.encode.model import Choice
     from bsx.models.files import find
-    from bsx.models.locate import Choice
 
     entry = shipped().model("minilm")
     folder = find(entry.source)

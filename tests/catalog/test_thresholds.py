@@ -12,9 +12,9 @@ from bsx.bertscore.metric import BertScore
 from bsx.catalog.catalog import Catalog, load_registry, shipped, shipped_folder
 from bsx.catalog.thresholds import CurveEntry, covering, studies
 from bsx.errors import RegistryError
+from bsx.metrics.base import get_metrics
 from bsx.metrics.lexical.bleu import BleuConfig
 from bsx.metrics.lexical.chrf import ChrfConfig
-from bsx.metrics.zoo import get_metrics
 from tests.helpers.tables import read_rows
 
 BLEU = (

@@ -341,7 +341,7 @@ def own_metric(body: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tupl
     (folder / "a_jaccard_metric.py").write_text(
         "import numpy as np\n"
         "from bsx.metrics.base import PairMetric\n"
-        "from bsx.metrics.blocks import PairScores\n"
+        "from bsx.metrics.core import PairScores\n"
         "from bsx.metrics.core import MetricConfig\n"
         "class Jaccard(PairMetric):\n"
         "    Config = MetricConfig\n"

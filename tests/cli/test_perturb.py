@@ -208,7 +208,7 @@ def test_rows_that_fail_are_named_or_left_out() -> None:
 def test_a_row_that_fails_is_skipped_on_request(
     cli: Callable[..., Outcome], table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bsx.metrics.blocks import Block, BlockScores
+    from bsx.metrics.core import Block, BlockScores
     from bsx.metrics.lexical.chrf import Chrf
 
     whole = Chrf.score_block

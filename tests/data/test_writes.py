@@ -24,8 +24,8 @@ GATE = {"bsx/data/output.py"}
 PAST_IT = {  # file -> what it calls, and why it may
     "bsx/bertscore/window_vectors.py": {"TemporaryFile"},  # has no name
     "bsx/encode/features.py": {"TemporaryFile", "memmap"},  # has no name
-    "bsx/encode/shared.py": {"TemporaryFile", "memmap"},  # has no name
-    "bsx/encode/light/weights.py": {"memmap"},  # is read only
+    "bsx/encode/states.py": {"TemporaryFile", "memmap"},  # has no name
+    "bsx/encode/architecture.py": {"memmap"},  # is read only
     "bsx/metrics/judging/cache.py": {"open"},  # appends to its cache
     "bsx/metrics/learned/external.py": {"TemporaryFile"},  # has no name
     "bsx/metrics/learned/workers/serve.py": {"fdopen"},  # a pipe to the process that started this one

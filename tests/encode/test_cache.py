@@ -18,8 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bsx
-from bsx.encode.cached import sequence_key
-from bsx.encode.vector_cache import SUFFIX, CacheFile, Damaged, VectorCache, write_segment
+from bsx.encode.vector_cache import SUFFIX, CacheFile, Damaged, VectorCache, sequence_key, write_segment
 from bsx.errors import InputError
 from tests.helpers.damage import damaged
 

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bsx.encode.light.tokenizer import load_light
-from bsx.encode.tokenizer import load_tokenizer
+from bsx.encode.tokenizer import load_light, load_tokenizer
 from bsx.errors import MissingExtraError
 from tests.conftest import SHARED
 
@@ -130,7 +129,7 @@ def test_a_class_that_is_not_known_is_left_to_transformers(tiny_model: Callable[
 @pytest.mark.parametrize("model", ["minilm", "me5-small-q4"])
 def test_ten_thousand_texts_in_all_scripts_at_hand(model: str) -> None:
     from bsx.catalog.catalog import shipped
-    from bsx.models.locate import choose, locate
+    from bsx.encode.model import choose, locate
 
     files = [file for file in sorted((SHARED / "data" / "mono").rglob("*")) if file.is_file() and file.suffix != ".gz"]
     if not files:

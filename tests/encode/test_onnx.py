@@ -18,12 +18,9 @@ import torch
 
 import bsx
 from bsx.catalog.catalog import shipped
-from bsx.encode import opening
-from bsx.encode.architecture import Architecture
-from bsx.encode.light import embedder
-from bsx.encode.light.embedder import LightEmbedder, fast_bytes, obstacle, open_session
-from bsx.encode.light.graph import GraphBuilder
-from bsx.encode.light.weights import StoredArrays
+from bsx.encode import light, model
+from bsx.encode.architecture import Architecture, StoredArrays
+from bsx.encode.light import GraphBuilder, LightEmbedder, fast_bytes, obstacle, open_session
 from bsx.encode.run_config import RunConfig
 from bsx.encode.torch_encoder import TransformerEmbedder
 from bsx.errors import InputError, MissingExtraError
@@ -317,7 +314,7 @@ def test_contradictions_are_errors(tiny_model: Callable[[str], str], monkeypatch
     folder = tiny_model("bert")
     with pytest.raises(InputError, match="int8 is computed by ONNX Runtime"):
         bsx.Scorer(model=folder, layer=2, dtype="int8", backend="torch")
-    from bsx.encode.devices import choose_dtype
+    from bsx.encode.run_config import choose_dtype
 
     with pytest.raises(InputError, match="int8 runs on the CPU only"):
         choose_dtype("int8", "cuda")
@@ -325,7 +322,7 @@ def test_contradictions_are_errors(tiny_model: Callable[[str], str], monkeypatch
     with pytest.raises(MissingExtraError, match=r"\[onnx\]"):
         bsx.Scorer(model=folder, layer=2, backend="onnx")
     assert backend(bsx.Scorer(model=folder, layer=2)) == "torch"
-    monkeypatch.setattr(opening, "has_torch", lambda: False)
+    monkeypatch.setattr(model, "has_torch", lambda: False)
     with pytest.raises(MissingExtraError, match=r"needs ONNX Runtime or PyTorch: pip install '.*\[onnx\]'"):
         bsx.Scorer(model=folder, layer=2)
     with pytest.raises(
@@ -405,7 +402,7 @@ def test_int8_is_the_same_on_processors_with_and_without_instructions_for_it(
     if fast_bytes() is np.uint8:
         pytest.skip("this processor has no instructions for exact products of signed bytes")
     for byte in (np.int8, np.uint8):
-        monkeypatch.setattr(embedder, "fast_bytes", lambda byte=byte: byte)
+        monkeypatch.setattr(light, "fast_bytes", lambda byte=byte: byte)
         found.append(figures(folder, dtype="int8", layer=2))
     np.testing.assert_array_equal(found[0], found[1])
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import bsx
 from bsx.encode.batching import Batcher
-from bsx.encode.devices import choose_dtype
+from bsx.encode.run_config import choose_dtype
 from bsx.encode.torch_encoder import TransformerEmbedder
 from bsx.errors import InputError
 from bsx.match import greedy

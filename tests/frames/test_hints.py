@@ -10,7 +10,7 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.catalog.catalog import shipped
 from bsx.errors import InputError
 from bsx.frames.metrics import SHARED, wanted_sides
-from bsx.metrics.zoo import find_metric
+from bsx.metrics.base import find_metric
 
 
 @pytest.mark.parametrize("setting", sorted(set(ScorerConfig.model_fields) - SHARED))

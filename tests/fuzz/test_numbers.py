@@ -27,7 +27,7 @@ from bsx.analysis.train.run import TrainSettings
 from bsx.catalog.catalog import load_registry
 from bsx.cli.commands import COMMANDS, build
 from bsx.errors import InputError
-from bsx.metrics.zoo import find_metric
+from bsx.metrics.base import find_metric
 from bsx.scoring.run import ScoreRun
 from bsx.support.settings import BaseSettings, DrawSettings, Significance, build_config
 from tests.fuzz.world import RIGHT, command

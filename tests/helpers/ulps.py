@@ -31,7 +31,7 @@ def noisy(vectors: Any, content: bytes, ulps: int) -> Any:
 
 def disturb(patch: pytest.MonkeyPatch, ulps: int) -> None:
     """Let every encoder of this process give noisy vectors."""
-    from bsx.encode.light.embedder import LightEmbedder
+    from bsx.encode.light import LightEmbedder
     from bsx.encode.torch_encoder import TransformerEmbedder
     from bsx.support.arrays import fetch
 

@@ -15,7 +15,7 @@ import bsx
 from bsx.catalog.catalog import load_registry
 from bsx.data.corpus import BREAK, InContext, MemoryCorpus
 from bsx.errors import InputError
-from bsx.metrics.zoo import find_metric, metric_names
+from bsx.metrics.base import find_metric, metric_names
 from tests.helpers.tables import write_lines
 
 REFERENCES = ["the old man sat", "rain on the river", "it had rain", "the bank"]

@@ -23,7 +23,7 @@ from bsx.catalog.overlay import write_ensemble
 from bsx.data.corpus import MemoryCorpus, about_tokens
 from bsx.encode.session import Encoders
 from bsx.errors import InputError, RegistryError, UnknownNameError
-from bsx.metrics.base import Metric, PairMetric
+from bsx.metrics.base import Metric, PairMetric, find_metric, get_metric, metric_names
 from bsx.metrics.embedding.base import EncoderMetric
 from bsx.metrics.judging.config import JudgeConfig
 from bsx.metrics.judging.endpoint import size_of
@@ -31,7 +31,6 @@ from bsx.metrics.learned.external import ExternalConfig
 from bsx.metrics.learned.trained import Trained
 from bsx.metrics.results import score_corpus
 from bsx.metrics.summary import about
-from bsx.metrics.zoo import find_metric, get_metric, metric_names
 from tests.helpers import tiny
 
 ENTRIES = shipped().metrics
@@ -696,7 +695,7 @@ from typing import ClassVar
 import numpy as np
 
 from bsx.catalog.entries.metrics import Check, MetricEntry
-from bsx.metrics.blocks import BlockScores
+from bsx.metrics.core import BlockScores
 from bsx.metrics.base import Metric
 from bsx.metrics.core import MetricConfig
 

@@ -25,10 +25,10 @@ from bsx.catalog.catalog import load_registry
 from bsx.cluster.scorer import BatchScorer
 from bsx.encode.session import Encoders
 from bsx.errors import BsxError, InputError, MissingExtraError, ModelUnavailableError
+from bsx.metrics.base import get_metric
 from bsx.metrics.learned.comet import Comet
 from bsx.metrics.learned.external import Package, Worker
 from bsx.metrics.learned.laser import Laser
-from bsx.metrics.zoo import get_metric
 from bsx.support.environment import SILENT
 
 BUILDER = Path(__file__).parents[1] / "helpers" / "external_models.py"

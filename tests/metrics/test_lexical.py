@@ -13,11 +13,11 @@ import pytest
 
 from bsx.data.corpus import MemoryCorpus
 from bsx.encode.session import Encoders
+from bsx.metrics.base import get_metric
 from bsx.metrics.lexical import ngrams
 from bsx.metrics.lexical.ngrams import Cutter13a, by_characters, by_words, numbered
 from bsx.metrics.lexical.shifts import Reference
 from bsx.metrics.run import survey
-from bsx.metrics.zoo import get_metric
 
 PIECES = (
     *("a", "b", "the", "The", "cat", ".", ",", "..", "1.5", "3-4", "-", "(x)", "'s", "!", "“q”", "x" * 40),

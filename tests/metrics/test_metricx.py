@@ -14,7 +14,7 @@ import pytest
 
 from bsx.encode.session import Encoders
 from bsx.errors import InputError, ModelUnavailableError
-from bsx.metrics.zoo import get_metric
+from bsx.metrics.base import get_metric
 from tests.helpers import tiny
 
 CANDIDATES = ["the cat sat on the mat .", "a man walked slowly to the bridge", "the old train station " * 9]

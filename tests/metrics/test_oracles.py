@@ -22,9 +22,9 @@ from bsx.encode.states import normalise
 from bsx.match.greedy import FlatVectors, match_pairs
 from bsx.match.ngrams import Units, ngram_units, power_means
 from bsx.match.transport import Cost, _batched, _sliced, transport_costs
+from bsx.metrics.base import get_metric
 from bsx.metrics.embedding.mapping import Mapping
 from bsx.metrics.embedding.sbert_wk import dissect, layer_weights
-from bsx.metrics.zoo import get_metric
 from tests.helpers import oracle, tiny
 from tests.helpers import oracle_metrics as literal
 from tests.match.test_greedy import hid

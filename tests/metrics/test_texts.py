@@ -16,8 +16,7 @@ from sacrebleu.metrics.ter import TER
 import bsx
 from bsx.encode.session import Encoders
 from bsx.errors import InputError, LanguageError, MissingExtraError
-from bsx.metrics.base import Metric
-from bsx.metrics.zoo import get_metric
+from bsx.metrics.base import Metric, get_metric
 
 SURFACE = ["chrf", "chrf++", "bleu", "sentbleu", "ter", "rouge-l:tokenizer=whitespace", "overlap", "length"]
 ENCODED = ["bertscore", "sentence", "moverscore:layer=2,pmeans=false", "bertr"]

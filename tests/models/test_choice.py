@@ -9,9 +9,9 @@ import pytest
 from bsx.catalog.catalog import shipped
 from bsx.catalog.entries import Evidence
 from bsx.catalog.entries.models import Source
+from bsx.encode.model import choose
 from bsx.errors import InputError, UnknownNameError
 from bsx.models.evidence import Compared, chrf_beside
-from bsx.models.locate import choose
 
 
 @pytest.mark.parametrize("model", ["~/model", "./model", "../model", "/model", "a/b/c", "no-such-model", ".m/x"])

@@ -17,11 +17,11 @@ import torch
 
 from bsx.catalog.catalog import Catalog, shipped, shipped_folder
 from bsx.catalog.entries.models import Conversion, Source
+from bsx.encode.model import Choice, available, locate
 from bsx.errors import InputError, ModelUnavailableError
 from bsx.models.conversion import convert
 from bsx.models.e5s1 import E5S1
 from bsx.models.files import TOKENIZERS, converted_folder, digest_of, find, is_here, matching_files, weight_files
-from bsx.models.locate import Choice, available, locate
 from tests.helpers import e5s1
 
 

@@ -16,10 +16,10 @@ from bsx.catalog.catalog import Catalog, load_registry, overlay_folders, shipped
 from bsx.catalog.entries import Evidence
 from bsx.catalog.entries.models import ModelEntry
 from bsx.catalog.languages import find_languages, knows, unseen
+from bsx.encode.model import available
 from bsx.errors import InputError, RegistryError, UnknownNameError
 from bsx.models.evidence import Standing, by_evidence, unmeasured
 from bsx.models.files import config_digest
-from bsx.models.locate import available
 from bsx.models.ranking import (
     PERMISSIVE,
     Constraints,

@@ -17,9 +17,9 @@ import pytest
 import bsx
 from bsx import Scorer
 from bsx.catalog.entries.models import Source
+from bsx.encode.model import identified
 from bsx.errors import InputError
 from bsx.models.files import config_digest, file_digest, weight_files
-from bsx.models.locate import identified
 from tests.helpers import tiny
 
 TEXTS = (["a cat sat on the mat", "rain"], ["the cat is on the mat", "a train"])

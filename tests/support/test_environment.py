@@ -20,7 +20,7 @@ import pytest
 import bsx
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.datasets import load_dataset_catalog
-from bsx.encode.devices import threads
+from bsx.encode.run_config import threads
 from bsx.support import environment
 from bsx.support.environment import SILENT, quota, silence
 

@@ -46,7 +46,7 @@ class _Models(Mapping[str, str]):
     """Language -> the model that the registry chooses for it, in bert-score's spelling."""
 
     def __getitem__(self, lang: str) -> str:
-        from bsx.models.locate import choose
+        from bsx.encode.model import choose
 
         try:
             result = choose(None, lang, load_registry())

@@ -9,7 +9,7 @@ except ModuleNotFoundError:  # nobody can load it then; it can still be imported
 from bsx.catalog.catalog import load_registry
 from bsx.compat.bert_score import BERTScorer
 from bsx.compat.corpus import CorpusMetric
-from bsx.metrics.zoo import needs_of
+from bsx.metrics.base import needs_of
 
 # What evaluate's own module ``bertscore`` takes beside texts; its settings that no score depends on come last.
 SETTINGS = {"model_type", "num_layers", "all_layers", "idf", "device", "lang", "rescale_with_baseline", "baseline_path"}

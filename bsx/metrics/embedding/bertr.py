@@ -11,8 +11,7 @@ from bsx.encode.states import normalise
 from bsx.errors import InputError
 from bsx.match.greedy import FlatVectors, match_pairs
 from bsx.match.ngrams import Units
-from bsx.metrics.blocks import Pairs, PairScores
-from bsx.metrics.core import MetricConfig, MultiRef
+from bsx.metrics.core import MetricConfig, MultiRef, Pairs, PairScores
 from bsx.metrics.embedding.base import EncoderMetric
 
 _MODELS = {"en": "bert-base-uncased", "zh": "bert-base-chinese"}

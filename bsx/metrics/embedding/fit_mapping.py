@@ -13,8 +13,7 @@ from pydantic import Field
 
 from bsx.catalog.languages import language_pair
 from bsx.encode.session import Encoders
-from bsx.encode.shared import LayerView
-from bsx.encode.states import encode_texts, normalise, segment_sum
+from bsx.encode.states import LayerView, encode_texts, normalise, segment_sum
 from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError
 from bsx.metrics.embedding.mapping import Kind, Mapping, fit_clp, fit_umd

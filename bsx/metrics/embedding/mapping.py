@@ -136,7 +136,7 @@ def open_mapping(kind: Kind | Literal["none"], file: Path | None, dimensions: in
         kind: the setting ``mapping``.
         file: the setting ``mapping_file``.
         dimensions: size of the vectors.
-        identity: the model's name and digest; see `bsx.encode.session.LocatedModel`. The same weights may have another
+        identity: the model's name and digest; see `bsx.encode.model.LocatedModel`. The same weights may have another
             name, and the map of another program does not say which model it is for.
 
     Raises:

@@ -17,8 +17,7 @@ from bsx.encode.states import normalise
 from bsx.match.greedy import FlatVectors, match_pairs
 from bsx.match.ngrams import TokenFilter, ngram_units, power_means
 from bsx.match.transport import check_solver, transport_costs
-from bsx.metrics.blocks import Pairs, PairScores
-from bsx.metrics.core import MetricConfig, MultiRef, Reading
+from bsx.metrics.core import MetricConfig, MultiRef, Pairs, PairScores, Reading
 from bsx.metrics.embedding.base import EncoderMetric
 from bsx.support.arrays import beside
 

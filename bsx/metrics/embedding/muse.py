@@ -8,11 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from bsx.encode.devices import threads
+from bsx.encode.run_config import threads
 from bsx.errors import InputError
 from bsx.metrics.base import PairMetric
-from bsx.metrics.blocks import Pairs, PairScores
-from bsx.metrics.core import MetricConfig, MultiRef
+from bsx.metrics.core import MetricConfig, MultiRef, Pairs, PairScores
 from bsx.metrics.embedding.sentence import products
 from bsx.models.files import digest_of
 from bsx.support.optional import need

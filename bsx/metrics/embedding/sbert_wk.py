@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from bsx.encode.states import segment_sum
-from bsx.metrics.blocks import Pairs, PairScores
-from bsx.metrics.core import MetricConfig, MultiRef
+from bsx.metrics.core import MetricConfig, MultiRef, Pairs, PairScores
 from bsx.metrics.embedding.base import EncoderMetric
 from bsx.metrics.embedding.sentence import cosines
 from bsx.support.arrays import Array, as_fp64, beside, fetch, namespace

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from bsx.encode.states import normalise
 from bsx.errors import InputError
-from bsx.metrics.blocks import Pairs, PairScores
+from bsx.metrics.core import Pairs, PairScores
 from bsx.metrics.embedding.mapping import check_mapping, fit_notes, open_mapping
 from bsx.metrics.embedding.sentence import SentenceConfig, SentenceCosine, products
 from bsx.support.arrays import fetch

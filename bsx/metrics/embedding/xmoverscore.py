@@ -11,8 +11,7 @@ from pydantic import Field, model_validator
 from bsx.data.writing import SCRIPTS, UNSPACED, scripts_of
 from bsx.match.ngrams import TokenFilter, Units, ngram_units
 from bsx.match.transport import check_solver, transport_costs
-from bsx.metrics.blocks import Pairs, PairScores
-from bsx.metrics.core import BY_SCRIPT, MetricConfig, Reading
+from bsx.metrics.core import BY_SCRIPT, MetricConfig, Pairs, PairScores, Reading
 from bsx.metrics.embedding.base import EncoderMetric
 from bsx.metrics.embedding.mapping import check_mapping, fit_notes, open_mapping
 from bsx.support.arrays import Array

@@ -14,8 +14,7 @@ from bsx.data.corpus import BREAK
 from bsx.data.run import check_place, reading
 from bsx.errors import InputError, ModelUnavailableError
 from bsx.metrics.base import Metric
-from bsx.metrics.blocks import Block, BlockScores
-from bsx.metrics.core import Reading
+from bsx.metrics.core import Block, BlockScores, Reading
 from bsx.metrics.judging.answers import Verdict, read_answer
 from bsx.metrics.judging.cache import AnswerCache, KeptAnswer
 from bsx.metrics.judging.config import JudgeConfig

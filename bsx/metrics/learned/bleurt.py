@@ -13,13 +13,11 @@ import torch
 from pydantic import Field
 from torch import nn
 
-from bsx.encode.architecture import refuse_endless
 from bsx.encode.batching import default_batch_tokens, plan_batches
 from bsx.encode.tokenizer import load_tokenizer
 from bsx.errors import InputError
 from bsx.metrics.base import PairMetric
-from bsx.metrics.blocks import Pairs, PairScores
-from bsx.metrics.core import MetricConfig, MultiRef
+from bsx.metrics.core import MetricConfig, MultiRef, Pairs, PairScores
 from bsx.metrics.learned.resources import locate_resource
 from bsx.support.arrays import finite, gathered
 from bsx.support.tensors import load_weights
@@ -107,7 +105,6 @@ class Bleurt(PairMetric[BleurtConfig]):
         self._resource = locate_resource(str(name), "bleurt")
         with blaming(f"{self._resource.folder}: its config.json cannot be used"):
             self._said = json.loads((self._resource.folder / "config.json").read_text(encoding="utf-8"))
-            refuse_endless(self._said)
             kind = self._said.get("model_type")
             if kind not in ("bleurt", "bert"):
                 raise InputError(f"{self._resource.folder}: is a {kind} checkpoint, not BLEURT's")

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from bsx.errors import InputError
 from bsx.metrics.base import Metric
-from bsx.metrics.blocks import Block, BlockScores
+from bsx.metrics.core import Block, BlockScores
 from bsx.metrics.learned.external import ExternalConfig, Package, open_worker
 from bsx.support.settings import UserOnly
 

@@ -17,11 +17,9 @@ from bsx.catalog.specs import read_spec
 from bsx.data.corpus import Corpus
 from bsx.encode.idf import IdfCounter
 from bsx.errors import InputError
-from bsx.metrics.base import Metric
-from bsx.metrics.blocks import Block, BlockScores
-from bsx.metrics.core import BY_SCRIPT, Fitted, MetricConfig, Reading
+from bsx.metrics.base import Metric, check_from_file, get_metric, needs_of
+from bsx.metrics.core import BY_SCRIPT, Block, BlockScores, Fitted, MetricConfig, Reading
 from bsx.metrics.run import fill_undefined
-from bsx.metrics.zoo import check_from_file, get_metric, needs_of
 from bsx.support.provenance import SOFTWARE, Signature
 
 _OF_LANGUAGE = ("tokenize", "tokenizer", "asian_support", "normalized", "drop_subwords")

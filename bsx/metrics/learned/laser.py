@@ -9,7 +9,7 @@ from pydantic import Field
 
 from bsx.errors import InputError
 from bsx.metrics.base import PairMetric
-from bsx.metrics.blocks import Pairs, PairScores
+from bsx.metrics.core import Pairs, PairScores
 from bsx.metrics.learned.external import ExternalConfig, Package, open_worker
 from bsx.support.folders import cache_folder
 from bsx.support.settings import UserOnly

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bsx.catalog.entries.models import Source
+from bsx.encode.model import identified
 from bsx.errors import InputError, ModelUnavailableError
 from bsx.models.files import fetch, find
-from bsx.models.locate import identified
 
 
 @dataclass(frozen=True)

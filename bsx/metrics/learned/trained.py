@@ -9,8 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from bsx.errors import InputError
-from bsx.metrics.blocks import Block, BlockScores, Pairs, PairScores
-from bsx.metrics.core import MetricConfig, MultiRef
+from bsx.metrics.core import Block, BlockScores, MetricConfig, MultiRef, Pairs, PairScores
 from bsx.metrics.embedding.base import EncoderMetric
 from bsx.networks.encoder import find_again, limited_tokenizer
 from bsx.networks.record import SavedModel

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.metrics.blocks import Values
+from bsx.metrics.core import Values
 from bsx.metrics.lexical.ngrams import Words, placed
 
 Numbers = NDArray[np.int64]

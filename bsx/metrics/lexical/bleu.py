@@ -12,8 +12,7 @@ from pydantic import Field, field_validator, model_validator
 from bsx.data.tokenizers import opening
 from bsx.errors import InputError
 from bsx.metrics.base import Metric
-from bsx.metrics.blocks import Block, BlockScores, Values
-from bsx.metrics.core import BY_SCRIPT, MetricConfig, Reading
+from bsx.metrics.core import BY_SCRIPT, Block, BlockScores, MetricConfig, Reading, Values
 from bsx.metrics.lexical.all_pairs import distinct, ngrams_of
 from bsx.metrics.lexical.common import language_of, present, row_flags, say_cut
 from bsx.metrics.lexical.ngrams import Cutter13a, Words, by_words, numbered, placed

@@ -10,8 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from bsx.metrics.base import Metric
-from bsx.metrics.blocks import Block, BlockScores, Values
-from bsx.metrics.core import MetricConfig
+from bsx.metrics.core import Block, BlockScores, MetricConfig, Values
 from bsx.metrics.lexical.all_pairs import distinct, letters_of, ngrams_of
 from bsx.metrics.lexical.common import present, row_flags
 from bsx.metrics.lexical.ngrams import by_characters, by_words, numbered

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.data.writing import IMPLIED, scripts_of
-from bsx.metrics.blocks import Block
+from bsx.metrics.core import Block
 
 if TYPE_CHECKING:
     from bsx.catalog.entries.models import LanguageEntry

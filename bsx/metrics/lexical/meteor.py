@@ -13,8 +13,7 @@ from pydantic import Field
 
 from bsx.errors import InputError
 from bsx.metrics.base import PairMetric
-from bsx.metrics.blocks import Pairs, PairScores
-from bsx.metrics.core import MetricConfig, MultiRef
+from bsx.metrics.core import MetricConfig, MultiRef, Pairs, PairScores
 from bsx.support.optional import installed, need
 
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.encode.devices import threads
-from bsx.metrics.blocks import Values
+from bsx.encode.run_config import threads
+from bsx.metrics.core import Values
 
 _TOGETHER = 25_000  # symbols sorted at once: the numbers of one order stay in a processor's own cache
 _FEW = 4  # parts that do not repay a thread

@@ -14,8 +14,7 @@ from pydantic import Field, model_validator
 
 from bsx.data.writing import SCRIPTS, UNSPACED, parts_of, scripts_of
 from bsx.metrics.base import PairMetric
-from bsx.metrics.blocks import Pairs, PairScores, Values
-from bsx.metrics.core import BY_SCRIPT, MetricConfig, MultiRef, Reading
+from bsx.metrics.core import BY_SCRIPT, MetricConfig, MultiRef, Pairs, PairScores, Reading, Values
 from bsx.metrics.lexical.common import say_cut, units
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped

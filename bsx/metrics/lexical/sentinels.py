@@ -12,8 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from bsx.metrics.base import PairMetric
-from bsx.metrics.blocks import Pairs, PairScores
-from bsx.metrics.core import MetricConfig, MultiRef
+from bsx.metrics.core import MetricConfig, MultiRef, Pairs, PairScores
 
 Unit = Literal["characters", "words"]
 

@@ -11,8 +11,7 @@ from pydantic import Field
 
 from bsx.catalog.entries.models import LanguageEntry
 from bsx.metrics.base import Metric
-from bsx.metrics.blocks import Block, BlockScores, Values
-from bsx.metrics.core import BY_SCRIPT, MetricConfig, Reading
+from bsx.metrics.core import BY_SCRIPT, Block, BlockScores, MetricConfig, Reading, Values
 from bsx.metrics.lexical.common import language_of, present, row_flags, say_cut, units
 from bsx.metrics.lexical.shifts import Reference
 from bsx.support.optional import need

@@ -15,7 +15,7 @@ from bsx import compare, evaluate, meta
 from bsx.analysis.evaluate.result import EvaluationResult
 from bsx.analysis.meta.result import MetaResult
 from bsx.errors import InputError
-from bsx.metrics.blocks import Block, BlockScores
+from bsx.metrics.core import Block, BlockScores
 from bsx.metrics.lexical.chrf import Chrf
 from bsx.support.untyped import to_json
 from tests.conftest import Outcome

@@ -24,8 +24,8 @@ from bsx.analysis.stats.equivalence import equivalence_p
 from bsx.analysis.stats.systems.paired import bootstrap_systems, prepared, randomise_systems
 from bsx.data.corpus import MemoryCorpus
 from bsx.errors import InputError
+from bsx.metrics.base import get_metrics
 from bsx.metrics.paired import paired_scores
-from bsx.metrics.zoo import get_metrics
 from tests.helpers.tables import read_rows, write_lines
 
 Run = Callable[..., Any]

@@ -22,11 +22,10 @@ import bsx
 from bsx.catalog.catalog import shipped
 from bsx.data.corpus import MemoryCorpus
 from bsx.errors import InputError, ModelUnavailableError, RegistryError, UnknownNameError
-from bsx.metrics.base import Metric
+from bsx.metrics.base import Metric, get_metric
 from bsx.metrics.judging import endpoint
 from bsx.metrics.judging.answers import read_answer
 from bsx.metrics.run import prepare
-from bsx.metrics.zoo import get_metric
 from bsx.scoring.run import score_files
 from tests.helpers.judge_server import NAME, UNREADABLE, JudgeServer
 

