@@ -21,7 +21,6 @@ from bsx.encode.session import Encoders
 from bsx.errors import InputError, UnknownNameError
 from bsx.frames.settings import MetricSettings, TextColumns
 from bsx.metrics.base import Metric
-from bsx.metrics.failures import score_all
 from bsx.metrics.run import lacking
 from bsx.metrics.zoo import find_metric, get_metrics, needs_of
 from bsx.support.checks import Array
@@ -197,6 +196,8 @@ def score_texts(
     """
     if not metrics:
         return TableScores()
+    from bsx.metrics.failures import score_all
+
     rows = score_all(metrics, candidates, references, sources, skip_errors=skip_errors, where=where, progress=progress)
     return TableScores(
         {row.metric: row.values for row in rows},
