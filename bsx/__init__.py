@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from bsx.analysis.report.run import convert as convert, report as report
     from bsx.analysis.train.run import train_curve as train_curve, train as train
     from bsx.analysis.tune.run import tune as tune
-    from bsx.scoring.run import ScoredFiles as ScoredFiles, ScoredLanguages as ScoredLanguages
-    from bsx.scoring.run import score_files as score_files, score_languages as score_languages
+    from bsx.scoring.languages import ScoredLanguages as ScoredLanguages, score_languages as score_languages
+    from bsx.scoring.run import ScoredFiles as ScoredFiles, score_files as score_files
     from bsx.bertscore.alignment import Alignment as Alignment, align_texts as align_texts
     from bsx.bertscore.baseline import BaselineRun as BaselineRun
     from bsx.bertscore.config import ScorerConfig as ScorerConfig

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,9 +11,12 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.cli.options import Format, Full, command
 from bsx.cli.output import progress_bar, say, watched
 from bsx.errors import InputError
-from bsx.scoring.run import ScoredFiles, ScoredLanguages, ScoreRun, score_files, score_languages
+from bsx.scoring.run import ScoredFiles, ScoreRun, score_files
 from bsx.support.settings import set_fields
 from bsx.support.untyped import to_json
+
+if TYPE_CHECKING:
+    from bsx.scoring.languages import ScoredLanguages
 
 _OFTEN_SCORE = """
     table candidates references sources candidate reference source test_set layer rescale idf output
@@ -26,7 +29,13 @@ def score(settings: ScoreRun, format: Format = "text", full: Full = False) -> No
     """Score candidates against references; a file called - is standard input."""
     scored: ScoredFiles | ScoredLanguages
     with progress_bar() as report:
-        scored = (score_files if settings.lang_column is None else score_languages)(**watched(settings, report))
+        given = watched(settings, report)
+        if settings.lang_column is None:
+            scored = score_files(**given)
+        else:
+            from bsx.scoring.languages import score_languages
+
+            scored = score_languages(**given)
     result = scored.to_dict()
     print(to_json(result) if format == "json" else scored.to_text(result, full=full))
     say(scored.notes())

@@ -196,6 +196,7 @@ def score_texts(
     """
     if not metrics:
         return TableScores()
+
     rows = score_all(metrics, candidates, references, sources, skip_errors=skip_errors, where=where, progress=progress)
     return TableScores(
         {row.metric: row.values for row in rows},

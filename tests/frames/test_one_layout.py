@@ -594,3 +594,9 @@ def test_what_numbers_segments_within_documents_and_what_does_not() -> None:
     assert frame.numbered("1111", "abcd", "xxyy") == list("1111")  # no two systems would meet
     assert frame.numbered("1212", ["a", "a", "", ""], None) == list("1212")
     assert replace(frame, named=frozenset({"segment"})).numbered("1212", "aabb", None) == list("1212")
+
+
+def test_files_of_candidates_beside_a_table_are_refused(table: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a cat\n", encoding="utf-8")
+    with pytest.raises(InputError, match="either candidates"):
+        compare(table=str(table), candidates=[str(tmp_path / "a.txt")], metrics=["chrf"])
