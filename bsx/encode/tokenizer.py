@@ -241,17 +241,16 @@ class Tokenizer:
 
     def tokenize(self, texts: Sequence[str]) -> list[TokenizedText]:
         """Return each text with special tokens, within the length limit."""
-        if self._context:
-            return [self._in_context(text) for part in self._parts(texts) for text in part]
-        return [self._frame(content) for part in self._parts(texts) for content in self.contents(part)]
-
-    def _in_context(self, text: str) -> TokenizedText:
-        """Return a text with as much of its context as there is room for."""
-        *before, content = self.contents(text.split(BREAK))
+        if not self._context:
+            return [self._frame(content) for part in self._parts(texts) for content in self.contents(part)]
+        results = []
         separator = [] if self._inner.sep_token_id is None else [int(self._inner.sep_token_id)]
-        context = [token for sentence in before for token in (*sentence, *separator)]
-        room = len(context) if self._max_content is None else self._max_content - len(content)
-        return self._frame(content, context[-room:] if room > 0 else [])
+        for text in (text for part in self._parts(texts) for text in part):
+            *before, content = self.contents(text.split(BREAK))
+            context = [token for sentence in before for token in (*sentence, *separator)]
+            room = len(context) if self._max_content is None else self._max_content - len(content)
+            results.append(self._frame(content, context[-room:] if room > 0 else []))  # as much as there is room for
+        return results
 
     def _parts(self, texts: Sequence[str]) -> Iterator[Sequence[str]]:
         """Cut texts into parts that may be tokenised at once within the budget.
