@@ -24,7 +24,7 @@ from bsx.analysis.meta.result import (
     Winners,
 )
 from bsx.analysis.meta.settings import MetaColumns, MetaSettings, averaged
-from bsx.analysis.stats.clusters import adjust, corrected_tests, significance_clusters
+from bsx.analysis.stats.clusters import adjust, corrected_tests, deciding, ranked_tests
 from bsx.analysis.stats.equivalence import equivalence_p
 from bsx.analysis.stats.resample import Clustered, Indices, cluster_codes, drawn_units
 from bsx.analysis.stats.results import Comparison
@@ -541,41 +541,18 @@ def _with_margin(tests: Sequence[Comparison], settings: MetaSettings) -> tuple[C
 
 
 def ranked(groups: Sequence[GroupResult], settings: MetaSettings) -> list[GroupResult]:
-    """Return groups with p-values corrected, the tests of all of them as one family, and the winners that they give.
-
-    Which of two metrics has the higher value is seen on the data: the other direction is not tested, and has no
-    corrected p.
-    """
-    corrected = settings.correction != "none"
-
-    def deciding(test: Comparison) -> float:
-        return test.p_two_sided if settings.alternative == "two-sided" else test.p
-
-    values = [{test.a: test.value_a for test in group.tests} for group in groups]
-    orders = [sorted(of, key=lambda name: -of[name]) for of in values]
-    family = {
-        (place, test.a, test.b): deciding(test)
-        for place, (group, order) in enumerate(zip(groups, orders, strict=True))
-        for test in group.tests
-        if order.index(test.a) < order.index(test.b)
-    }
-    adjusted = dict(zip(family, adjust(list(family.values()), settings.correction).tolist(), strict=True))
-    against = iter(
-        corrected_tests([test for group in groups for test in group.control_tests], settings.correction, deciding)
-    )
-    results = []
-    for place, (group, of) in enumerate(zip(groups, values, strict=True)):
-        tests, names, winners = [], list(of), None
-        p = np.ones((len(names), len(names)))
-        for test in group.tests:
-            decides = adjusted.get((place, test.a, test.b))
-            p[names.index(test.a), names.index(test.b)] = test.p if decides is None else decides
-            tests.append(replace(test, p_adjusted=decides if corrected else None))
-        if tests:
-            clusters = significance_clusters(of, p, alpha=settings.alpha)
-            winners = Winners(clusters.winners, dict(zip(clusters.names, clusters.ranks, strict=True)), settings.alpha)
-        controls = tuple(next(against) for _ in group.control_tests)
-        results.append(replace(group, tests=tuple(tests), clusters=winners, control_tests=controls))
+    """Return groups with p-values corrected, the tests of all of them as one family, and the winners that they give."""
+    correction, results = settings.correction, []
+    tested = [group.tests for group in groups if group.tests]
+    found = iter(ranked_tests(tested, correction, settings.alternative, settings.alpha))
+    controls = [test for group in groups for test in group.control_tests]
+    against = iter(corrected_tests(controls, correction, lambda test: deciding(test, settings.alternative)))
+    for group in groups:
+        if group.tests:
+            tests, _, clusters = next(found)
+            ranks = dict(zip(clusters.names, clusters.ranks, strict=True))
+            group = replace(group, tests=tests, clusters=Winners(clusters.winners, ranks, clusters.alpha))
+        results.append(replace(group, control_tests=tuple(next(against) for _ in group.control_tests)))
     return results
 
 

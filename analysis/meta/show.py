@@ -26,7 +26,7 @@ from bsx.analysis.present.cells import (
     table_of,
     text,
 )
-from bsx.analysis.present.forms import lists, presents
+from bsx.analysis.present.forms import as_row, lists, presents
 from bsx.analysis.present.notices import seen_rows
 from bsx.analysis.present.parts import Answer, Cell, Chart, Heading, Notes, Part, TablePart
 from bsx.analysis.present.significance import CORRECTED, against, confidence, some, standing, table_of_tests
@@ -86,9 +86,8 @@ def judgments(result: Judgments) -> Iterator[Part]:
         every = [part for part in parts(judgment) if not isinstance(part, Answer)]
         yield Heading(judgment.human)
         # Drawn together below; the charts of tests name their judgment.
-        yield from (
-            _of(part, judgment.human) for part in every if not (isinstance(part, Chart) and part.title != TESTS)
-        )
+        shown = [part for part in every if not isinstance(part, Chart) or part.title == TESTS]
+        yield from (_of(part, judgment.human) for part in shown)
     yield Notes((*map(seen_rows, result.warnings), *result.notes))
     yield _judgments_chart(result)
 
@@ -101,7 +100,7 @@ def rows(result: MetaResult) -> Iterator[Mapping[str, object]]:
     def row(group: str, agreement: MetricAgreement, n: object, **more: object) -> dict[str, object]:
         known = {"group": group, "metric": agreement.metric, "rows": n}
         known |= {head: _plain(agreement.figures.get(name)) for head, name in names.items()}
-        known |= {"low": _plain(agreement.ci[0]), "high": _plain(agreement.ci[1])}
+        known |= as_row(agreement, "ci")
         if (without := agreement.without_one) is not None:
             known |= {"lowest_without_one": _plain(without.lowest), "without_lowest": without.without_lowest}
             known |= {"highest_without_one": _plain(without.highest), "without_highest": without.without_highest}

@@ -132,21 +132,55 @@ def compare_all(
     choice("alternative", alternative, ("two-sided", "greater"))
     names = tuple(metrics)
     tests = {(a, b): test(metrics[a], metrics[b], human) for a in names for b in names if a != b}
-    p = np.full((len(names), len(names)), np.nan)
-    for (a, b), result in tests.items():
-        p[names.index(a), names.index(b)] = result.p
     if len(names) == 1:
         raise InputError(f"only the metric {names[0]} is given: there is nothing to compare it with")
-    values = {a: next(result.value_a for (first, _), result in tests.items() if first == a) for a in names}
-    order = [names.index(name) for name in sorted(names, key=lambda name: -values[name])]
-    # One test for each pair, better metric first; the other direction cannot be significant.
-    upper = tuple(
-        np.array(index) for index in zip(*[(i, j) for k, i in enumerate(order) for j in order[k + 1 :]], strict=True)
-    )
-    if alternative == "two-sided":
-        p[upper] = [tests[names[i], names[j]].p_two_sided for i, j in zip(*upper, strict=True)]
-    p[upper] = adjust(p[upper], correction)
-    return AllComparisons(names, tests, p, significance_clusters(values, p, alpha=alpha))
+    named = [replace(result, a=a, b=b) for (a, b), result in tests.items()]
+    ((_, p, clusters),) = ranked_tests([named], correction, alternative, alpha)
+    np.fill_diagonal(p, np.nan)
+    return AllComparisons(names, tests, p, clusters)
+
+
+def deciding(test: Comparison, alternative: Alternative) -> float:
+    """Return the p of a test that decides, before it is corrected."""
+    return test.p_two_sided if alternative == "two-sided" else test.p
+
+
+def ranked_tests(
+    groups: Sequence[Sequence[Tested]], correction: Correction, alternative: Alternative, alpha: float
+) -> list[tuple[tuple[Tested, ...], Array, Clusters]]:
+    """Correct the p-values of tests, those of all groups as one family, and find the winners of each group.
+
+    There is one test for each pair, that of the better metric; the other direction cannot be significant.
+
+    Args:
+        groups: of each, the tests of every ordered pair of its metrics.
+        correction: of the p-values.
+        alternative: as of `compare_all`.
+        alpha: level of significance.
+
+    Returns:
+        Of each group, its tests with the corrected p where one is named, p (metrics, metrics) as `AllComparisons` has
+        it, and the clusters.
+    """
+    values = [{test.a: test.value_a for test in tests} for tests in groups]
+    orders = [sorted(of, key=lambda name: -of[name]) for of in values]
+    family = {
+        (place, test.a, test.b): deciding(test, alternative)
+        for place, (tests, order) in enumerate(zip(groups, orders, strict=True))
+        for test in tests
+        if order.index(test.a) < order.index(test.b)
+    }
+    adjusted = dict(zip(family, adjust(list(family.values()), correction).tolist(), strict=True))
+    results = []
+    for place, (tests, of) in enumerate(zip(groups, values, strict=True)):
+        names, corrected = list(of), []
+        p = np.ones((len(names), len(names)))
+        for test in tests:
+            decides = adjusted.get((place, test.a, test.b))
+            p[names.index(test.a), names.index(test.b)] = test.p if decides is None else decides
+            corrected.append(replace(test, p_adjusted=decides if correction != "none" else None))
+        results.append((tuple(corrected), p, significance_clusters(of, p, alpha=alpha)))
+    return results
 
 
 def significance_clusters(values: Mapping[str, float], p: ArrayLike, *, alpha: float = 0.05) -> Clusters:
