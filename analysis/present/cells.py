@@ -149,16 +149,6 @@ def plain_table(caption: str, rows: Sequence[Mapping[str, object]], **marks: Unp
     return table(caption, heads, [[_plain(key, row.get(key)) for key in keys] for row in rows], **marks)
 
 
-def settings_line(settings: Mapping[str, object]) -> str:
-    """Return settings as ``name value`` phrases; what is not set or ``none`` is left out."""
-    shown = (
-        f"{key.replace('_', ' ')} {'yes' if value is True else value}"
-        for key, value in settings.items()
-        if isinstance(value, str | int | float) and value is not False and value not in ("", "none")
-    )
-    return ", ".join(shown)
-
-
 def no_others(apart: bool, *, named: bool) -> str:
     """Return the end of the answer: that other coefficients, if there are any, are not significant.
 

@@ -30,6 +30,7 @@ DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3], [10, 4])
 # Order comes from the data. A list of names would be compiled into an expression, and names may hold anything.
 _IN_ORDER = {"field": "order", "op": "min"}
 _QUOTED = str.maketrans({"\\": r"\\", "\n": r"\n", "\r": r"\r", "\u2028": r"\u2028", "\u2029": r"\u2029"})
+_RULE = {"type": "rule", "color": "var(--line-strong)", "strokeWidth": 1, "strokeDash": [3, 3]}
 _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 
 
@@ -94,25 +95,16 @@ def _named(title: str) -> str:
     return title.translate(_QUOTED)
 
 
+def _by_series(ranged: Sequence[object]) -> dict[str, object]:
+    """Return what tells series apart, each by one of some values."""
+    scale = {"domain": list(range(len(ranged))), "range": list(ranged)}
+    return {"field": "series", "type": "nominal", "legend": None, "scale": scale}
+
+
 def _scales(series: int, shapes: bool = True, ink: Callable[[int], str] = colour) -> dict[str, object]:
-    places = list(range(max(series, 1)))
-    scales: dict[str, object] = {
-        "color": {
-            "field": "series",
-            "type": "nominal",
-            "legend": None,
-            "scale": {"domain": places, "range": [ink(place) for place in places]},
-        }
-    }
-    if shapes:
-        ranged = [SHAPES[place % len(SHAPES)] for place in places]
-        scales["shape"] = {
-            "field": "series",
-            "type": "nominal",
-            "legend": None,
-            "scale": {"domain": places, "range": ranged},
-        }
-    return scales
+    places = range(max(series, 1))
+    scales: dict[str, object] = {"color": _by_series([ink(place) for place in places])}
+    return {**scales, "shape": _by_series([SHAPES[place % len(SHAPES)] for place in places])} if shapes else scales
 
 
 def intervals(
@@ -158,34 +150,23 @@ def intervals(
     spec["height"] = len(rows) * (26 if series < 2 else step * series + 12)
     if series > 1:
         place["yOffset"] = {"field": "series", "type": "nominal", "scale": {"domain": list(range(series))}}
-    tips = (
-        [{"field": "row", "title": "of"}, {"field": "name", "title": "series"}]
-        if series > 1
-        else [{"field": "row", "title": "of"}]
-    )
+    tips = [{"field": "row", "title": "of"}, *([{"field": "name", "title": "series"}] if series > 1 else [])]
     tips += [{"field": name, "type": "quantitative", "format": ".4f"} for name in ("value", "low", "high")]
+    dot = {"type": "point", "filled": True, "size": 110 if step < 13 else 190, "opacity": 1}
+    dot |= {"stroke": "var(--paper)", "strokeWidth": 0.6}
     layers: list[dict[str, object]] = [
         {
             "mark": {"type": "rule", "strokeWidth": 1.5},
             "encoding": {**place, "x": {"field": "low", **x}, "x2": {"field": "high"}, **_scales(series, False)},
         },
         {
-            "mark": {
-                "type": "point",
-                "filled": True,
-                "size": 110 if step < 13 else 190,
-                "opacity": 1,
-                "stroke": "var(--paper)",
-                "strokeWidth": 0.6,
-            },
+            "mark": dot,
             "encoding": {**place, "x": {"field": "value", **x}, "tooltip": tips, **_scales(series)},
         },
     ]
     if zero is not None:
-        rule = {"type": "rule", "color": "var(--line-strong)", "strokeWidth": 1, "strokeDash": [3, 3]}
-        layers.insert(
-            0, {"data": {"values": [{"zero": zero}]}, "mark": rule, "encoding": {"x": {"field": "zero", **x}}}
-        )
+        ruled = {"data": {"values": [{"zero": zero}]}, "mark": _RULE, "encoding": {"x": {"field": "zero", **x}}}
+        layers.insert(0, ruled)
     return {**spec, "layer": layers}
 
 
@@ -220,12 +201,7 @@ def lines(
     for value, (low, high) in zip(values, bands, strict=False):
         value |= {"low": _drawn(low), "high": _drawn(high)}
     spec = {**_spec(alt, values, series), "height": height}
-    dash = {
-        "field": "series",
-        "type": "nominal",
-        "legend": None,
-        "scale": {"domain": list(range(series)), "range": [DASHES[place % len(DASHES)] for place in range(series)]},
-    }
+    dash = _by_series([DASHES[place % len(DASHES)] for place in range(series)])
     across = {
         "field": "x",
         "type": "quantitative",
@@ -251,14 +227,8 @@ def lines(
             {"transform": drawn, "mark": {"type": "area", "opacity": 1, "fillOpacity": 0.15}, "encoding": ends}
         )
     if rule is not None:
-        upright = {"type": "rule", "color": "var(--line-strong)", "strokeWidth": 1, "strokeDash": [3, 3]}
-        below.append(
-            {
-                "data": {"values": [{"x": rule}]},
-                "mark": upright,
-                "encoding": {"x": across, "y": {"value": 0}, "y2": {"value": "height"}},
-            }
-        )
+        ends = {"x": across, "y": {"value": 0}, "y2": {"value": "height"}}
+        below.append({"data": {"values": [{"x": rule}]}, "mark": _RULE, "encoding": ends})
     spec["layer"] = [
         *below,
         {"mark": {"type": "line", "strokeWidth": 1.6}, "encoding": {**_scales(series, False), "strokeDash": dash}},

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from bsx.analysis.present import html, latex, markdown, text
 from bsx.analysis.present.cells import number, plain_table, table
 from bsx.analysis.present.cells import text as word
-from bsx.analysis.present.parts import Answer, Chart, Notes, Part
+from bsx.analysis.present.parts import Answer, Chart, Notes, Part, TablePart
 from bsx.analysis.present.pictures import Picture, picture
 from bsx.data.output import atomic_path, atomic_text, make_folder
 from bsx.data.run import check_outputs
@@ -114,7 +114,11 @@ def parts_of(result: Shown, *, page: bool = False) -> list[Part]:
     """
     own = (_own(_PAGES, type(result)) if page else None) or _own(_PARTS, type(result))
     every = own(result) if own is not None else [_plain(result)]
-    return [part for part in every if not (isinstance(part, Notes) and not part.items)]
+    return [
+        part
+        for part in every
+        if not (isinstance(part, Notes) and not part.items) and not (isinstance(part, TablePart) and not part.columns)
+    ]
 
 
 def records_of(result: Shown) -> list[Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -29,11 +30,6 @@ ALPHA = 0.05  # where a result has no level of its own
 NAMED = 6  # names that a sentence has room for
 
 
-def decisive(test: Comparison) -> float:
-    """Return the p of a test to go by: two-sided, and corrected if a correction was asked for."""
-    return test.decisive
-
-
 def dagger(p: float | None, alpha: float = ALPHA) -> str:
     """Return the mark of a p below the level."""
     return "†" if p is not None and p < alpha else ""
@@ -51,7 +47,7 @@ def table_of_tests(
     *,
     alpha: float,
     level: str,
-    p: P = decisive,
+    p: P = attrgetter("decisive"),
     values: bool = False,
     margin: float | None = None,
     places: Callable[[Comparison], int] = lambda test: 3,
@@ -117,7 +113,7 @@ def standing(
     tests: Sequence[Comparison],
     *,
     alpha: float,
-    p: P = decisive,
+    p: P = attrgetter("decisive"),
     shown: Callable[[float], str] | None = None,
     how: str | None = "",
 ) -> tuple[str, bool, str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 
-from bsx.analysis.present.cells import NONE, SHOWN, plain_table
-from bsx.analysis.present.parts import Example, Part, Prose, TextRun
+from bsx.analysis.present.cells import NONE, SHOWN, number, table_of
+from bsx.analysis.present.cells import text as cell
+from bsx.analysis.present.parts import Cell, Example, Part, Prose, TextRun
 
 # Scripts without spaces between words are compared character by character.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -68,17 +69,23 @@ def example(
         verdicts: on a first score that is higher, equal or lower.
         pairs: as of `bsx.analysis.present.parts.Example`.
     """
-    rows = []
-    for metric, (first, second) in scores.items():
-        verdict = verdicts[0 if first > second else 1 if first == second else 2]
-        row = {"metric": metric, heads[0]: first, heads[1]: second, "difference": first - second}
-        rows.append(row | {"verdict": NONE if math.isnan(first - second) else verdict})
+
+    def verdict(first: float, second: float) -> str:
+        return NONE if math.isnan(first - second) else verdicts[0 if first > second else 1 if first == second else 2]
+
+    columns: dict[str, Callable[[tuple[str, tuple[float, float]]], Cell]] = {
+        "metric": lambda one: cell(one[0]),
+        heads[0]: lambda one: number(one[1][0]),
+        heads[1]: lambda one: number(one[1][1]),
+        "difference": lambda one: number(one[1][0] - one[1][1]),
+        "verdict": lambda one: cell(verdict(*one[1])),
+    }
     runs = [
         (label, differing(text, base) if base is not None else (TextRun(text, False),))
         for label, text, base in texts
         if text is not None
     ]
-    return Example(title, tuple(runs), plain_table("Scores", rows, sortable=False), pairs=pairs)
+    return Example(title, tuple(runs), table_of("Scores", scores.items(), columns, sortable=False), pairs=pairs)
 
 
 def examples(what: str, found: Sequence[Example]) -> Iterator[Part]:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from bsx.analysis.present.cells import NONE, settings_line, table, text
+from bsx.analysis.present.cells import NONE, table, text
 from bsx.analysis.present.forms import parts_of, section_of, summary_of
 from bsx.analysis.present.parts import (
     AlignmentGrid,
@@ -286,7 +286,13 @@ def repeat(documents: Sequence[Document], origin: Mapping[str, object] | None, a
 
 
 def _settings(document: Document) -> str:
-    return "" if isinstance(document.content, ScoreRows) else settings_line(document.content.settings)
+    """Return settings as ``name value`` phrases; what is not set or ``none`` is left out."""
+    settings = {} if isinstance(document.content, ScoreRows) else document.content.settings
+    return ", ".join(
+        f"{key.replace('_', ' ')} {'yes' if value is True else value}"
+        for key, value in settings.items()
+        if isinstance(value, str | int | float) and value is not False and value not in ("", "none")
+    )
 
 
 def _seed(document: Document) -> str:

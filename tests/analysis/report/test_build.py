@@ -595,6 +595,13 @@ def test_examples_show_what_every_metric_made_of_them() -> None:
     ]
 
 
+@pytest.mark.parametrize(("kind", "label"), [("triples", "non-paraphrase: "), ("perturb", "perturbed: ")])
+def test_examples_without_scores_are_written_all_the_same(kind: str, label: str) -> None:
+    result = read_only(kind, lambda content: [one.pop("scores", None) for one in content["worst"]]).content
+    assert label in result.to_text(full=True)
+    assert "difference" in result.to_markdown()
+
+
 def test_examples_of_a_challenge_set_show_every_verdict() -> None:
     example = next(
         b for b in section(build_report([read_only("challenge")]), "robustness").blocks if isinstance(b, Example)
