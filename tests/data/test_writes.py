@@ -87,7 +87,7 @@ def test_nothing_writes_past_the_gate() -> None:
 
 def options() -> Iterator[tuple[str, str, Any]]:
     """Yield (command, option, how it is declared) of every option whose value is a path."""
-    commands = [("", typer.main.get_command(build(list(COMMANDS))))]
+    commands: list[tuple[str, Any]] = [("", typer.main.get_command(build(list(COMMANDS))))]
     for name, command in commands:
         below = getattr(command, "commands", {})
         commands += [(f"{name} {called}".strip(), of_group) for called, of_group in below.items()]

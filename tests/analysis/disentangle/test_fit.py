@@ -536,7 +536,7 @@ def file(tmp_path: Path) -> Path:
 
 def test_the_command_prints_the_json(cli: Run, file: Path) -> None:
     arguments = ("disentangle", file, "--columns", "m,k", "--factor-columns", "sem, syn,lex")
-    done = cli(*arguments, "--se", "hc3", "--format", "json")
+    done = cli(*arguments, "--detail", "se=hc3", "--format", "json")
     assert done.status == 0, done.err
     content = json.loads(done.out)
     expected: dict[str, Any] = disentangle(make(80), ["m", "k"], FACTORS, se="hc3").to_dict()
@@ -553,7 +553,7 @@ def test_the_command_prints_the_json(cli: Run, file: Path) -> None:
             frame.to_json(other, orient="records", lines=True, double_precision=15)
         else:
             frame.to_parquet(other)
-        again = cli("disentangle", other, *arguments[2:], "--se", "hc3", "--format", "json")
+        again = cli("disentangle", other, *arguments[2:], "--detail", "se=hc3", "--format", "json")
         assert again.status == 0, again.err
         assert json.loads(again.out)["results"][0]["coef"] == pytest.approx(content["results"][0]["coef"])
 

@@ -133,7 +133,7 @@ def test_every_form_has_the_same_figures(cli: Run, tmp_path: Path) -> None:
         rows.append("\t".join([*(f"{column[i]}" for column in table.values()), "a " * (i % 5 + 1), f"b{i}"]))
     file.write_text("\n".join(rows) + "\n", encoding="utf-8")
     base = ("disentangle", file, "--columns", "m", "--factor-columns", "sem,syn,lex", "--reliability", "sem=.8,lex=.9")
-    more = ("--controls", "length", "--se", "hc3")
+    more = ("--controls", "length", "--detail", "se=hc3")
     content = json.loads(cli(*base, *more, "--format", "json").out)
     assert [variant["name"] for variant in content["variants"]] == ["errors-in-variables", "controls"]
     assert content["variants"][1]["factors"] == [*FACTORS, "length", "length-ratio"]
