@@ -21,11 +21,12 @@ from bsx.analysis.meta.winners import average_of, average_tests, corrected_over_
 from bsx.analysis.stats.resample import Clustered, cluster_codes, drawn_units
 from bsx.analysis.stats.systems.grouped import grid
 from bsx.analysis.stats.validate import refuse_rounding, several_units, vectors
+from bsx.catalog.entries import FEWEST_ITEMS
 from bsx.data.columns import Labels, TableLike, check_present, column_names, label_column, number_column
 from bsx.data.documents import document_of_segment, refuse_single, seem_together
 from bsx.data.frame import CorpusScores
 from bsx.errors import InputError, UnknownNameError
-from bsx.support.checks import FEWEST_ITEMS, Array
+from bsx.support.checks import Array
 from bsx.support.settings import set_fields, settled
 
 

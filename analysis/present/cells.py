@@ -11,7 +11,7 @@ from bsx.analysis.present.numbers import figure
 from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Cell, TablePart
 from bsx.analysis.stats.equivalence import Verdict
-from bsx.support.checks import FEW_ITEMS
+from bsx.catalog.entries import FEW_ITEMS
 
 Item = TypeVar("Item")
 NONE = "–"
