@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import re
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
@@ -13,7 +15,7 @@ from bsx.catalog.catalog import Catalog
 from bsx.catalog.entries.metrics import FactorEntry, MetricEntry
 from bsx.errors import BsxError, InputError, RegistryError
 from bsx.support.folders import user_folder
-from bsx.support.optional import implementation
+from bsx.support.optional import EXTRAS, need, source_of
 from bsx.support.settings import user_only
 
 UNNAMED = ""  # the key of a setting written without its field
@@ -104,11 +106,42 @@ def class_of(catalog: Catalog, entry: MetricEntry | FactorEntry, base: _Class) -
     file = catalog.origins[kind, entry.name]
     if not entry.implementation.startswith("bsx."):
         _check_trusted(catalog, file, f"implementation: {entry.implementation}")
-    result: _Class = implementation(entry.implementation, file, base)  # type: ignore[assignment]
+    result = _imported(entry.implementation, file, base)
     given = [entry.defaults] if isinstance(entry, MetricEntry) else entry.presets.values()
     for name in (name for settings in given for name in settings if user_only(result.Config, name)):  # type: ignore[attr-defined]
         _check_trusted(catalog, file, f"{name}, among its settings,")
     return result
+
+
+def _imported(named: str, file: Path, base: _Class) -> _Class:
+    """Return the class ``module:Class``, derived from ``base``, with all that such a class defines."""
+    module, _, attribute = named.partition(":")
+    try:
+        kind = getattr(importlib.import_module(module), attribute)
+    except BsxError:
+        raise
+    except (ModuleNotFoundError, AttributeError, SyntaxError) as error:
+        lacking = (getattr(error, "name", None) or "").partition(".")[0]
+        if isinstance(error, ModuleNotFoundError) and lacking in EXTRAS:
+            need(lacking, attribute)
+        raise RegistryError(
+            f"implementation: {named} cannot be imported: {error}; install its package, or put its folder on "
+            "PYTHONPATH",
+            file=file,
+        ) from error
+    except Exception as error:  # whatever the code of a stranger raises
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        raise RegistryError(
+            f"implementation: {named} cannot be imported: {type(error).__name__}: {error} ({last.filename}, line "
+            f"{last.lineno})",
+            file=file,
+        ) from error
+    if not (isinstance(kind, type) and issubclass(kind, base)):
+        raise RegistryError(f"implementation: {named} is not a {base.__name__.lower()}: {kind!r}", file=file)
+    lacks = [*sorted(getattr(kind, "__abstractmethods__", ())), *([] if hasattr(kind, "Config") else ["Config"])]
+    if lacks:
+        raise RegistryError(f"{source_of(kind)}: {kind.__name__} does not define {', '.join(lacks)}")
+    return kind  # type: ignore[return-value]
 
 
 def _check_trusted(catalog: Catalog, file: Path, what: str) -> None:

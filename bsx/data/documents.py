@@ -8,9 +8,9 @@ from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bsx.errors import InputError
-from bsx.support.checks import Array
 
 if TYPE_CHECKING:
     from bsx.data.columns import Labels
@@ -76,7 +76,7 @@ def document_of_segment(segments: Labels, documents: Labels, column: str, file: 
     return of
 
 
-def seem_together(segments: Sequence[Hashable], scores: Array, what: str = "scores") -> str:
+def seem_together(segments: Sequence[Hashable], scores: NDArray[np.float64], what: str = "scores") -> str:
     """Return a sentence if segments seem to come from documents, which no column names; empty if they do not.
 
     Two signs: names such as ``news.12-3``, many of which share all but the last number; or whole numbers whose

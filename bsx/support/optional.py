@@ -10,12 +10,11 @@ import inspect
 import json
 import shlex
 import sys
-import traceback
 from pathlib import Path
 from types import ModuleType
 from urllib.parse import unquote, urlsplit
 
-from bsx.errors import BsxError, MissingExtraError, RegistryError
+from bsx.errors import MissingExtraError
 from bsx.support.memory import require_room
 
 # import name -> the extra of bsx that brings it
@@ -89,11 +88,8 @@ def need(module: str, purpose: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] != root:
             raise
-        raise MissingExtraError(_missing(purpose, root)) from error
-
-
-def _missing(purpose: str, package: str) -> str:
-    return f"{purpose} needs the package {package}, which is not installed: {install_command(EXTRAS[package])}"
+        advice = install_command(EXTRAS[root])
+        raise MissingExtraError(f"{purpose} needs the package {root}, which is not installed: {advice}") from error
 
 
 def install_command(extra: str) -> str:
@@ -116,45 +112,6 @@ def _origin() -> str:
     if place.scheme != "file" or not path.exists():
         return "bsx-eval"
     return "." if path.resolve() == Path.cwd().resolve() else str(path)
-
-
-def implementation(named: str, origin: object, base: type) -> type:
-    """Return the class that a registry entry names, which may be somebody's own.
-
-    Args:
-        named: ``module:Class``.
-        origin: where the entry stands, for messages.
-        base: what it must be a subclass of.
-
-    Raises:
-        MissingExtraError: if it needs an optional package that is not installed; names the extra that brings it.
-        RegistryError: if it cannot be imported, is no such class, or lacks what such a class defines; names the file.
-    """
-    module, _, attribute = named.partition(":")
-    try:
-        kind = getattr(importlib.import_module(module), attribute)
-    except BsxError:
-        raise
-    except (ModuleNotFoundError, AttributeError, SyntaxError) as error:
-        lacking = (getattr(error, "name", None) or "").partition(".")[0]
-        if isinstance(error, ModuleNotFoundError) and lacking in EXTRAS:
-            raise MissingExtraError(_missing(named.rpartition(":")[2], lacking)) from error
-        raise RegistryError(
-            f"{origin}: implementation: {named} cannot be imported: {error}; install its package, or put its folder on "
-            "PYTHONPATH"
-        ) from error
-    except Exception as error:  # whatever the code of a stranger raises
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        raise RegistryError(
-            f"{origin}: implementation: {named} cannot be imported: {type(error).__name__}: {error} ({last.filename}, "
-            f"line {last.lineno})"
-        ) from error
-    if not (isinstance(kind, type) and issubclass(kind, base)):
-        raise RegistryError(f"{origin}: implementation: {named} is not a {base.__name__.lower()}: {kind!r}")
-    lacks = [*sorted(getattr(kind, "__abstractmethods__", ())), *([] if hasattr(kind, "Config") else ["Config"])]
-    if lacks:
-        raise RegistryError(f"{source_of(kind)}: {kind.__name__} does not define {', '.join(lacks)}")
-    return kind
 
 
 def source_of(kind: type) -> str:

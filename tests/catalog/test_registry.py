@@ -16,6 +16,7 @@ import bsx
 import bsx.analysis
 from bsx.catalog.catalog import Catalog, shipped
 from bsx.catalog.languages import find_language, find_languages, language_code, language_pair
+from bsx.catalog.specs import class_of
 from bsx.encode.model import choose, locate
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError, RegistryError, UnknownNameError
 from tests.cli.test_main import Cli
@@ -145,7 +146,7 @@ def test_without_anything_that_runs_encoders_the_extra_is_named(monkeypatch: pyt
     import huggingface_hub.constants as constants
 
     from bsx.metrics.inventory import runs_here
-    from bsx.support.optional import implementation, install_command
+    from bsx.support.optional import install_command
 
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     for package in ("onnxruntime", "torch", "ot"):
@@ -162,7 +163,7 @@ def test_without_anything_that_runs_encoders_the_extra_is_named(monkeypatch: pyt
     with pytest.raises(
         MissingExtraError, match=rf"^Bleurt needs the package torch.*{re.escape(install_command('torch'))}"
     ):
-        implementation("bsx.metrics.learned.bleurt:Bleurt", "bleurt.yaml", object)
+        class_of(shipped(), shipped().metrics["bleurt"], bsx.Metric)
 
 
 def test_a_cached_hub_model_is_found_and_signed_with_its_commit(

@@ -386,7 +386,10 @@ def damaged(whole: str | Path, change: Change, tmp_path: Path) -> Path:
     return folder
 
 
-HARMLESS = ("dtype unknown", "dtype list", "dropout text", "dropout beyond", "dropout null")
+HARMLESS = (
+    *("dtype unknown", "dtype list", "dropout text", "dropout beyond", "dropout null"),
+    *("weights metadata list", "weights offsets fractions"),
+)
 """What PyTorch refuses, and the graphs that bsx builds have no use for."""
 
 

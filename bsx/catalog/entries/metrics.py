@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from typing import Annotated, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from bsx.catalog.entries import Code, Entry, Evidence, Sha256
 from bsx.errors import InputError
-from bsx.support.checks import Array
 
 Normalise = Literal["none", "z", "rank"]
 LEARNED = ("weights", "ridge")
@@ -54,7 +53,7 @@ class Member(_Part):
                 raise ValueError("scores and positions must rise")
         return ranks
 
-    def normalised(self, scores: Array, normalise: Normalise) -> Array:
+    def normalised(self, scores: NDArray[np.float64], normalise: Normalise) -> NDArray[np.float64]:
         """Return turned and normalised scores (n,); NaN stays NaN."""
         turned = -scores if self.lower else scores
         if normalise == "z":
@@ -100,7 +99,7 @@ class Combination(_Part):
         """The weight of each metric."""
         return {member.metric: member.weight for member in self.members}
 
-    def normalised(self, columns: Mapping[str, ArrayLike]) -> Array:
+    def normalised(self, columns: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         """Return every member's turned and normalised scores (n, members).
 
         Args:
@@ -118,7 +117,7 @@ class Combination(_Part):
         ]
         return np.stack(parts, axis=-1)
 
-    def apply(self, columns: Mapping[str, ArrayLike]) -> Array:
+    def apply(self, columns: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
         """Return the combined scores (n,); arguments and errors as for `normalised`.
 
         >>> both = Combination(how="mean", normalise="none", members=[
