@@ -17,7 +17,7 @@ from bsx.analysis.stats.layers import LayerAgreement, Statistic, layer_agreement
 from bsx.bertscore.config import ScorerConfig
 from bsx.bertscore.scorer import Scorer
 from bsx.catalog.catalog import Catalog, load_registry
-from bsx.catalog.entries import FEW_ITEMS, FEWEST_ITEMS, Evidence
+from bsx.catalog.entries import Evidence
 from bsx.catalog.entries.models import ModelEntry, Source
 from bsx.catalog.languages import find_language
 from bsx.catalog.overlay import overlay_folder, write_model
@@ -25,6 +25,7 @@ from bsx.data.long import ColumnName, HumanColumn
 from bsx.data.sources import AnyTable
 from bsx.frames.judged import LANG, Judged, JudgedTexts, read_judged
 from bsx.frames.settings import Reported
+from bsx.support.checks import FEW_ITEMS, FEWEST_ITEMS
 from bsx.support.progress import Progress, told
 from bsx.support.settings import Option, Resamples95, Seeded, part, settled
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bsx.catalog.entries import FEW_ITEMS, Evidence, Judged, Test
+from bsx.catalog.entries import Evidence, Judged, Test
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry
 from bsx.catalog.languages import codes_of
+from bsx.support.checks import FEW_ITEMS
 
 _SAME, _NONE = 1, 6
 

@@ -28,3 +28,8 @@ Array = NDArray[np.float64]
 
 
 NanPolicy = Literal["error", "omit"]
+
+FEWEST_ITEMS = 10
+"""Items (rows, systems, pairs) below which a figure is not taken as evidence."""
+FEW_ITEMS = 30
+"""Items below which a figure is marked, and none is the headline."""

@@ -17,6 +17,7 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from bsx.data.lines import NamedFile
 from bsx.errors import InputError, RegistryError
+from bsx.support.checks import FEWEST_ITEMS
 from bsx.support.untyped import Untyped
 
 
@@ -120,10 +121,6 @@ def read_mapping(file: Path) -> Mapping[str, object]:
     return value
 
 
-FEWEST_ITEMS = 10
-"""Items (rows, systems, pairs) below which a figure is not taken as evidence."""
-FEW_ITEMS = 30
-"""Items below which a figure is marked, and none is the headline."""
 Judged = Literal["human-translation", "human-summary", "similarity"]
 """What people judged: translations, summaries, or how alike two sentences are."""
 Test = tuple[str, int | None, str | None, str, str]
