@@ -8,6 +8,7 @@ needed for these.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,6 +26,13 @@ from bsx.support.tensors import DAMAGE, FORMATS, read_header
 from bsx.support.untyped import JsonObject, Untyped, blaming
 
 MOST_LAYERS, MOST_DIMENSIONS = 10_000, 1_000_000
+_BOUNDS = (
+    (re.compile(r"layers?$|blocks?$|experts$|langs$"), MOST_LAYERS),
+    (re.compile("num_labels"), 10**6),
+    (re.compile("positions?"), 2**24),
+    (re.compile(""), 2**53),  # beyond it a number of JSON is no whole number
+)
+"""The highest numbers of a configuration, by name: of some, transformers makes a list or a table of that length."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +73,7 @@ class Architecture:
         """
         with blaming(f"{folder}: its config.json cannot be used"):
             said: JsonObject = dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
+            refuse_endless(said)
             light = known(said) and not (trust_remote_code and said.get("auto_map"))
             config = None if light else _transformers_config(folder, trust_remote_code)
             # What transformers reads under other names, it has under its own too.
@@ -143,6 +152,24 @@ class Architecture:
         raise InputError(
             f"{weights} cannot be used: they make vectors that are no finite numbers{narrow}", file=self.folder
         )
+
+
+def refuse_endless(said: object, name: str = "") -> None:
+    """Refuse a configuration of which transformers would make lists that no memory holds.
+
+    Raises:
+        ValueError: naming the number.
+    """
+    if isinstance(said, dict):
+        for key, value in said.items():
+            refuse_endless(value, str(key))
+    elif isinstance(said, list):
+        for value in said:
+            refuse_endless(value, name)
+    elif isinstance(said, int | float):
+        most = next(most for pattern, most in _BOUNDS if pattern.search(name))
+        if abs(said) > most:
+            raise ValueError(f"it says {name} {said}, and at most {most} can be")
 
 
 def _transformers_config(folder: Path, trust_remote_code: bool) -> Untyped:

@@ -25,6 +25,7 @@ from bsx.encode.tokenizer import LongText, Specials, Tokenizer, load_tokenizer
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError, UnknownNameError
 from bsx.models.files import (
     TOKENIZERS,
+    check_folder,
     config_digest,
     digest_of,
     fetch,
@@ -168,11 +169,7 @@ def identified(source: Source, folder: Path, name: str) -> Checkpoint:
     Raises:
         InputError: if it is not.
     """
-    if (folder / "adapter_config.json").exists():
-        raise InputError(
-            f"{folder / 'adapter_config.json'}: it is an adapter to weights that lie elsewhere; merge the two, and "
-            "name the folder of the model that comes out"
-        )
+    check_folder(folder)
     made = source.convert
     result = _digests(source, folder)
     if made is not None and result != (source.sha256, made.tokenizer, source.config or result[2]):

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.data.corpus import BREAK
-from bsx.encode.architecture import known
+from bsx.data.lines import NamedFile
+from bsx.encode.architecture import known, refuse_endless
 from bsx.errors import InputError
 from bsx.models.files import TOKENIZERS, part_of
 from bsx.support.memory import PER_BYTE, refuse_beyond, show_bytes, text_size
@@ -26,6 +27,7 @@ LongText = Literal["truncate", "window"]
 
 # What tokenizer files say when their author set no limit is a huge number (1e30); no encoder reads this far.
 _NO_LIMIT = 1_000_000
+_MOST_IDS = 10**8
 # Classes of transformers that make of a text what its file says, the first of them if their settings say the same.
 _BY_SETTINGS = (
     *("AlbertTokenizer", "BertTokenizer", "CamembertTokenizer", "DistilBertTokenizer", "ElectraTokenizer"),
@@ -155,7 +157,10 @@ class Tokenizer:
     def vocabulary_size(self) -> int:
         """One more than the largest id."""
         named: list[int] = [*self._inner.all_special_ids, *self.prefix, *self.suffix]
-        return max(len(self._inner), *(i + 1 for i in named))
+        size = max(len(self._inner), *(i + 1 for i in named))
+        if size > _MOST_IDS:
+            raise self._unusable(f"it has the id {size - 1}")
+        return size
 
     def _lookup(self, ids: set[int]) -> NDArray[np.bool_]:
         table = np.zeros(self.vocabulary_size, dtype=bool)
@@ -357,6 +362,8 @@ def load_tokenizer(folder: Path, *, light: bool = False, trust_remote_code: bool
         if inner is None:
             why = "" if (folder / "tokenizer.json").is_file() else " has no tokenizer.json and"
             transformers: Untyped = need("transformers", f"The tokenizer in {folder}{why}")
+            if (folder / "config.json").is_file():  # which that library reads to find the tokenizer's class
+                refuse_endless(NamedFile(folder / "config.json").json())
             inner = transformers.AutoTokenizer.from_pretrained(
                 folder, local_files_only=True, trust_remote_code=trust_remote_code
             )
