@@ -10,11 +10,12 @@ from itertools import permutations
 from operator import attrgetter
 
 from bsx.analysis.adversarial.challenge import BASE, Accuracy, ChallengeResult, PhenomenonAccuracy
-from bsx.analysis.adversarial.pairs import HarderSet, PairsResult
+from bsx.analysis.adversarial.pairs import HarderSet, PairDetection, PairsResult
 from bsx.analysis.adversarial.triples import BuiltTriples, TripleExample, TriplesResult
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import (
     FEWEST,
+    estimate,
     heat,
     interval,
     listed,
@@ -300,13 +301,18 @@ def pairs(result: PairsResult) -> Iterator[Part]:
         if pairset.name:
             yield Heading(f"The harder set: {pairset.name}", full=True)
             yield _areas(result, pairset, full=True)
-        rows = [
-            {"metric": item.metric, "paraphrases": item.positives, "average precision": item.average_precision.estimate}
-            | {"average precision_ci": item.average_precision.ci, **vars(item.accuracy)}
-            for item in pairset.results
-        ]
+        columns: dict[str, Callable[[PairDetection], Cell]] = {
+            "metric": lambda item: text(item.metric),
+            "paraphrases": lambda item: percent(item.positives),
+            "average precision": lambda item: estimate(item.average_precision.estimate, item.average_precision.ci),
+            "threshold": lambda item: number(item.accuracy.threshold),
+            "in sample": lambda item: number(item.accuracy.in_sample),
+            "cross validated": lambda item: estimate(item.accuracy.cross_validated, item.accuracy.ci),
+            "majority": lambda item: number(item.accuracy.majority),
+        }
         where = f" in {pairset.name}" if pairset.name else ""
-        yield plain_table(f"Average precision and accuracy{where}", rows, note=f"{note}.", full=True)
+        caption = f"Average precision and accuracy{where}"
+        yield table_of(caption, pairset.results, columns, note=f"{note}.", full=True)
         yield from ranking.differences(where)
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from operator import itemgetter
 
@@ -15,7 +14,7 @@ from bsx.analysis.adversarial.result import CaseResult, DropExample, Robustness
 from bsx.analysis.adversarial.show import Ranking
 from bsx.analysis.adversarial.triples import TriplesResult
 from bsx.analysis.present import charts
-from bsx.analysis.present.cells import FEWEST, NONE, heat, listed, percent, plain_table, table_of, text
+from bsx.analysis.present.cells import FEWEST, NONE, heat, interval, listed, number, p_value, percent, table_of, text
 from bsx.analysis.present.forms import as_row, lists, presents, summarises
 from bsx.analysis.present.parts import Answer, Cell, Chart, Example, Notes, Part, Surprise
 from bsx.analysis.present.significance import ALPHA, CORRECTED, dagger, some
@@ -104,11 +103,29 @@ def perturbations(result: Robustness) -> Iterator[Part]:
         notes.append(f"left out: {'; '.join(f'{listed(names)} ({why})' for why, names in alike.items())}")
     yield Notes(tuple(notes))
     yield from _drop_charts(result, metrics, answer)
+    columns: dict[str, Callable[[CaseResult], Cell]] = {
+        "metric": lambda one: text(one.metric),
+        "perturbation": lambda one: text(one.perturbation),
+        "strength": lambda one: number(one.strength, 2),
+        "meaning": lambda one: text("kept" if one.preserves else "changed"),
+        "n": lambda one: number(one.n),
+        "n/a": lambda one: number(one.not_applicable),
+        "same": lambda one: number(one.unchanged),
+        "mean score": lambda one: number(one.mean_score),
+        "drop": lambda one: number(one.drop),
+        "interval": lambda one: interval(one.ci),
+        "relative drop": lambda one: percent(one.relative_drop),
+        "excess": lambda one: number(one.excess),
+        "its interval": lambda one: interval(one.excess_ci),
+        "p": lambda one: p_value(one.p_adjusted, mark=dagger(one.p_adjusted)),
+        "unnoticed": lambda one: percent(one.unnoticed),
+    }
     note = (
-        "drop: the clean text's score less the changed text's, over the n texts that changed; excess: less the "
-        "control's; p: one-sided, the drop is larger than the control's; unnoticed: share that scores no lower."
+        "drop: the clean text's score less the changed text's, over the n texts that changed; n/a: nothing to act on; "
+        "same: left as they were; excess: less the control's drop; p: one-sided, the drop is larger than the "
+        "control's; unnoticed: share that scores no lower."
     )
-    yield plain_table("All drops", list(map(asdict, result.results)), note=note, names=2, folded=True, full=True)
+    yield table_of("All drops", result.results, columns, note=note, names=2, folded=True, full=True)
     skipped = (
         ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in entry.items()) for entry in result.skipped
     )

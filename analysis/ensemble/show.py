@@ -46,7 +46,12 @@ def parts(result: EnsembleResult) -> Iterator[Part]:
         "metric": lambda of: text(of[0]),
         "weight": lambda of: number(of[1], 4),
     }
-    yield table_of(f"Weights {where}{_NORMALISED[result.normalise]}", result.weights.items(), columns, full=True)
+    yield table_of(
+        f"Weights {where}{_NORMALISED.get(result.normalise, result.normalise)}",
+        result.weights.items(),
+        columns,
+        full=True,
+    )
     tests = [((group.group, name), test) for group in result.groups for name, test in group.tests.items()]
     heads, note = ["group", "test", "ensemble", "best member"], f"one-sided p < {ALPHA}, uncorrected"
     caption = "Tests against the best member"

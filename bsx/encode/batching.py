@@ -161,24 +161,15 @@ class Batcher:
                 beside = self._ahead and bool(running)
                 running.append((batch, self._start([sequences[i] for i in batch], at_once), beside))
             batch, coming, beside = running.popleft()
-            try:
-                vectors, lacking = coming.result()(), None
-            except MemoryError as error:
-                vectors, lacking = None, str(error)
+            vectors, lacking = _outcome(coming)
             del coming  # with an error in it, it holds what the batch was computed from
             if lacking is None:
                 self.sequences_encoded += len(batch)
                 yield batch, vectors
                 continue
             self._ahead = False
-            longest = max(lengths[i] for i in batch)
-            if len(batch) > 1:  # a batch may have half of what this one took
-                self.batch_tokens = min(self.batch_tokens, (len(batch) + 1) // 2 * longest)
-            elif not beside:  # else it may fit when it is there alone
-                raise InputError(
-                    f"one text of {longest} tokens does not fit in the memory of {self.embedder.device} ({lacking}): "
-                    "use a smaller model, another device or dtype"
-                )
+            if not (beside and len(batch) == 1):  # it may fit when it is there alone
+                self._shrink([lengths[i] for i in batch], lacking)
             left = sorted([*batch, *(i for group in waiting for i in group)])
             groups = plan_batches([lengths[i] for i in left], self.batch_tokens, equal_lengths=equal)
             waiting = deque([left[i] for i in group] for group in groups)
@@ -202,3 +193,20 @@ class Batcher:
             return self.embedder.begin(ids, mask)
         vectors = self.embedder.encode(ids, mask)
         return lambda: vectors
+
+    def _shrink(self, lengths: Sequence[int], lacking: str) -> None:
+        """Allow a batch half of what a batch of these lengths took."""
+        if len(lengths) == 1:
+            raise InputError(
+                f"one text of {lengths[0]} tokens does not fit in the memory of {self.embedder.device} ({lacking}): "
+                "use a smaller model, another device or dtype"
+            )
+        self.batch_tokens = min(self.batch_tokens, (len(lengths) + 1) // 2 * max(lengths))
+
+
+def _outcome(coming: Future[Callable[[], Array]]) -> tuple[Array, str | None]:
+    """Return the vectors of a batch, or what was said of the memory that it did not fit in."""
+    try:
+        return coming.result()(), None
+    except MemoryError as error:
+        return None, str(error)

@@ -57,7 +57,7 @@ _COMBINE = "ensemble four.tsv --columns a,b --human human --resamples 20"
         (f"{_FIT},extra --repeat extra=sem,flat", "repeat: extra: column 'flat' has the value 1 in every row"),
         (f"{_COMBINE} --document a", "document: the column 'a' is named twice"),
         (f"{_COMBINE} --document human", "document: the column 'human' is named twice"),
-        (_COMBINE.replace("four", "one"), "has the value 'only' in every row"),
+        (f"{_COMBINE} --document document".replace("four", "one"), "has the value 'only' in every row"),
         ("compare four.tsv --columns a --document system", "document: 'system' is the column of systems"),
         ("meta four.tsv --human human --columns a --margin 0.1", "margin has no effect with one metric"),
         ("adversarial pairs labels.tsv --columns a --document a", "document: the column 'a' is named twice"),

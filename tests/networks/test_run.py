@@ -340,7 +340,7 @@ def test_validation_on_training_data_is_noted(encoder: FrozenEncoder, tmp_path: 
     train_metric(
         "bilstm", data, data, encoder=encoder, output=tmp_path / "m", config=config(epochs=1), notify=lines.append
     )
-    assert lines[0] == "note: 8 of 8 instances of validation data are in training data too"
+    assert lines[0] == "8 of 8 instances of validation data are in training data too"
 
 
 def test_texts_without_content_are_left_out_and_counted(encoder: FrozenEncoder, tmp_path: Path) -> None:
