@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 
@@ -41,6 +43,20 @@ def test_the_house_shows_where_data_flow(tmp_path: Path) -> None:
     assert own.index("bsx/scoring/run.py") < own.index("bsx/metrics/lexical/chrf.py")
     assert len(found) == len(set(found))
     assert "bsx/scoring/run.py" in house["chain"](line, found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["score", "meta", "disentangle"])
+def test_contributors_are_shown_the_chains_as_they_are(name: str) -> None:
+    told = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    block = re.search(rf"^{name} {{2,}}((?:.*\n)(?: .*\n)*)", told, re.MULTILINE)
+    house = [sys.executable, str(REPOSITORY / "tools" / "house.py"), name]
+    shown = subprocess.run(house, check=True, capture_output=True, text=True).stdout
+    own = shown[shown.index("  own:") : shown.index("  data:")]
+    files = {line.split()[1] for line in own.splitlines() if ".py" in line and "bsx/catalog/" not in line}
+    files |= {"bsx/data/frame.py"} & set(shown.split())
+    assert block is not None
+    assert set(block[1].split()) == files | {f"bsx/cli/{name}.py"}
 
 
 @pytest.mark.slow
