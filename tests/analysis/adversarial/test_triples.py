@@ -27,6 +27,8 @@ from bsx.analysis.adversarial.pairs import PairsResult, detect_pairs, easy_to_ha
 from bsx.analysis.adversarial.triples import TriplesResult, prefer_paraphrase, score_pairs, score_triples
 from bsx.analysis.datasets.pairs import load_pairs
 from bsx.analysis.datasets.triples import Triple, load_triples
+from bsx.analysis.present.forms import parts_of
+from bsx.analysis.present.parts import TablePart
 from bsx.analysis.stats.detection import roc_auc
 from bsx.errors import InputError, ModelUnavailableError, UnknownNameError
 
@@ -381,3 +383,12 @@ def test_loading_pairs(tmp_path: Path) -> None:
     assert "candidate" not in bare
     with pytest.raises(UnknownNameError, match="has no column 'label'"):
         load_pairs(tmp_path / "q.tsv")
+
+
+def test_bold_is_what_nothing_higher_beats() -> None:
+    rng = np.random.default_rng(3)
+    labels = np.tile([0, 1], 60)
+    scores = {"good": labels + rng.normal(0, 0.4, 120), "poor": rng.normal(0, 1, 120)}
+    result = detect_pairs(labels, scores, resamples=50)
+    (main, *_) = (part for part in parts_of(result) if isinstance(part, TablePart))
+    assert {row[0].text: any(cell.strong for cell in row) for row in main.rows} == {"good": True, "poor": False}

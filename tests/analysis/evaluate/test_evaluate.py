@@ -93,6 +93,9 @@ def test_long_tables_and_files_of_lines_give_the_same(wide: EvaluationResult, tm
         assert result.compare is not None
         assert wide.compare is not None
         assert [m.tests for m in result.compare.metrics] == [m.tests for m in wide.compare.metrics]
+        texts = {system: {row[system] for row in own} for system in SYSTEMS}
+        assert all(one.candidate in texts[one.system] for one in result.segments)
+        assert {one.candidate for one in result.segments} == {one.candidate for one in wide.segments}
 
 
 def test_what_compare_takes_is_evaluated_too(wide: EvaluationResult, tmp_path: Path) -> None:
