@@ -270,8 +270,8 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
     corpus = {name: upside_down(one) if name in lower else one for name, one in (settings.corpus or {}).items()}
     of = document if document is not None else segment
     units = min(len(rows) if of is None else len({labels[of][row] for row in rows}) for *_, rows in parts)
-    tests = max(math.comb(len(metrics), 2), len(metrics) * len(sentinels))
-    tests *= len(parts) if settings.correction_over == "all" else 1
+    # Of metrics alone: controls change nothing about them.
+    tests = math.comb(len(metrics), 2) * (len(parts) if settings.correction_over == "all" else 1)
     draws = settings.draws_for(tests, units if settings.sampled != "systems" else None)
     settings = settings.model_copy(update={"resamples": draws, "correction": settings.corrected_by})
     results: list[GroupResult] = []
