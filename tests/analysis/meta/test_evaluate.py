@@ -534,7 +534,8 @@ def alike(k: int, n: int = 60, seed: int = 3) -> dict[str, Any]:
 
 def test_metrics_of_a_call_are_compared_with_holms_correction_and_the_sentence_says_so() -> None:
     columns, names = alike(5), [f"m{i}" for i in range(5)]
-    held, plain = (meta_evaluate(columns, names, "human", resamples=500, **how) for how in ({}, {"correction": "none"}))
+    held = meta_evaluate(columns, names, "human", resamples=500)
+    plain = meta_evaluate(columns, names, "human", resamples=500, correction="none")
     assert (held.settings["correction"], plain.settings["correction"]) == ("holm", "none")
     tests = [test for test in held.groups[0].tests if test.p_adjusted is not None]
     pairs = {(test.a, test.b): test.p_two_sided for test in plain.groups[0].tests}
@@ -584,12 +585,13 @@ def test_where_no_metric_beats_chance_the_answer_says_so() -> None:
     columns = {"human": human, "good": human + 0.2 * rng.normal(size=200), "system": system, "segment": segment}
     columns |= {name: rng.normal(size=200) for name in ("blind", "deaf")}
     how: dict[str, Any] = {"system": "system", "segment": "segment", "resamples": 99}
-    for metrics, statistic, none in (
+    cases: list[tuple[list[str], Any, bool]] = [
         (["blind", "deaf"], "acc_eq", True),
         (["blind"], "acc_eq", True),
         (["blind", "good"], "acc_eq", False),
         (["blind", "deaf"], "pearson", True),
-    ):
+    ]
+    for metrics, statistic, none in cases:
         result = meta_evaluate(columns, metrics, "human", statistic=statistic, **how)
         null = {one.metric: float(one.figures.get("chance", 0)) for one in result.groups[0].metrics}  # type: ignore[arg-type]
         assert all(one.ci[0] <= null[one.metric] for one in result.groups[0].metrics) == none
