@@ -268,6 +268,12 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
                 f"{name!r}; nan omit leaves such rows out"
             )
     corpus = {name: upside_down(one) if name in lower else one for name, one in (settings.corpus or {}).items()}
+    of = document if document is not None else segment
+    units = min(len(rows) if of is None else len({labels[of][row] for row in rows}) for *_, rows in parts)
+    # Of metrics alone: controls change nothing about them.
+    tests = math.comb(len(metrics), 2) * (len(parts) if settings.correction_over == "all" else 1)
+    draws = settings.draws_for(tests, units if settings.sampled != "systems" else None)
+    settings = settings.model_copy(update={"resamples": draws, "correction": settings.corrected_by})
     results: list[GroupResult] = []
     for number, (label, judgment, rows) in enumerate(parts):
         where = "" if group is None and not settings.categories else f"group {label}: "
@@ -275,10 +281,10 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
         for name in sentinels:
             if name not in controls:
                 values[name] = made(name, values[metrics[0]], [settings.seed, number])
-        of = {name: CorpusScores(one.statistics[rows], one.score) for name, one in corpus.items()}
+        whole = {name: CorpusScores(one.statistics[rows], one.score) for name, one in corpus.items()}
         names = [None if name is None else [labels[name][row] for row in rows] for name in (system, segment, document)]
         try:
-            one, more = _group(label, values, human, names, of, settings, ties_count=ties_count)
+            one, more = _group(label, values, human, names, whole, settings, ties_count=ties_count)
         except InputError as error:
             raise InputError(f"{where}{error}") from error
         results.append(one)
@@ -293,11 +299,23 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
             average_tests(combinations(metrics, 2), results, settings) if several else (),
             average_tests(product(metrics, sentinels), results, settings) if several else (),
         )
+    stuck = sum(
+        test.at_floor and test.difference > 0 and test.decisive >= settings.alpha
+        for group in results
+        for test in (*group.tests, *group.control_tests)
+    )
+    if stuck:
+        notes.append(
+            f"of {stuck} tests p is the smallest that {draws:,} resamples give, and with its correction not under "
+            f"{settings.alpha:g}: more resamples may tell these metrics apart"
+        )
     unit = "documents" if document is not None else "segments"
     arranged = settings.level != "seg" or (system is not None and segment is not None)
     of_groups = [[labels[segment][row] for row in rows] for _, _, rows in parts] if segment is not None else []
     if document is None and not arranged and all(len({*of}) == len(of) for of in of_groups):
         unit = "rows"
+    if settings.level == "darr" and settings.unit == "judgment":
+        unit = "judgments"
     return MetaResult(
         tuple(results),
         average,
@@ -536,13 +554,13 @@ def _with_margin(tests: Sequence[Comparison], settings: MetaSettings) -> tuple[C
         ends = (test.difference - half, test.difference + half) if math.isnan(test.ci[0]) else test.ci
         p.append(equivalence_p(test.difference, ends, settings.margin, confidence=settings.confidence))
     place = {frozenset((test.a, test.b)): i for i, test in enumerate(tests)}  # both directions are one test
-    adjusted = dict(zip(place, adjust([p[i] for i in place.values()], settings.correction), strict=True))
+    adjusted = dict(zip(place, adjust([p[i] for i in place.values()], settings.corrected_by), strict=True))
     return tuple(replace(test, p_equivalence=float(adjusted[frozenset((test.a, test.b))])) for test in tests)
 
 
 def ranked(groups: Sequence[GroupResult], settings: MetaSettings) -> list[GroupResult]:
     """Return groups with p-values corrected, the tests of all of them as one family, and the winners that they give."""
-    correction, results = settings.correction, []
+    correction, results = settings.corrected_by, []
     tested = [group.tests for group in groups if group.tests]
     found = iter(ranked_tests(tested, correction, settings.alternative, settings.alpha))
     controls = [test for group in groups for test in group.control_tests]
@@ -591,7 +609,7 @@ def average_tests(
                 confidence=settings.confidence,
             )
         )
-    return _with_margin(corrected_tests(results, settings.correction), settings)
+    return _with_margin(corrected_tests(results, settings.corrected_by), settings)
 
 
 def _standard_error(test: Comparison, confidence: float, normal: Untyped) -> float:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from bsx.analysis.stats.resample import DrawOptions, Resampling, Sampled
+from bsx.analysis.stats.clusters import Correction
+from bsx.analysis.stats.resample import FEW_UNITS, DrawOptions, Resampling, Sampled, expanded_tail
 from bsx.data.frame import CorpusScores
 from bsx.data.long import ColumnName, DocumentColumn, LowerScores, RowColumns
 from bsx.support.settings import MOST_DRAWS, DrawSettings, Option, Significance
@@ -105,8 +107,11 @@ class MetaSettings(DrawSettings, Significance, MetaColumns):
         ),
     ] = None
     correction: Annotated[
-        Literal["none", "holm", "bh"], Field(description="Correction of p-values for the number of metric pairs.")
-    ] = "none"
+        Correction | None,
+        Field(
+            description="Correction of p-values for the number of metric pairs. [holm; none for perm-both, as WMT's]"
+        ),
+    ] = None
     correction_over: Annotated[
         Literal["group", "all"],
         Field(description="Correct for the pairs of each group, or for those of all groups."),
@@ -194,7 +199,7 @@ class MetaSettings(DrawSettings, Significance, MetaColumns):
             raise ValueError(f"human_ties needs statistic acc_eq, not statistic {self.statistic}")
         if self.test == "none" and self.margin is not None:
             raise ValueError("margin has no effect without tests: leave out test none")
-        if self.test == "none" and self.correction != "none":
+        if self.test == "none" and self.correction not in (None, "none"):
             raise ValueError(f"correction {self.correction} has no effect without tests: leave out test none")
         if self.statistic == "acc_eq" and (self.level != "seg" or self.test == "williams"):
             raise ValueError("statistic acc_eq needs level seg, and not with test williams")
@@ -228,6 +233,25 @@ class MetaSettings(DrawSettings, Significance, MetaColumns):
     def sampled(self) -> Sampled:
         """What intervals resample and tests resample or swap."""
         return self.resample or ("systems" if self.level == "sys" else "segments")
+
+    @property
+    def corrected_by(self) -> Correction:
+        """The correction: what is asked for, else Holm's, but for a test whose p are published without any."""
+        return self.correction or ("none" if self.test in ("none", "perm-both") else "holm")
+
+    def draws_for(self, tests: int, units: int | None) -> int:
+        """Return the number of resamples: unless given, so many that the smallest corrected p is half of alpha at most.
+
+        Args:
+            tests: how many are corrected together.
+            units: how many things are drawn; of few, p is larger (`bsx.analysis.stats.resample.contracted_p`).
+        """
+        if self.corrected_by == "none" or tests < 2 or "resamples" in self.model_fields_set:
+            return self.resamples
+        needed = 4 * tests / self.alpha
+        if units is not None and units < FEW_UNITS:
+            needed = min(max(needed, 10_000), 1 / max(expanded_tail(1 / needed, units), 1e-9))
+        return max(self.resamples, math.ceil(needed))
 
     @property
     def draw(self) -> DrawOptions:

@@ -47,7 +47,6 @@ _STATISTICS = {
     "tau": "Kendall-like tau of preferences",
     "limit": "correlation of hybrid systems",
 }
-_NO_ZERO = ("acc_eq",)  # figures of which 0 is not what chance gives
 
 
 def _section(result: MetaResult) -> tuple[str, str]:
@@ -139,17 +138,39 @@ def _finding(result: MetaResult) -> str:
     if rows < FEWEST:
         return f"{rows} rows are too few to say which metric agrees best with {human}."
     how: dict[str, Any] = {"alpha": _setting(result, "alpha"), "p": partial(_p, result)}
+    how["how"] = CORRECTED[_correction(result)] if len(result.metrics) > 2 else ""
     name, told, stands = standing(values, of.tests, **how, shown=lambda value: number(value).text)
-    best = of[name]
+    best, nothing = of[name], _nothing_shown(result)
     value = f"{number(best.value).text} {interval(best.ci).text}".removesuffix(f" {NONE}")
+    value, population = f"{value} {where}", f"for {result.target}"
     if len(values) == 1:
-        shown = best.ci[0] > 0 or result.headline in _NO_ZERO
-        none = "" if shown else " No agreement is shown: the interval reaches 0."
-        return f"The {headline} of {name} with {human} is {value} {where}.{none}"
-    if told:
-        return f"{name} agrees best with {human}: {headline} {value} {where}, {stands}."
-    none = f"No metric is shown to agree best with {human}"
-    return f"{none}: {name} has the highest {headline}, {value} {where}, {stands.removeprefix('highest; ')}."
+        return f"The {headline} of {name} with {human} is {value}, {population}.{nothing}"
+    if told and not nothing:
+        return f"{name} agrees best with {human}: {headline} {value}, {stands}, {population}."
+    none, stands = f"No metric is shown to agree best with {human}", stands.removeprefix("highest; ")
+    return f"{none}: {name} has the highest {headline}, {value}, {stands}, {population}.{nothing}"
+
+
+def _nothing_shown(result: MetaResult) -> str:
+    """Return that no metric is above what a score that says nothing reaches, if no interval is."""
+    metrics = [one for one in _overall(result).metrics if not one.control and one.ci[0] == one.ci[0]]
+    if not metrics or any(one.ci[0] > _null(one) for one in metrics):
+        return ""
+    reach = "the interval reaches" if len(metrics) == 1 else "every interval reaches"
+    if result.headline != "acc_eq":
+        return f" No agreement is shown: {reach} 0."
+    return f" Nothing is shown to beat chance ({number(_null(metrics[0])).text}): {reach} it."
+
+
+def _null(agreement: MetricAgreement) -> float:
+    """Return what a score that says nothing reaches: chance where ties count, else 0."""
+    chance = agreement.figures.get("chance", 0.0)
+    return chance if isinstance(chance, float) else 0.0
+
+
+def _correction(result: MetaResult) -> str:
+    """Return the correction of p-values."""
+    return str(_setting(result, "correction") or "none")
 
 
 def _overall(result: MetaResult) -> GroupResult | AverageResult:
@@ -185,14 +206,16 @@ def _beside_best_control(result: MetaResult) -> str:
 def _unseen(result: MetaResult) -> str:
     """Return the categories with which metrics have shown no agreement."""
     missed = {
-        group.group: [one.metric for one in group.metrics if not one.control and not one.ci[0] > 0]
+        group.group: [one.metric for one in group.metrics if not one.control and not one.ci[0] > _null(one)]
         for group in result.groups
     }
     unseen = [f"{group} ({', '.join(names)})" for group, names in missed.items() if names]
-    count = f"{len(result.groups)} columns of human scores, each by itself"
+    count = f"{len(result.groups)} columns of human scores, each by itself, for {result.target}"
+    null = "chance" if result.headline == "acc_eq" else "0"
     if not unseen:
-        return f"Every metric agrees with each of {count}: no interval of {_statistic(result)} reaches 0."
-    return f"{_statistic(result)} with {count}: no agreement is shown, the interval reaches 0, of {'; '.join(unseen)}."
+        return f"Every metric agrees with each of {count}: no interval of {_statistic(result)} reaches {null}."
+    none = f"no agreement is shown, the interval reaches {null}, of {'; '.join(unseen)}"
+    return f"{_statistic(result)} with {count}: {none}."
 
 
 def _setting(result: MetaResult, name: str) -> Any:
@@ -240,7 +263,7 @@ def _level(result: MetaResult) -> str:
 
 def _how(result: MetaResult) -> str:
     """Return what was tested, and how."""
-    alpha, correction = _setting(result, "alpha"), _setting(result, "correction")
+    alpha, correction = _setting(result, "alpha"), _correction(result)
     corrected = CORRECTED[correction]
     if correction != "none" and len(result.groups) > 1:
         corrected += " over all groups" if _setting(result, "correction_over") == "all" else " within groups"

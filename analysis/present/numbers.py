@@ -33,7 +33,7 @@ def p_value(value: float | None) -> str:
     return f"{value:.3f}" if value >= 0.0005 else f"{value:.0e}"
 
 
-_SMALL = 0.001
+SMALL = 0.001
 """P-values below it are all the same to the reader of a sentence."""
 
 
@@ -46,9 +46,9 @@ def p_range(values: Iterable[float]) -> str:
     ends = sorted(value for value in values if not math.isnan(value))
     if not ends:
         return "p not defined"
-    if ends[-1] < _SMALL:
-        return f"p < {_SMALL}"
+    if ends[-1] < SMALL:
+        return f"p < {SMALL}"
     least, greatest = p_value(ends[0]), p_value(ends[-1])
-    if ends[0] < _SMALL:
+    if ends[0] < SMALL:
         return f"p at most {greatest}"
     return f"p = {least}" if least == greatest else f"p from {least} to {greatest}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
@@ -17,7 +18,8 @@ from bsx.analysis.present.cells import (
     text,
     verdict_cell,
 )
-from bsx.analysis.present.numbers import p_range
+from bsx.analysis.present.numbers import SMALL, p_range
+from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Cell, TablePart
 from bsx.analysis.stats.equivalence import verdict
 from bsx.analysis.stats.results import Comparison
@@ -28,6 +30,14 @@ P = Callable[[Comparison], float]
 """The p of a test that decides."""
 ALPHA = 0.05  # where a result has no level of its own
 NAMED = 6  # names that a sentence has room for
+
+
+def p_said(tests: Sequence[Comparison], p: P = attrgetter("decisive")) -> str:
+    """Return the p-values of a claim about tests, for a sentence; at most so much where draws give no smaller one."""
+    values = [p(test) for test in tests]
+    if any(test.at_floor for test in tests) and max(values) >= SMALL:
+        return f"p ≤ {p_text(max(values))}"
+    return p_range(values)
 
 
 def dagger(p: float | None, alpha: float = ALPHA) -> str:
@@ -77,7 +87,8 @@ def table_of_tests(
         sides = (number(test.value_a), number(test.value_b)) if values else (text(test.a), text(test.b))
         decides = p(test)
         cells = [*map(text, before), *sides, estimate(test.difference, test.ci, places(test))]
-        cells.append(p_value(decides, mark=dagger(decides, alpha)))
+        cell = p_value(decides, mark=dagger(decides, alpha))
+        cells.append(replace(cell, text=f"≤{cell.text}" if decides else "0") if test.at_floor else cell)
         cells += [column(test) for column in more.values()]
         if same is not None and test.p_equivalence is not None:
             said = verdict(decides < alpha, test.p_equivalence, alpha)
@@ -131,14 +142,13 @@ def standing(
     of = {(test.b, test.a): test for test in tests} | {(test.a, test.b): test for test in tests}
     if not others or not all((best, other) in of for other in others):
         return best, False, "highest; differences were not tested"
-    every = {other: p(of[best, other]) for other in others}
-    worse = [other for other in others if values[best] > values[other] and every[other] < alpha]
+    worse = [other for other in others if values[best] > values[other] and p(of[best, other]) < alpha]
     alike = [other for other in others if other not in worse]
     said = []
     for words, names in (("not told apart from", alike), ("significantly better than", worse)):
         if names:
             named = [f"{name} ({shown(values[name])})" if shown else name for name in names]
             whom = "all others" if how is None and len(names) == len(others) > 1 else some(named)
-            said.append(f"{words} {whom}{'' if how is None else f' ({p_range(every[name] for name in names)})'}")
+            said.append(f"{words} {whom}{'' if how is None else f' ({p_said([of[best, name] for name in names], p)})'}")
     text = ", but ".join(said)
     return best, not alike, f"{text.removesuffix(')')}; {how})" if how else text

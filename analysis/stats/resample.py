@@ -193,7 +193,9 @@ def compared(
     ``units`` is how many things were drawn, where they may be few; see `percentile_interval`.
     """
     ends, p = percentile_interval(draws, confidence, units), bootstrap_p(draws, units=units)
-    return Comparison.of(a, b, ci=ends, p=p[0], p_two_sided=p[1], n=n, method=method, confidence=confidence)
+    known = {"ci": ends, "n": n, "method": method, "confidence": confidence}
+    floor = p[1] < 1 and not ((draws <= 0).any() and (draws >= 0).any())
+    return Comparison.of(a, b, p=p[0], p_two_sided=p[1], at_floor=floor, **known)
 
 
 def permuted(
@@ -214,7 +216,9 @@ def permuted(
     """
     p = permutation_p(sign * draws, sign * (a - b), plus_one=plus_one)
     two_sided = permutation_p(np.abs(draws), abs(a - b), plus_one=plus_one)
-    return Comparison.of(a, b, ci=ends, p=p, p_two_sided=two_sided, n=n, method=method, confidence=confidence)
+    floor = 1 / (np.count_nonzero(~np.isnan(draws)) + 1)
+    known = {"ci": ends, "n": n, "method": method, "confidence": confidence}
+    return Comparison.of(a, b, p=p, p_two_sided=two_sided, at_floor=two_sided <= floor < 1, **known)
 
 
 def permutation_p(draws: Array, observed: float, *, plus_one: bool = True) -> float:

@@ -50,6 +50,8 @@ class Comparison(Shown):
         p_adjusted: the p that decides, corrected for the number of tests; None without a correction, and for a
             direction that is not among the corrected tests.
         p_equivalence: of "they differ by the margin or more", corrected likewise; None without a margin.
+        at_floor: whether no draw came as far as the data, so that p is the smallest that so many draws can give: an
+            upper bound.
         confidence: level of the interval.
     """
 
@@ -67,6 +69,7 @@ class Comparison(Shown):
     statistic: Number = math.nan
     p_adjusted: float | None = None
     p_equivalence: float | None = None
+    at_floor: bool = False
     confidence: float = 0.95
 
     @classmethod

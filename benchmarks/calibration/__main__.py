@@ -28,7 +28,7 @@ PAGE = Path(__file__).resolve().parent / "results.md"  # docs/calibration.md sho
 WRITTEN = {"disentangling": disentangling.section, "agreement": agreement.section, "choices": choices.section}
 COUNTED = {
     module.SECTION.name: module.SECTION
-    for module in (documents, systems, compare, regressions, form, interventions, plan)
+    for module in (agreement, documents, systems, compare, regressions, form, interventions, plan)
 }
 SECTIONS = (*WRITTEN, *COUNTED)
 

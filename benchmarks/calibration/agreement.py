@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.calibration.rates import Rate, covers, simulate, table
+from benchmarks.calibration.worlds import Section, Table, World
 from bsx.analysis import (
     Comparison,
     bootstrap_correlations,
@@ -25,6 +27,7 @@ from bsx.analysis import (
     williams,
 )
 from bsx.analysis.ensemble.combine import ensemble
+from bsx.analysis.meta.run import meta_evaluate
 from bsx.analysis.stats.systems.darr import preferences
 from bsx.support.checks import Array
 
@@ -183,6 +186,113 @@ def areas(drawn: tuple[Array, Array, NDArray[np.int64], float]) -> dict[str, boo
         "clusters: size": compare_auc(scores, other, labels, cluster=of).p_two_sided < 0.05,
         "rows: size": compare_auc(scores, other, labels).p_two_sided < 0.05,
     }
+
+
+Columns = dict[str, Array]
+
+
+def many(rng: np.random.Generator, k: int, units: int, size: int = 1, better: float = 0.0) -> Columns:
+    """Metrics that are equally good, but for the first where it is better, and people; units hold rows alike by half.
+
+    Args:
+        rng: of the draws.
+        k: metrics.
+        units: documents, or rows.
+        size: rows of a document.
+        better: share of the first metric's error variance that is gone.
+    """
+
+    def drawn() -> Array:
+        whole: Array = rng.normal(size=units * size)
+        return whole if size == 1 else (np.repeat(rng.normal(size=units), size) + whole) / np.sqrt(2)
+
+    quality = drawn()
+    columns = {f"m{i}": quality + np.sqrt(1 - better * (i == 0)) * drawn() for i in range(k)}
+    return {**columns, "human": quality + drawn(), "doc": np.repeat(np.arange(units), size)}
+
+
+def announced(columns: Columns, document: str | None = None) -> dict[str, bool]:
+    """Tell whether the first sentence of `meta` calls a metric worse than the highest, and the first the best."""
+    metrics = [name for name in columns if name.startswith("m")]
+    ways: dict[str, dict[str, Any]] = {"default (Holm)": {}, "uncorrected": {"correction": "none"}}
+    found = {}
+    for name, how in ways.items():
+        group = meta_evaluate(columns, metrics, "human", document=document, **how).groups[0]
+        best = max(group.metrics, key=lambda one: one.value).metric
+        worse = [test.decisive < 0.05 for test in group.tests if test.a == best]
+        found[f"a metric is called worse, {name}"] = any(worse)
+        found[f"the first is called the best, {name}"] = best == "m0" and all(worse)
+    return found
+
+
+def tied(rng: np.random.Generator, noise: float, ties: float, k: int = 3) -> Columns:
+    """Metrics of six systems and 60 segments, errors of outputs whose counts often tie; infinite noise is no metric."""
+    errors = rng.poisson(-np.log(ties) / 2, size=360).astype(np.float64)
+    columns = {f"m{i}": -errors * np.isfinite(noise) + min(noise, 1.0) * rng.normal(size=360) for i in range(k)}
+    places = {"system": np.repeat(np.arange(6), 60), "segment": np.tile(np.arange(60), 6)}
+    return {**columns, "human": -errors, **places}
+
+
+def above_chance(columns: Columns) -> dict[str, bool]:
+    """Tell whether `meta` shows some metric to beat chance, and whether some accuracy is higher."""
+    metrics = [name for name in columns if name.startswith("m")]
+    how: dict[str, Any] = {"statistic": "acc_eq", "system": "system", "segment": "segment", "test": "none"}
+    found = meta_evaluate(columns, metrics, "human", resamples=DRAWS, **how).groups[0].metrics
+    return {
+        "interval above chance": any(one.ci[0] > one.figures["chance"] for one in found),  # type: ignore[operator]
+        "accuracy above chance": any(one.value > one.figures["chance"] for one in found),  # type: ignore[operator]
+    }
+
+
+_WORSE = [f"a metric is called worse, {name}" for name in ("default (Holm)", "uncorrected")]
+_BEST = [f"the first is called the best, {name}" for name in ("default (Holm)", "uncorrected")]
+SECTION = Section(
+    "many",
+    "Many metrics at once, and chance",
+    [
+        Table(
+            "Metrics that are equally good",
+            "What the first sentence of `meta` says: that some metric is significantly worse than the highest, which "
+            "is wrong here. Rows are independent (Williams test) or in documents of eight (bootstrap).",
+            _WORSE,
+            [
+                *(World(f"{k} metrics, 200 rows", partial(many, k=k, units=200), announced) for k in (2, 5, 10)),
+                *(
+                    World(
+                        f"{k} metrics, {units} documents",
+                        partial(many, k=k, units=units, size=8),
+                        partial(announced, document="doc"),
+                    )
+                    for k, units in ((5, 20), (5, 40), (10, 40))
+                ),
+            ],
+        ),
+        Table(
+            "One metric that is better",
+            "What the correction costs: the first metric, of less noise, is called the best, better than all others.",
+            _BEST,
+            [
+                World("5 metrics, 200 rows", partial(many, k=5, units=200, better=0.9), announced),
+                World(
+                    "5 metrics, 40 documents",
+                    partial(many, k=5, units=40, size=8, better=1.0),
+                    partial(announced, document="doc"),
+                ),
+            ],
+        ),
+        Table(
+            "Pairwise accuracy with ties, and chance",
+            "Three metrics of six systems and 60 segments. Ties are calibrated on the same data, so that a score that "
+            "knows nothing is at chance or a little above.",
+            ["interval above chance", "accuracy above chance"],
+            [
+                World("nothing known, few ties", partial(tied, noise=np.inf, ties=0.3), above_chance),
+                World("nothing known, many ties", partial(tied, noise=np.inf, ties=0.6), above_chance),
+                World("good metrics, many ties", partial(tied, noise=0.5, ties=0.6), above_chance),
+            ],
+        ),
+    ],
+)
 
 
 SPREAD = 1.3

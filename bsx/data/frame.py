@@ -394,7 +394,10 @@ class Frame:
                 )
                 notes.append(f"{why}: {how}")
             elif why.startswith("no two"):
-                notes.append(f"{why}: rows are taken as independent")
+                drawn = (
+                    "rows are taken as independent" if document is None else "rows of one document are drawn together"
+                )
+                notes.append(f"{why}: {drawn}")
         if system is not None and (blank := sum(not name for name in made[system])):
             notes.append(f"{blank:,} of {n:,} rows have no {system!r}: systems are not told apart")
             system = None
@@ -460,7 +463,7 @@ class Frame:
                 alone = len({name for _, name in there}) < 2
                 return None, [] if alone else [f"a group has a single system: {drawn}"]
         if segment is None and "system" not in self.named and len(set(names)) > 1:
-            note = f"the column {system!r} names systems, but none names segments: rows are taken as independent"
+            note = f"the column {system!r} names systems, but none names segments: {drawn}"
             return system, [f"{note}; segment names it"]
         return system, []
 

@@ -36,3 +36,16 @@ def test_intervals_of_areas_and_gains_cover() -> None:
     gains = simulate(agreement.equal_members, agreement.gains, runs=150)
     assert gains["gain over the best of the sample (default)"].share >= 0.92
     assert gains["gain over the best of the training"].share >= 0.92
+
+
+@pytest.mark.slow
+def test_of_equal_metrics_none_is_called_worse_more_often_than_a_test_errs() -> None:
+    equal, better, chance = agreement.SECTION.tables
+    counted = {name: Rate(*count) for name, count in equal.worlds[1].counts(0, 40).items()}
+    corrected, plain = (counted[column] for column in equal.columns)
+    assert corrected.near(0.05)
+    assert not plain.near(0.05)
+    blind, _, good = chance.worlds
+    assert Rate(*blind.counts(0, 20)["interval above chance"]).near(0.025)
+    assert good.counts(0, 5)["interval above chance"] == [5, 5]
+    assert set(better.columns) <= {*better.worlds[0].counts(0, 1)}

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import bsx
 from bsx.analysis.meta.result import MetaResult
 from bsx.analysis.meta.run import meta_evaluate
 from bsx.analysis.stats.correlation import influence, worth
@@ -182,3 +183,20 @@ def test_few_documents_are_said_to_be_few() -> None:
     assert any("4 documents are few" in note for note in meta_evaluate(few, ["a", "b"], "human", document="doc").notes)
     many = {**table, "doc": [f"d{i // 4}" for i in range(40)]}
     assert not any("are few" in note for note in meta_evaluate(many, ["a", "b"], "human", document="doc").notes)
+
+
+def test_no_note_contradicts_the_caption_on_what_is_drawn() -> None:
+    columns = table()
+    columns["id"] = [str(k) for k in range(len(columns["doc"]))]  # unique: no two systems meet
+    for left_out in ((), ("segment", "id")):
+        kept = {name: cells for name, cells in columns.items() if name not in (*left_out, "segment")}
+        found = bsx.meta(kept, columns=["a", "b"], resamples=99)
+        assert isinstance(found, MetaResult)
+        assert found.target == "other documents like these"
+        assert any("document" in note for note in found.notes)
+        assert not any("independent" in note for note in found.notes)
+
+
+def test_judgments_are_the_unit_that_is_named_where_they_are_drawn() -> None:
+    how: dict[str, Any] = {"level": "darr", "threshold": 1, "system": "system", "segment": "segment"}
+    assert evaluated(table(), unit="judgment", **how).target == "these systems on other judgments like these"

@@ -24,6 +24,7 @@ from bsx.analysis.present.forms import parts_of, records_of
 from bsx.analysis.present.parts import Answer, TablePart
 from bsx.analysis.stats.clusters import adjust
 from bsx.analysis.stats.correlation import kendall
+from bsx.analysis.stats.resample import contracted_p
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.selection import expected_model_selection
 from bsx.analysis.stats.significance import paired_bootstrap, perm_both
@@ -524,6 +525,81 @@ def test_a_best_metric_is_named_only_with_a_test_behind_it() -> None:
     assert "agrees best with" not in answer(few).text.partition("which")[0]
 
 
+def alike(k: int, n: int = 60, seed: int = 3) -> dict[str, Any]:
+    """Equally good metrics of independent rows."""
+    rng = np.random.default_rng(seed)
+    quality = rng.normal(size=n)
+    return {name: quality + rng.normal(size=n) for name in ("human", *(f"m{i}" for i in range(k)))}
+
+
+def test_metrics_of_a_call_are_compared_with_holms_correction_and_the_sentence_says_so() -> None:
+    columns, names = alike(5), [f"m{i}" for i in range(5)]
+    held = meta_evaluate(columns, names, "human", resamples=500)
+    plain = meta_evaluate(columns, names, "human", resamples=500, correction="none")
+    assert (held.settings["correction"], plain.settings["correction"]) == ("holm", "none")
+    tests = [test for test in held.groups[0].tests if test.p_adjusted is not None]
+    pairs = {(test.a, test.b): test.p_two_sided for test in plain.groups[0].tests}
+    better = {frozenset(pair): pairs[pair] for pair in combinations(names, 2)}
+    of = dict(zip(better, adjust(list(better.values()), "holm"), strict=True))
+    assert [test.p_adjusted for test in tests] == pytest.approx([of[frozenset((test.a, test.b))] for test in tests])
+    assert len(tests) == 10
+    for result, said in ((held, "Holm"), (plain, "uncorrected")):
+        assert said in answer(result).text
+        assert said in result.to_text()
+    two = answer(meta_evaluate(columns, names[:2], "human")).text  # one test needs none
+    assert "Holm" not in two
+    assert "corrected" not in two
+
+
+def test_published_tests_stay_without_correction() -> None:
+    settings = [MetaSettings(test="perm-both"), MetaSettings(test="none"), MetaSettings()]
+    assert [one.corrected_by for one in settings] == ["none", "none", "holm"]
+    assert MetaSettings(test="perm-both", correction="bh").corrected_by == "bh"
+
+
+def test_resamples_are_as_many_as_the_tests_need() -> None:
+    many = MetaSettings().draws_for(45, None)
+    assert 45 * 2 / (many + 1) < 0.05 / 2 * 1.01
+    assert MetaSettings().draws_for(1, 10) == MetaSettings().resamples
+    few = MetaSettings().draws_for(10, 20)
+    assert 10 * 2 * contracted_p(1 / (few + 1), 20) < 0.05 / 2 * 1.01
+    assert MetaSettings(resamples=99).draws_for(45, 10) == 99
+    assert MetaSettings(correction="none").draws_for(45, 10) == MetaSettings().resamples
+    columns = {**alike(5), "doc": np.repeat(np.arange(20), 3)}
+    columns["m0"] = columns["human"] + 0.01 * columns["m0"]
+    names = [f"m{i}" for i in range(5)]
+    grown = meta_evaluate(columns, names, "human", document="doc")
+    assert grown.settings["resamples"] == MetaSettings().draws_for(10, 20) > 1000
+    assert answer(grown).text.startswith("m0 agrees best")
+    assert "p ≤" in answer(grown).text
+    short = meta_evaluate(columns, names, "human", document="doc", resamples=99)
+    assert not answer(short).text.startswith("m0 agrees")
+    assert any("more resamples" in note for note in short.notes)
+    assert not any("more resamples" in note for note in grown.notes)
+
+
+def test_where_no_metric_beats_chance_the_answer_says_so() -> None:
+    rng = np.random.default_rng(4)
+    system, segment = np.repeat(np.arange(5), 40), np.tile(np.arange(40), 5)
+    human = rng.integers(0, 2, size=200).astype(float)
+    columns = {"human": human, "good": human + 0.2 * rng.normal(size=200), "system": system, "segment": segment}
+    columns |= {name: rng.normal(size=200) for name in ("blind", "deaf")}
+    how: dict[str, Any] = {"system": "system", "segment": "segment", "resamples": 99}
+    cases: list[tuple[list[str], Any, bool]] = [
+        (["blind", "deaf"], "acc_eq", True),
+        (["blind"], "acc_eq", True),
+        (["blind", "good"], "acc_eq", False),
+        (["blind", "deaf"], "pearson", True),
+    ]
+    for metrics, statistic, none in cases:
+        result = meta_evaluate(columns, metrics, "human", statistic=statistic, **how)
+        null = {one.metric: float(one.figures.get("chance", 0)) for one in result.groups[0].metrics}  # type: ignore[arg-type]
+        assert all(one.ci[0] <= null[one.metric] for one in result.groups[0].metrics) == none
+        said = answer(result).text
+        assert ("reaches" in said) == none
+        assert ("chance" in said) == (none and statistic == "acc_eq")
+
+
 def test_json_is_the_result(result: MetaResult) -> None:
     held = result.to_dict()
     again = MetaResult.from_dict(json.loads(json.dumps(held)))
@@ -775,6 +851,7 @@ def test_interval_and_test_have_one_target_that_the_caption_names(how: dict[str,
     result = meta_evaluate(several(1), ["good", "poor"], "human", resamples=60, **how, **PLACES)
     assert test in result.groups[0].tests[0].method
     assert f"speak about {target}" in result.to_text()
+    assert result.target in answer(result).text
     assert target in result.target
     for found in result.groups[0].metrics:
         assert found.ci[0] < found.value <= found.ci[1]

@@ -47,10 +47,9 @@ def test_metrics_are_what_they_are_without_controls() -> None:
 
 
 def test_a_control_is_measured_and_tested_as_a_metric_is() -> None:
-    as_metric = meta_evaluate(
-        table(), ["good", "poor", "length"], "human", group="lp", system="system", segment="segment"
-    )
-    beside = evaluated(sentinels=["length"])
+    how: dict[str, Any] = {"group": "lp", "system": "system", "segment": "segment", "resamples": 200}
+    as_metric = meta_evaluate(table(), ["good", "poor", "length"], "human", **how)
+    beside = evaluated(sentinels=["length"], resamples=200)
     for one, other in zip(as_metric.groups, beside.groups, strict=True):
         assert replace(one["length"], control=True) == other["length"]
         expected = {(t.a, t.b): (t.difference, t.ci, t.p_two_sided) for t in one.tests if t.b == "length"}

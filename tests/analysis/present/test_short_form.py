@@ -108,7 +108,7 @@ def test_the_caption_names_the_interval_of_the_area(n: int, kind: str) -> None:
 
 def test_not_told_apart_is_said_of_pairs_that_were_tested() -> None:
     class Test:
-        p_adjusted = None
+        p_adjusted, at_floor = None, False
 
         def __init__(self, a: str, b: str, p: float) -> None:
             self.a, self.b, self.decisive = a, b, p

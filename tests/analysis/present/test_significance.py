@@ -7,7 +7,8 @@ from itertools import combinations
 
 import pytest
 
-from bsx.analysis.present.significance import NAMED, against, some, standing, table_of_tests
+from bsx.analysis.present.numbers import p_range
+from bsx.analysis.present.significance import NAMED, against, p_said, some, standing, table_of_tests
 from bsx.analysis.stats.clusters import adjust, corrected_tests
 from bsx.analysis.stats.results import Comparison
 
@@ -29,6 +30,19 @@ def test_the_highest_is_the_best_only_if_it_beats_all_others() -> None:
     assert (best, told) == ("a", True)
     assert standing(VALUES, pairs_of("ab"), alpha=0.05)[1] is False  # c was not tested
     assert "p" not in standing({"a": 1, "c": 0}, pairs_of("abc"), alpha=0.05, how=None)[2].replace("apart", "")
+
+
+def test_a_p_that_no_draw_could_make_smaller_is_a_bound() -> None:
+    tests = [replace(test, at_floor=test.b == "c") for test in corrected_tests(pairs_of("abc"), "holm")]
+    shown = table_of_tests("Pairs", [((), test) for test in tests], ["A", "B"], alpha=0.05, level="Holm")
+    assert [row[3].text.startswith("≤") for row in shown.rows] == [test.at_floor for test in tests]
+    assert [row[3].value for row in shown.rows] == [test.decisive for test in tests]
+    assert p_said(tests[1:]) == f"p ≤ {max(test.decisive for test in tests[1:]):.3f}"
+    assert p_said([tests[1]]) in standing({"a": 0.5, "c": 0.1}, tests, alpha=0.05)[2]
+    assert "≤" not in p_said(tests[:1])
+    assert p_said([replace(tests[1], p_adjusted=1e-5)]) == p_range([1e-5])
+    published = [((), replace(tests[1], p_two_sided=0.0, p_adjusted=None))]  # a plain share of permutations
+    assert table_of_tests("Pairs", published, ["A", "B"], alpha=0.05, level="none").rows[0][3].text == "0"
 
 
 def test_each_way_to_stand_to_a_reference_is_said_once() -> None:

@@ -107,3 +107,16 @@ def test_the_interval_of_an_area_is_that_of_the_rarer_label(fewer: int, interval
     for labels in ([1] * fewer + [0] * 80, [0] * fewer + [1] * 80):
         assert area_interval(labels) == interval
         assert area_interval(labels, "delong") == "delong"
+
+
+def test_a_p_is_at_its_floor_where_no_draw_reaches_the_data() -> None:
+    draws = np.array([0.1, 0.2, 0.3, NAN])
+    known = {"n": 9, "method": "draws", "confidence": 0.95}
+    beyond, within = compared(0.2, 0.0, draws, **known), compared(0.2, 0.0, draws - 0.15, **known)  # type: ignore[arg-type]
+    assert (beyond.at_floor, within.at_floor) == (True, False)
+    assert beyond.p_two_sided == 2 / 4
+    assert not compared(0.0, 0.0, np.zeros(3), **known).at_floor  # type: ignore[arg-type]
+    for plus_one in (True, False):
+        swapped = [permuted(a, 0.0, draws, plus_one=plus_one, **known) for a in (0.4, -0.4, 0.25)]  # type: ignore[arg-type]
+        assert [test.at_floor for test in swapped] == [True, True, False]
+    assert not permuted(0.4, 0.0, np.full(3, NAN), **known).at_floor  # type: ignore[arg-type]
