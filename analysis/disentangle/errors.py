@@ -17,7 +17,7 @@ from bsx.analysis.disentangle.settings import ComparisonSettings, ErrorSettings
 from bsx.analysis.stats.equivalence import equivalence_p
 from bsx.analysis.stats.folds import Rows, keys_of, unit_folds, units
 from bsx.analysis.stats.regression import Ols, StandardErrors, fit_ols
-from bsx.analysis.stats.resample import Seed, bootstrap_counts, compared, percentile_interval
+from bsx.analysis.stats.resample import Seed, bootstrap_counts, compared, few_units, percentile_interval
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.sandwich import positive
 from bsx.analysis.stats.validate import several_units
@@ -415,9 +415,11 @@ def r2_interval(fit: Ols, y: Array, correlations: Array, errors: Errors, confide
     R² is a quadratic form of the coefficients, and taken to be a multiple of a noncentral chi-squared variable. Scale
     and degrees of freedom come from the coefficients' own (robust) covariance and, away from 0, from the influence of
     each row on R². The interval holds the shares under which the R² found is not in either tail. A factor of pure noise
-    has a positive R², so intervals around R², as of the bootstrap, never hold 0.
+    has a positive R², so intervals around R², as of the bootstrap, never hold 0. Over few clusters the variance is
+    enlarged as t's quantile on clusters - 1 degrees of freedom is wider than the normal one.
 
-    Source: Steiger & Fouladi 1992 for intervals by inversion; Satterthwaite 1946 for scale and degrees of freedom.
+    Source: Steiger & Fouladi 1992 for intervals by inversion; Satterthwaite 1946 for scale and degrees of freedom;
+    Cameron & Miller 2015, section VI, for t on clusters - 1.
 
     Args:
         fit: of the standardised metric.
@@ -433,6 +435,9 @@ def r2_interval(fit: Ols, y: Array, correlations: Array, errors: Errors, confide
         return fit.r2, fit.r2
     influence = r2_influence(y, fit.residuals, fit.r2)
     slope = float(errors.spread(influence[:, None])[0, 0]) / (4 * max(fit.r2, 1e-12))
+    if (many := errors.few()) is not None:
+        wider = few_units((1 - confidence) / 2, many) ** 2
+        square, slope = square * wider, slope * wider
     df = mean**2 / square
     cumulative = need("scipy.special", "intervals of R²").chndtr
 

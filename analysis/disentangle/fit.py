@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from bsx.analysis.disentangle.errors import (
 from bsx.analysis.disentangle.result import (
     CONDITION_LIMIT,
     COOK_LIMIT,
+    FEW_CLUSTERS,
     FEW_DEGREES,
     MOST_SHARE,
     ROWS_PER_FACTOR,
@@ -62,6 +64,7 @@ from bsx.analysis.stats.regression import (
     pooled_test,
     refuse_collinear,
     require_rows,
+    standardised_errors,
     wald,
 )
 from bsx.analysis.stats.resample import percentile_interval
@@ -200,7 +203,7 @@ def disentangle(
         held = standardised(columns, every)
         refuse_collinear(every, held)
         own = errors.defined_for(held)
-        ols = [own.fit(column, held) for column in y.T]
+        ols = [standardised_errors(own.fit(column, held)) for column in y.T]
         coef, se, df, r2 = (
             np.array([getattr(fit, what) for fit in ols]) for what in ("coef", "se", "reference_df", "r2")
         )
@@ -208,6 +211,7 @@ def disentangle(
         what = f"with {', '.join(controls)} held constant ({own.kind} standard errors)"
         variants.append(make_variant("controls", what, metrics, every, coef, se, student, settings, r2=r2))
     warnings += bent_notices(metrics, factors, columns, result.results, errors, settings)
+    warnings += product_notices(metrics, factors, x, y, result.results, errors, settings)
     return replace(
         result,
         warnings=tuple(warnings),
@@ -246,7 +250,8 @@ def _fit_all(
         if p <= SHARES_RESAMPLED:  # (resamples, metrics, factors)
             shares = shapley_shares(subset_r2(draws.correlations[:, None], draws.responses))
     vif = np.maximum(np.diag(np.linalg.inv(correlations)), 1.0)
-    ols = [errors.fit(column, x, intercept=settings.intercept, confidence=settings.confidence) for column in y.T]
+    slopes = [errors.fit(column, x, intercept=settings.intercept, confidence=settings.confidence) for column in y.T]
+    ols = [standardised_errors(fit, confidence=settings.confidence) for fit in slopes]
     first, confidence, few = int(settings.intercept), settings.confidence, errors.few()
     adjusted = np.stack([fit.p[first:] for fit in ols])
     defined = ~np.isnan(adjusted)
@@ -279,7 +284,7 @@ def _fit_all(
             significant={name: bool(p < settings.alpha) for name, p in zip(factors, adjusted[j], strict=True)},
             r2=own.r2,
             adj_r2=own.adj_r2,
-            r2_ci=r2_interval(own, y[:, j], x.T @ x / len(x), errors, confidence),
+            r2_ci=r2_interval(slopes[j], y[:, j], x.T @ x / len(x), errors, confidence),
             r2_out=r2_out,
             r2_bootstrap=corrected_percentiles(draws.r2[:, j], own.r2, confidence, few) if draws else None,
             vif=named(vif),
@@ -377,10 +382,10 @@ def _with_groups(
             for of in (errors.clusters, errors.between(rows.values()).crossed)
         )
         for metric in metrics:
-            parts = {}
-            for name, own in rows.items():
-                here = {c: columns[c][own] for c in (metric, *factors)}
-                parts[name] = (standardise(metric, here[metric]), standardised(here, factors))
+            parts = {
+                name: (columns[metric][own], np.column_stack([columns[factor][own] for factor in factors]))
+                for name, own in rows.items()
+            }
             ways = {"clusters": clusters, "crossed": crossed}
             tests.append(pooled_test(metric, factors, parts, se=se, intercept=settings.intercept, **ways))
     return replace(
@@ -414,8 +419,8 @@ def notices(
             for j, name in enumerate(fits[0].coef, start=first)
             if not df[j] >= FEW_DEGREES or shares[j] > MOST_SHARE
         }
-        if found:
-            clusters = [int(codes.max()) + 1 for codes in ols[0].clusters]
+        clusters = [int(codes.max()) + 1 for codes in ols[0].clusters]
+        if found or min(clusters) < FEW_CLUSTERS:
             raised.append(Notice("few-clusters", values={"clusters": clusters, "factors": found}))
     if draws is not None and not draws.defined.all():
         values = {"undefined": int((~draws.defined).sum()), "resamples": len(draws.defined)}
@@ -692,6 +697,60 @@ def bent_notices(
                 changed.append({"factor": name, "line": line, "line_p": p, "coef": coef, "p": own_p, "bent": curves})
         if changed:
             notices.append(Notice("bent", fit.metric, {"changed": changed}))
+    return notices
+
+
+def product_notices(
+    metrics: Sequence[str],
+    factors: Sequence[str],
+    x: Array,
+    y: Array,
+    fits: Sequence[MetricFit],
+    errors: Errors,
+    settings: DisentangleSettings,
+) -> list[Notice]:
+    """Return a notice named ``product`` for each metric in which what one factor does depends on another.
+
+    Products of factors explain something jointly, corrected for metrics, and one of them does significantly by itself,
+    corrected for products, by more than `LITTLE`, or a coefficient is another beside them, as `bent_notices` counts it.
+
+    Args:
+        metrics: names of the responses.
+        factors: names of the factors.
+        x: standardised factors (n, p).
+        y: standardised metrics (n, m).
+        fits: of the metrics, without products.
+        errors: standard errors.
+        settings: level of significance.
+    """
+    products: dict[str, Array] = {}
+    for a, b in combinations(range(len(factors)), 2):  # those that nothing before them determines
+        design, product = np.column_stack([np.ones(len(x)), x, *products.values()]), x[:, a] * x[:, b]
+        rest = product - design @ np.linalg.lstsq(design, product, rcond=None)[0]
+        if np.linalg.norm(rest) > 1e-7 * np.linalg.norm(product):
+            products[f"{factors[a]}:{factors[b]}"] = product
+    if not products or len(x) < ROWS_PER_FACTOR * (len(factors) + len(products)):
+        return []
+    notices = []
+    for i, fit in enumerate(fits):
+        try:
+            full, test = _bent(y[:, i], x, np.column_stack(list(products.values())), errors)
+        except InputError:  # too few clusters
+            continue
+        if not test.p < settings.alpha / len(metrics):
+            continue
+        found = {
+            name: {"coef": float(coef), "p": float(p)}
+            for name, coef, p in zip(products, full.coef[1 + len(factors) :], full.p[1 + len(factors) :], strict=True)
+            if p < settings.alpha / len(products) and abs(coef) > LITTLE
+        }
+        changed = [
+            {"factor": name, "line": fit.coef[name], "line_p": fit.p[name], "coef": float(coef), "p": float(p)}
+            for name, coef, p in zip(factors, full.coef[1:], full.p[1:], strict=False)
+            if _changes(fit.coef[name], fit.p[name], float(coef), float(p), settings.alpha)
+        ]
+        if found or changed:
+            notices.append(Notice("product", fit.metric, {"p": test.p, "products": found, "changed": changed}))
     return notices
 
 

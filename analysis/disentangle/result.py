@@ -15,7 +15,8 @@ VIF_LIMIT = 10.0  # Marquardt 1970
 CONDITION_LIMIT = 30.0  # Belsley, Kuh & Welsch 1980
 COOK_LIMIT = 1.0  # Cook & Weisberg 1982
 ROWS_PER_FACTOR = 10
-FEW_DEGREES = 4.0  # Pustejovsky & Tipton 2018; Tipton 2015: under 4 the reference distribution is a poor one
+FEW_DEGREES = 8.0  # twice the 4 under which the reference distribution is a poor one (Tipton 2015)
+FEW_CLUSTERS = 20  # Cameron & Miller 2015, section VI: few, "depending on the situation", from under 20 to under 50
 MOST_SHARE = 0.5  # of a factor's own variation, in one cluster
 """Beyond which figures there is a `Notice`."""
 
@@ -29,7 +30,7 @@ class Coefficients(Shown):
     Attributes:
         metric: the response.
         coef: standardised coefficients; NaN where one is not defined.
-        se: their standard errors.
+        se: their standard errors; robust ones allow for the estimated standard deviations of the columns.
         p: two-sided p-values, uncorrected.
         p_adjusted: the same, corrected for the number of coefficients in the whole table.
         ci: analytic intervals.
@@ -50,7 +51,8 @@ class MetricFit(Coefficients):
     """The regression of one metric on the factors; dictionaries are keyed by factor.
 
     Attributes:
-        statistic: coef / se.
+        statistic: coef / the standard error of the slope, which ``p`` is of: no standard deviation changes whether it
+            is 0.
         ci_bootstrap: percentile intervals over resamples of rows; empty unless asked for.
         r2: share of the metric's variance that the factors explain.
         adj_r2: adjusted for the number of factors.
@@ -256,7 +258,7 @@ class DisentangleResult(Result):
         condition_number: of the standardised factors (largest over smallest singular value).
         warnings: what to know before the numbers are believed: ``collinearity``, ``tiny-n``, ``few-clusters``,
             ``stars-depend-on-se``, ``undefined-resamples``, ``influential-rows``, ``group-left-out``,
-            ``simpson``, ``bent`` or ``mostly-length``.
+            ``simpson``, ``bent``, ``product`` or ``mostly-length``.
         groups: group -> its own result, if groups were asked for.
         pooled: one test a metric of "all groups have the same coefficients".
         reliability: of the factors whose noise was corrected for.

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from bsx.analysis.disentangle.result import (
     COOK_LIMIT,
+    FEW_DEGREES,
+    MOST_SHARE,
     ROWS_PER_FACTOR,
     VIF_LIMIT,
     Bend,
@@ -48,8 +51,9 @@ from bsx.support.result import Notice
 _ERRORS = {"classic": "classic", "hc3": "HC3", "cluster": "cluster-robust"}
 _PLURAL = {"row": "rows", "segment": "segments", "document": "documents", "system": "systems"}
 _OWN_SCALE = (
-    "Own scale: metric and factors are standardised inside each group, so groups that differ in spread alone share "
-    "their coefficients here."
+    "Own scale: metric and factors are standardised inside each group, so groups that differ in spread alone "
+    "share their coefficients here. A slope is in units that all groups share: where a metric has more noise, "
+    "coefficients are smaller and slopes the same."
 )
 _COMPARED = 0.05  # p below which two coefficients differ significantly
 _BY_METRIC = 3  # metrics up to which a sentence goes metric by metric, else factor by factor
@@ -222,10 +226,21 @@ def worded(notice: Notice) -> str:
             for factor, found in values["factors"].items()
         ]
         counted = " x ".join(f"{many:,}" for many in values["clusters"])
-        return (
-            f"few of {counted} clusters decide standard errors: {'; '.join(reasons)}. Such intervals are wide, and not "
-            "sure to hold their level."
+        sure = "Such intervals are wide, and not sure to hold their level."
+        if not reasons:
+            return f"standard errors and the interval of R² rest on {counted} clusters. {sure}"
+        return f"few of {counted} clusters decide standard errors: {'; '.join(reasons)}. {sure}"
+    if name == "product":
+        depends = listed([f"{pair} {one['coef']:.2f} (p {one['p']:.2g})" for pair, one in values["products"].items()])
+        changed = [
+            f"with products of factors, {d['factor']} is {d['coef']:.2f} (p {d['p']:.2g}) instead of {d['line']:.2f} "
+            f"(p {d['line_p']:.2g})"
+            for d in values["changed"]
+        ]
+        said = (
+            [f"what one factor does depends on another, {depends}: their coefficients are averages"] if depends else []
         )
+        return f"{about}: {'; '.join([*said, *changed])}; see checks=true."
     if name == "undefined-resamples":
         return f"{values['undefined']} of {values['resamples']} resamples had a constant column or collinear factors."
     if name == "influential-rows":
@@ -268,9 +283,16 @@ def _finding(result: DisentangleResult) -> str:
                 f"Careful: the coefficient of {one['factor']} in {notice.about} is {one['line']:.2f} with straight "
                 f"lines in {listed(list(one['bent']))}, and {one['coef']:.2f} with curves."
             )
+        if notice.name == "product" and notice.values["changed"]:
+            one = notice.values["changed"][0]
+            said.append(
+                f"Careful: the coefficient of {one['factor']} in {notice.about} is {one['line']:.2f} without products "
+                f"of factors, and {one['coef']:.2f} with them."
+            )
     if result.comparison is not None:
         said.append(_told_apart(result.comparison))
-    said.append(f"On {result.n:,} rows, {_associations(result.results, result.factors)}.")
+    few = [notice.values["factors"] for notice in result.warnings if notice.name == "few-clusters"]
+    said.append(f"On {result.n:,} rows, {_associations(result.results, result.factors, *few)}.")
     signs, *others = (
         [[np.sign(fit.coef[f]) if fit.significant.get(f) else 0 for f in result.factors] for fit in fits]
         for fits in (result.results, *(variant.results for variant in result.variants))
@@ -294,14 +316,23 @@ def _told_apart(result: CoefficientComparison) -> str:
     return f"{result.a} and {result.b} differ significantly in {listed(shown)} (uncorrected)."
 
 
-def _associations(fits: Sequence[Coefficients], factors: Sequence[str]) -> str:
-    """Return which coefficients are significant: metric by metric, or of many metrics factor by factor."""
+def _associations(
+    fits: Sequence[Coefficients], factors: Sequence[str], few: Mapping[str, Mapping[str, float]] = MappingProxyType({})
+) -> str:
+    """Return which coefficients are significant: metric by metric, or of many metrics factor by factor.
+
+    Those that few clusters decide are said to rest on them: factor -> degrees of freedom and the largest share.
+    """
     phrases = []
+    rests = {}
+    for factor, found in few.items():
+        rests[factor] = f", on {found['df'] or 0:.1f} degrees of freedom" * (not (found["df"] or 0) >= FEW_DEGREES)
+        rests[factor] += f", {100 * found['share']:.0f} % in one cluster" * (found["share"] > MOST_SHARE)
     for fit in fits if len(fits) <= _BY_METRIC else ():
         strong = sorted((f for f in factors if fit.significant.get(f)), key=lambda f: -abs(fit.coef[f]))
         ways = []
         for verb, sign in (("rises", 1), ("falls", -1)):
-            if own := [f"{f} ({fit.coef[f]:.2f})" for f in strong if fit.coef[f] * sign > 0]:
+            if own := [f"{f} ({fit.coef[f]:.2f}{rests.get(f, '')})" for f in strong if fit.coef[f] * sign > 0]:
                 ways.append(f"{verb} with {listed(own)}")
         phrases.append(f"{fit.metric} {' and '.join(ways) or 'is significantly associated with no factor'}")
     if phrases:
@@ -315,7 +346,7 @@ def _associations(fits: Sequence[Coefficients], factors: Sequence[str]) -> str:
                 ends = [f"{end(side.values(), key=abs):.2f}" for end in (min, max)]
                 many = f"all {len(fits)} metrics" if len(side) == len(fits) else some(list(side))
                 spread = " to ".join(ends[: len(side)])
-                ways.append(f"{many} {verb}{'s' * (len(side) == 1)} with {factor} ({spread})")
+                ways.append(f"{many} {verb}{'s' * (len(side) == 1)} with {factor} ({spread}{rests.get(factor, '')})")
         phrases.append(" and ".join(ways) or f"no metric is significantly associated with {factor}")
     return "; ".join(phrases)
 
@@ -477,16 +508,17 @@ def _groups(result: DisentangleResult) -> Iterator[Part]:
         "What each metric is associated with, group by group", alt, tuple(panels), names if len(names) > 1 else ()
     )
     tests = {test.metric: test.by_factor for test in result.pooled}
+    slopes = {test.metric: test.slopes for test in result.pooled}
     rows_ = []
     for metric in names:
         for factor in (*result.factors, ""):
             cells = [_marked(part[metric], factor) for part in groups.values()]
-            cells += [p_value(tests.get(metric, {}).get(factor))] * bool(tests)
+            cells += [p_value(of.get(metric, {}).get(factor)) for of in (tests, slopes) if tests]
             rows_.append([text(metric), text(factor or "R²"), *cells])
     note = f"† p < {result.alpha:g}, {CORRECTED[result.correction]}."
-    note += f" The last column tests whether the groups share it. {_OWN_SCALE}" if tests else ""
+    note += f" The last columns test whether the groups share it. {_OWN_SCALE}" if tests else ""
     heads = ["metric", "factor", *(f"{name} (n = {part.n:,})" for name, part in groups.items())]
-    heads += ["p: the same"] * bool(tests)
+    heads += ["p: the same", "p: the same slope"] * bool(tests)
     yield table("Coefficients by group", heads, rows_, note=note, names=2, full=True)
     if tests:
         of_all: dict[str, Callable[[PooledTest], Cell]] = {
@@ -495,6 +527,7 @@ def _groups(result: DisentangleResult) -> Iterator[Part]:
             "df": lambda test: number(test.df1),
             "residual df": lambda test: number(test.df2, 0),
             "p": lambda test: p_value(test.p),
+            "p: slopes": lambda test: p_value(test.p_slopes),
         }
         caption = f"Do the groups share all their coefficients, each on its own scale? ({result.pooled[0].method})"
         yield table_of(caption, result.pooled, of_all, note=_OWN_SCALE, full=True)

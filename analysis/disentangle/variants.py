@@ -214,7 +214,7 @@ class ReliabilityEstimate(Reliability):
 
 
 def cronbach(factor: str, columns: Mapping[str, Array]) -> ReliabilityEstimate:
-    """Return the reliability of the mean of several standardised columns: Cronbach's alpha, here ICC(3, k).
+    """Return the reliability of the mean of several standardised columns: standardised alpha, here ICC(3, k).
 
     Source: Cronbach 1951 (standardised alpha, k r / (1 + (k - 1) r) with the mean correlation r); Spearman 1910 and
     Brown 1910 for the formula.
@@ -235,7 +235,7 @@ def cronbach(factor: str, columns: Mapping[str, Array]) -> ReliabilityEstimate:
     # Each row's influence on the correlation of two standardised columns.
     influences = [z[a] * z[b] - float(z[a] @ z[b] / len(z[a])) * (z[a] * z[a] + z[b] * z[b]) / 2 for a, b in pairs]
     influence = np.mean(influences, axis=0) * k / (1 + (k - 1) * mean) ** 2
-    return ReliabilityEstimate(factor, value, f"Cronbach's alpha of {', '.join(columns)}", influence)
+    return ReliabilityEstimate(factor, value, f"standardised Cronbach's alpha of {', '.join(columns)}", influence)
 
 
 def stated(factor: str, value: float, rows: int) -> ReliabilityEstimate:
@@ -626,7 +626,7 @@ def joint_covariance(fits: Sequence[Ols], rows: Sequence[Rows], errors: Errors) 
         for g, (fit, places) in enumerate(zip(fits, rows, strict=True)):
             names, codes = np.unique(way[places], return_inverse=True)
             robust = ClusterRobust(fit.design, codes.astype(np.int64))
-            influence[:, g, names] = (robust.scores(fit.residuals) @ robust.back.T).T
+            influence[:, g, names] = (robust.scores(fit.residuals, fit.scales) @ robust.back.T).T
         total += sign * (influence @ np.swapaxes(influence, 1, 2))
     apart = ~np.eye(len(fits), dtype=bool)
     results[:, apart] = total[:, apart]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -43,6 +43,8 @@ class Ols(Shown):
         intercept: whether the first column is one.
         design: what was fitted (n, p).
         clusters: cluster of each row (n,), for each set of clusters; empty without.
+        scales: what each row adds to the coefficients through the standard deviations of the columns (n, p), if
+            ``covariance``, ``se`` and the intervals allow for these; None otherwise.
     """
 
     coef: Array
@@ -63,6 +65,7 @@ class Ols(Shown):
     intercept: bool
     design: Array = field(repr=False)
     clusters: tuple[Codes, ...] = field(default=(), repr=False)
+    scales: Array | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, repr=False)
@@ -175,14 +178,56 @@ def _codes(labels: Sequence[str]) -> Codes:
     return codes.astype(np.int64)
 
 
-def _robust(design: Array, ways: tuple[Codes, ...], residuals: Array) -> tuple[Array, Array]:
-    """Return covariance (p, p) and degrees of freedom (p,)."""
+def _robust(
+    design: Array, ways: tuple[Codes, ...], residuals: Array, scales: Array | None = None
+) -> tuple[Array, Array]:
+    """Return covariance (p, p) and degrees of freedom (p,): HC3 without clusters, CR2 over them."""
     if len(ways) == 2:
         two = TwoWayRobust(design, *ways)
-        return two.covariance(residuals), np.minimum(*(way.df() for way in two.ways[:2]))
-    one = ClusterRobust(design, ways[0])
-    scores = one.scores(residuals) @ one.back.T
-    return scores.T @ scores, one.df()
+        return two.covariance(residuals, scales), np.minimum(*(way.df() for way in two.ways[:2]))
+    if ways:
+        one = ClusterRobust(design, ways[0])
+        scores = one.scores(residuals, scales) @ one.back.T
+        return scores.T @ scores, one.df()
+    left = 1 - np.square(np.linalg.qr(design)[0]).sum(axis=1)
+    scores = (design * (residuals / left)[:, None]) @ np.linalg.inv(design.T @ design)
+    scores = scores if scales is None else scores + scales
+    return scores.T @ scores, np.full(len(scores.T), math.inf)
+
+
+def standardised_errors(fit: Ols, *, confidence: float = 0.95) -> Ols:
+    """Return a fit of standardised columns with errors and intervals that allow for estimated standard deviations.
+
+    A standardised coefficient is b s_x / s_y, and each row moves all three: beside what it adds to b, its part is
+    b (x² - y²) / 2n, divided by 1 less its leverage as in HC3. These parts go into the sums of HC3, CR2 or two ways.
+    Without them intervals are too narrow where columns have heavy tails, in any number of rows. ``statistic`` and ``p``
+    stay as they are: a coefficient is 0 if and only if the slope is, whatever the standard deviations. Classic errors,
+    which take factors as fixed, stay too.
+
+    Source: Yuan & Chan 2011; Jones & Waller 2015, for any distribution.
+
+    Args:
+        fit: of columns with mean 0 and (population) variance 1.
+        confidence: level of the intervals.
+    """
+    y = fit.fitted + fit.residuals
+    return _scaled(fit, fit.coef * _moves(fit.design, y, fit.leverage, len(y)), confidence)
+
+
+def _moves(x: Array, y: Array, leverage: Array, n: float | Array) -> Array:
+    """Return what each row adds to log (s_x / s_y) of standardised columns (n, p)."""
+    left = 1 - leverage
+    weight = np.where(left > 1e-10, 1 / np.maximum(left, 1e-10), 1.0) / (2 * n)
+    return np.asarray((x**2 - y[:, None] ** 2) * weight[:, None])
+
+
+def _scaled(fit: Ols, scales: Array, confidence: float = 0.95) -> Ols:
+    if not fit.clusters and np.isfinite(fit.reference_df).all():  # classic
+        return fit
+    covariance, df = _robust(fit.design, fit.clusters, fit.residuals, scales)
+    se = np.where(np.isnan(df), np.nan, np.sqrt(np.diag(covariance)))
+    wide = need("scipy.stats", "the regression").t(df).isf((1 - confidence) / 2) * se
+    return replace(fit, covariance=covariance, se=se, low=fit.coef - wide, high=fit.coef + wide, scales=scales)
 
 
 def _in_words(df: Array) -> str:
@@ -213,7 +258,7 @@ def wald(fit: Ols, columns: Sequence[int]) -> WaldTest:
         if len(degrees) == 2 and degrees[0] > 0 and not degrees[1] > 0:
             degrees, covariance = (
                 degrees[:1],
-                _robust(fit.design, fit.clusters[:1], fit.residuals)[0][chosen][:, chosen],
+                _robust(fit.design, fit.clusters[:1], fit.residuals, fit.scales)[0][chosen][:, chosen],
             )
         df = float(np.min(degrees))  # of the F statistic; Hotelling's T² has many - 1 more
         if not df > 0:
@@ -255,12 +300,17 @@ class PooledTest(WaldTest):
         groups: what was compared.
         by_factor: factor -> p-value of "this factor has the same coefficient in all groups".
         method: the test in words.
+        p_slopes: p of "all slopes are the same", in units that all groups share: groups in which the metric has more
+            noise have smaller coefficients and the same slopes.
+        slopes: factor -> p of "this factor has the same slope in all groups".
     """
 
     metric: str
     groups: tuple[str, ...]
     by_factor: dict[str, Number]
     method: str
+    p_slopes: Number = math.nan
+    slopes: dict[str, Number] = field(default_factory=dict)
 
 
 def pooled_test(
@@ -277,16 +327,17 @@ def pooled_test(
 
     All groups are stacked; to the common factors come their products with each group but the first, and the test is
     that all products have coefficient 0. Response and factors are standardised inside each group, as in the groups' own
-    fits, so that what is compared is the standardised coefficients and not the groups' scales. With classic standard
-    errors this is Chow's test, which takes the residual variance to be the same in all groups; ``hc3`` does not.
-    Clusters may have rows in several groups: their part in the covariance of two groups' coefficients counts.
+    fits, so that what is compared is the standardised coefficients and not the groups' scales; errors allow for that as
+    `standardised_errors` says. The slopes, in units that all groups share, are tested beside them. With classic
+    standard errors this is Chow's test, which takes the residual variance to be the same in all groups; ``hc3`` does
+    not. Clusters may have rows in several groups: their part in the covariance of two groups' coefficients counts.
 
-    Source: Chow 1960; Gujarati 1970 for its form with products.
+    Source: Chow 1960; Gujarati 1970 for its form with products; Yuan & Chan 2011 for standardised coefficients.
 
     Args:
         metric: name of the response.
         factors: names of the factors (p,).
-        parts: group -> (response (n_g,), factors (n_g, p)), standardised inside the group.
+        parts: group -> (response (n_g,), factors (n_g, p)), in units that all groups share.
         se: ``classic``, ``hc3`` or ``cluster``.
         clusters: group -> cluster of each of its rows.
         crossed: group -> cluster of each of its rows in a second way.
@@ -299,23 +350,52 @@ def pooled_test(
         InputError: if there are too few rows or clusters.
     """
     groups, p = list(parts), len(factors)
-    y = np.concatenate([response for response, _ in parts.values()])
-    x = np.concatenate([columns for _, columns in parts.values()])
     member = np.repeat(np.arange(len(groups)), [len(response) for response, _ in parts.values()])
-    products = [np.where((member == g)[:, None], x, 0.0) for g in range(1, len(groups))]
-    dummies = [(member == g).astype(np.float64)[:, None] for g in range(1, len(groups))] if intercept else []
     ways = [None if way is None else [label for group in groups for label in way[group]] for way in (clusters, crossed)]
-    design = np.column_stack([x, *products, *dummies])
-    fit = fit_ols(y, design, se=se, clusters=ways[0], crossed=ways[1], intercept=intercept)
+    dummies = [(member == g).astype(np.float64)[:, None] for g in range(1, len(groups))] if intercept else []
     first, apart = p + intercept, p * (len(groups) - 1)
-    total = _tested(fit, range(first, first + apart))
-    by_factor = {
-        name: _tested(fit, [first + j + p * g for g in range(len(groups) - 1)]).p for j, name in enumerate(factors)
-    }
+
+    def tests(inside: list[Array], standardised: bool) -> tuple[WaldTest, dict[str, Number]]:
+        """Return the test of all products and those of each factor's; columns of a group are the response's first."""
+        stacked = np.concatenate(inside)
+        y, x = stacked[:, 0], stacked[:, 1:]
+        products = [np.where((member == g)[:, None], x, 0.0) for g in range(1, len(groups))]
+        design = np.column_stack([x, *products, *dummies])
+        fit = fit_ols(y, design, se=se, clusters=ways[0], crossed=ways[1], intercept=intercept)
+        if standardised:
+            of_group = fit.coef[intercept : first + apart].reshape(len(groups), p).copy()
+            of_group[1:] += of_group[0]
+            moves = of_group[member] * _moves(x, y, fit.leverage, np.bincount(member)[member])
+            scales = np.zeros_like(fit.design)
+            for g in range(len(groups)):
+                own = intercept + p * g
+                scales[:, own : own + p] = np.where((member == g)[:, None], moves, 0.0)
+            # The other groups' products are what they have beyond the first one's coefficients.
+            for g in range(1, len(groups)):
+                own = intercept + p * g
+                scales[:, own : own + p] -= scales[:, intercept:first]
+            fit = _scaled(fit, scales)
+        by_factor = {
+            name: _tested(fit, [first + j + p * g for g in range(len(groups) - 1)]).p for j, name in enumerate(factors)
+        }
+        return _tested(fit, range(first, first + apart)), by_factor
+
+    centred = [np.column_stack(part) - np.mean(np.column_stack(part), axis=0) for part in parts.values()]
+    total, by_factor = tests([part / part.std(axis=0) for part in centred], True)
+    unit = np.sqrt(np.mean(np.square(np.concatenate(centred)), axis=0))
+    raw, slopes = tests([part / unit for part in centred], False)
     method = "Chow test" if se == "classic" else f"Wald test of group x factor products, {se} standard errors"
     if math.isnan(total.p):
         method += f"; not defined: too few clusters for {apart} products"
-    return PooledTest(**vars(total), metric=metric, groups=tuple(groups), by_factor=by_factor, method=method)
+    return PooledTest(
+        **vars(total),
+        metric=metric,
+        groups=tuple(groups),
+        by_factor=by_factor,
+        method=method,
+        p_slopes=raw.p,
+        slopes=slopes,
+    )
 
 
 def _tested(fit: Ols, columns: Sequence[int]) -> WaldTest:

@@ -65,13 +65,15 @@ class ClusterRobust:
         left = 1 - values
         return np.where(left > ALONE, np.maximum(left, ALONE) ** power, 0.0)
 
-    def scores(self, residuals: Array) -> Array:
+    def scores(self, residuals: Array, scales: Array | None = None) -> Array:
         """Return each cluster's adjusted influence on the coefficients of the basis (G, p); their products sum to CR2.
 
         ``scores @ back.T`` is that on the coefficients of the design.
 
         Args:
             residuals: (n,).
+            scales: what each row adds to the coefficients of the design by itself (n, p), as to standardised ones
+                through the columns' standard deviations; summed over clusters, with the correction G / (G - 1).
         """
         cells = self.basis * residuals[:, None]
         sums: Array = np.zeros((self.many, cells.shape[1]))
@@ -81,6 +83,9 @@ class ClusterRobust:
         for chosen, across, values in self._parts:
             own = np.einsum("grp,gp->gr", across, sums[chosen]) * self._weights(values, -0.5)
             adjusted[chosen] = np.einsum("grp,gr->gp", across, own)
+        if scales is not None:
+            moved = np.column_stack([np.bincount(self.codes, column, self.many) for column in scales.T])
+            adjusted += np.linalg.solve(self.back, moved.T).T * np.sqrt(self.many / (self.many - 1))
         return adjusted
 
     def _products(self, contrasts: Array, full: bool) -> tuple[Array, Array]:
@@ -192,9 +197,9 @@ class TwoWayRobust:
         self.ways = tuple(ClusterRobust(design, codes) for codes in (first, second, both))
         self.back = self.ways[0].back
 
-    def covariance(self, residuals: Array) -> Array:
-        """Return the covariance of the coefficients of the design (p, p)."""
-        one, *others = (way.scores(residuals) for way in self.ways)
+    def covariance(self, residuals: Array, scales: Array | None = None) -> Array:
+        """Return the covariance of the coefficients of the design (p, p); for ``scales`` see `ClusterRobust.scores`."""
+        one, *others = (way.scores(residuals, scales) for way in self.ways)
         second, both = (own.T @ own for own in others)
         values, vectors = np.linalg.eigh(second - both)
         roots = np.vstack([one, (vectors * np.sqrt(np.maximum(values, 0.0))).T]) @ self.back.T

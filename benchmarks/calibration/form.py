@@ -84,6 +84,20 @@ def held(drawn: Drawn) -> dict[str, bool]:
     }
 
 
+def multiplied(rng: np.random.Generator, strength: float, n: int = 400) -> dict[str, Array]:
+    """What SEM does depends on SYN; LEX goes with the product and explains nothing."""
+    sem, syn, other = rng.normal(size=(3, n))
+    metric = 0.5 * sem + 0.3 * syn + strength * sem * syn + rng.normal(size=n)
+    return {"m": metric, "sem": sem, "syn": syn, "lex": 0.4 * sem * syn + other}
+
+
+def depends(columns: dict[str, Array]) -> dict[str, bool]:
+    """Tell whether LEX is significant, and whether the product is warned of."""
+    found = disentangle(columns, ["m"], ["sem", "syn", "lex"])
+    warned = "product" in {notice.name for notice in found.warnings}
+    return {"LEX, no products": found["m"].p["lex"] < 0.05, "warned (`product`)": warned}
+
+
 SECTION = Section(
     "form",
     "Form of a regression",
@@ -100,6 +114,16 @@ SECTION = Section(
                 World("a line", partial(saturating, bend=0.0), bent),
                 World("a line, five rows a segment", partial(saturating, bend=0.0, each=5), bent),
                 World("a slight bend, 5,000 rows", partial(saturating, bend=0.15, n=5000), bent),
+            ],
+        ),
+        Table(
+            "Factors that multiply",
+            "400 rows; LEX goes with SEM x SYN and is a null factor. Where the metric depends on it, LEX takes it "
+            "up; where it does not, the warning should be rare.",
+            ["LEX, no products", "warned (`product`)"],
+            [
+                World(f"SEM x SYN {strength:g}", partial(multiplied, strength=strength), depends)
+                for strength in (0.0, 0.4)
             ],
         ),
         Table(

@@ -12,6 +12,7 @@ from scipy import stats
 from benchmarks.calibration.rates import covers
 from benchmarks.calibration.worlds import Section, Table, World
 from bsx.analysis.disentangle.errors import choose_errors
+from bsx.analysis.disentangle.fit import disentangle
 from bsx.analysis.disentangle.settings import DisentangleSettings
 from bsx.analysis.disentangle.variants import pooled_mean, random_effects
 from bsx.analysis.stats.regression import fit_ols, pooled_test
@@ -168,6 +169,40 @@ def pooled(rows: Rows) -> dict[str, bool]:
     return {name: bool(value) for name, value in results.items()}
 
 
+def mqm(rng: np.random.Generator, n: int, effect: float, groups: int = 1) -> dict[str, Array | list[str]]:
+    """SEM is like MQM's: 60 % of the rows have none of its errors, the others a gamma variable of them (kurtosis 45).
+
+    LEX goes with SEM and explains nothing; groups are alike.
+    """
+    n *= groups
+    sem = -rng.gamma(0.35, size=n) * (rng.random(n) < 0.4)
+    lex, noise = rng.normal(size=(2, n))
+    sd = np.sqrt(0.4 * 0.35 * (1.35 - 0.4 * 0.35))
+    names = [f"g{i}" for i in np.arange(n) % groups]
+    return {"m": effect * sem / sd + noise, "sem": sem, "lex": 0.5 * sem / sd + lex, "lp": names}
+
+
+def tails(columns: dict[str, Array | list[str]]) -> dict[str, bool]:
+    """Tell whether the interval of SEM, whose slope is .6 sd, holds the truth, and whether LEX is significant."""
+    found = disentangle(columns, ["m"], FACTORS)
+    covered = covers(found["m"].ci["sem"], 0.6 / np.sqrt(1.36))
+    warned = "product" in {notice.name for notice in found.warnings}
+    return {"SEM, coverage": covered, "LEX, size": found["m"].p["lex"] < 0.05, "warned (`product`)": warned}
+
+
+def alike(columns: dict[str, Array | list[str]]) -> dict[str, bool]:
+    """Tell whether groups are said to have other coefficients, and other slopes."""
+    test = disentangle(columns, ["m"], FACTORS, group="lp").pooled[0]
+    return {"coefficients": test.p < 0.05, "slopes": getattr(test, "p_slopes", 1.0) < 0.05}
+
+
+def explained(rows: Rows) -> dict[str, bool]:
+    """Tell whether the interval of R², in truth .2, holds it, and whether few clusters are warned of."""
+    found = disentangle(rows.columns, ["m"], FACTORS)
+    warned = "few-clusters" in {notice.name for notice in found.warnings}
+    return {"R², coverage": covers(found["m"].r2_ci, rows.sem**2), "warned (`few-clusters`)": warned}
+
+
 ERRORS = """SEM counts and LEX does not: LEX should be significant in 5 %, and the interval of SEM hold the truth in
 95 %. *Before* are the errors that bsx used to choose: HC3 where only a column of documents told that rows belong
 together, otherwise clusters of rows that share a segment, with the correction G / (G - 1) and t with G - 1 degrees of
@@ -182,6 +217,12 @@ system (standard deviation .2), so there the tests should reject. *Before*, grou
 coefficients were pooled (Hartung & Knapp), and Chow's test had CR1 errors. The default pools with the joint covariance
 of the groups' coefficients, and tests by Hotelling's T² with CR2 errors; with few segments for many coefficients, the
 test of all coefficients is not defined."""
+TAILS = """SEM is like a judgment by MQM: 60 % of the rows have the best score, the kurtosis of the rest is high. Its
+standard deviation is estimated too, which the delta method allows for (Yuan & Chan 2011; Jones & Waller 2015); LEX goes
+with SEM and is a null factor."""
+ALIKE = """The same factors in identical groups: "all groups have the same standardised coefficients" and "the same
+slopes" should each be rejected in 5 %."""
+EXPLAINED = """Documents as above; the share that SEM and LEX explain is .2."""
 
 SECTION = Section(
     "regressions",
@@ -212,6 +253,27 @@ SECTION = Section(
                     "10 systems, 60 segments, LEX differs", partial(groups, many=10, segments=60, spread=0.2), pooled
                 ),
             ],
+        ),
+        Table(
+            "A factor with heavy tails",
+            TAILS,
+            ("SEM, coverage", "LEX, size", "warned (`product`)"),
+            [World(f"{n:,} rows", partial(mqm, n=n, effect=0.6), tails) for n in (200, 1000, 5000)],
+        ),
+        Table(
+            "Groups with heavy tails",
+            ALIKE,
+            ("coefficients", "slopes"),
+            [
+                World(f"{many} groups of {n:,} rows", partial(mqm, n=n, effect=0.6, groups=many), alike)
+                for many, n in ((4, 150), (2, 2000))
+            ],
+        ),
+        Table(
+            "R² of few documents",
+            EXPLAINED,
+            ("R², coverage", "warned (`few-clusters`)"),
+            [World(f"{n} documents", partial(documents, many=n), explained) for n in (8, 15, 40)],
         ),
     ],
 )

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 pytest.importorskip("statsmodels")
-from bsx.analysis.disentangle.errors import Errors, bootstrap_regressions, compare_coefficients, widened
+from bsx.analysis.disentangle.errors import (
+    Errors,
+    bootstrap_regressions,
+    choose_errors,
+    compare_coefficients,
+    r2_influence,
+    r2_interval,
+    widened,
+)
 from bsx.analysis.disentangle.fit import disentangle
+from bsx.analysis.disentangle.settings import ErrorSettings
 from bsx.analysis.disentangle.variants import linearity_checks, nested_test
+from bsx.data.columns import standardised
 from bsx.errors import InputError
 from tests.analysis.disentangle.test_fit import FACTORS, make
 
@@ -183,3 +194,46 @@ def test_a_factor_is_not_called_r2_in_a_comparison() -> None:
         compare_coefficients({**table, "r2": table["sem"]}, "m", "k", ["r2"], resamples=10)
     with pytest.raises(InputError):
         compare_coefficients(table, "m", "k", [], resamples=10)
+
+
+def test_a_coefficient_on_few_degrees_of_freedom_is_said_to_rest_on_them() -> None:
+    rng = np.random.default_rng(3)
+    of = np.repeat(np.arange(12), [60, *[6] * 11])
+    lex = rng.normal(size=12)[of] * np.where(of == 0, 4, 1)
+    sem = rng.normal(size=len(of))
+    table: dict[str, Any] = {"m": sem + lex + rng.normal(size=len(of)), "sem": sem, "lex": lex}
+    result = disentangle({**table, "doc": [f"d{i}" for i in of]}, ["m"], ["sem", "lex"])
+    few = next(w.values for w in result.warnings if w.name == "few-clusters")
+    df = few["factors"]["lex"]["df"]
+    assert df < 8
+    assert result["m"].significant["lex"]
+    assert f"on {df:.1f} degrees of freedom" in result.to_text().split("\n")[0]
+    assert "few-clusters" not in {w.name for w in disentangle(table, ["m"], ["sem", "lex"]).warnings}
+
+
+def test_few_documents_widen_the_interval_of_r2_and_are_told() -> None:
+    table: dict[str, Any] = make(90)
+    table["doc"] = [f"d{i % 9}" for i in range(90)]
+    result = disentangle(table, ["m"], FACTORS)
+    assert next(w for w in result.warnings if w.name == "few-clusters").values["clusters"] == [9]
+    errors = choose_errors(table, ["m", *FACTORS], 3, ErrorSettings())
+    x, y = standardised(table, FACTORS), standardised(table, ["m"])[:, 0]
+    fit = errors.fit(y, x)
+    many = replace(errors, clusters=None)
+    rows = r2_interval(fit, y, x.T @ x / 90, many, 0.95)
+    influence = r2_influence(y, fit.residuals, fit.r2)[:, None]
+    narrow = float(np.sqrt(errors.spread(influence)[0, 0] / many.spread(influence)[0, 0]))
+    low, high = result["m"].r2_ci
+    assert (high - low) / (rows[1] - rows[0]) > 1.1 * narrow  # t with 8 degrees of freedom: 1.25
+
+
+def test_a_product_that_lines_leave_out_is_named() -> None:
+    rng = np.random.default_rng(4)
+    sem, syn, noise, other = rng.normal(size=(4, 300))
+    table = {"sem": sem, "syn": syn, "lex": 0.5 * sem * syn + other}
+    multiplied = {**table, "m": sem + 0.8 * sem * syn + noise}
+    warned = [w for w in disentangle(multiplied, ["m"], list(table)).warnings if w.name == "product"]
+    assert [set(w.values["products"]) for w in warned] == [{"sem:syn"}]
+    assert [one["factor"] for one in warned[0].values["changed"]] == ["lex"]
+    lines = disentangle({**table, "m": sem + noise}, ["m"], list(table))
+    assert "product" not in {w.name for w in lines.warnings}

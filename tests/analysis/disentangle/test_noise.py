@@ -162,7 +162,7 @@ def test_every_form_has_the_same_figures(cli: Run, tmp_path: Path) -> None:
     repeated = cli(
         *base[:4], "--factor-columns", "both,lex", "--repeat", "both=sem,again", "--format", "json", "--add", "both"
     )
-    assert json.loads(repeated.out)["reliability"][0]["source"] == "Cronbach's alpha of sem, again"
+    assert json.loads(repeated.out)["reliability"][0]["source"] == "standardised Cronbach's alpha of sem, again"
     assert json.loads(repeated.out)["tests"]["m"][0]["added"] == ["both"]
     assert "write FACTOR=NUMBER" in cli(*base[:6], "--reliability", "sem").err
     assert "write FACTOR=COLUMN" in cli(*base[:6], "--repeat", "sem,again").err

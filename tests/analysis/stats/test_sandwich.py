@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("statsmodels")
 from scipy import stats
 
-from bsx.analysis.stats.regression import fit_ols, pooled_test, wald
+from bsx.analysis.stats.regression import fit_ols, pooled_test, standardised_errors, wald
 from bsx.analysis.stats.sandwich import ClusterRobust, TwoWayRobust
 from bsx.support.checks import Array
 
@@ -101,3 +101,70 @@ def test_more_coefficients_than_clusters_are_not_tested_together() -> None:
     found = pooled_test("m", ["a", "b", "c"], parts, se="cluster", clusters=shared)
     assert np.isnan(found.p)
     assert "too few clusters for 15 products" in found.method
+
+
+def heavy(n: int = 900) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A factor of which 60 % are 0, in clusters of three rows: standardised factors, metric, clusters."""
+    rng = np.random.default_rng(5)
+    sem = -rng.gamma(0.5, size=n) * (rng.random(n) < 0.4)
+    x = np.column_stack([sem, 0.5 * sem + rng.normal(size=n)])
+    y = 2 * sem + rng.normal(size=n)
+    return standardised(x), standardised(y), np.arange(n) // 3
+
+
+def standardised(values: np.ndarray) -> np.ndarray:
+    return np.asarray((values - values.mean(axis=0)) / values.std(axis=0))
+
+
+def test_errors_of_standardised_coefficients_are_those_of_leaving_units_out() -> None:
+    x, y, clusters = heavy()
+    for of, how in (
+        (np.arange(900), {"se": "hc3"}),
+        (clusters, {"se": "cluster", "clusters": list(map(str, clusters))}),
+    ):
+        left_out = []
+        for unit in np.unique(of):
+            kept = of != unit
+            left_out.append(np.linalg.lstsq(standardised(x[kept]), standardised(y[kept]), rcond=None)[0])
+        jackknife = np.sqrt(np.square(left_out - np.mean(left_out, axis=0)).sum(axis=0) * (1 - 1 / len(left_out)))
+        fit = fit_ols(y, x, **how)
+        own = standardised_errors(fit)
+        # The delta method is the jackknife but for terms of order 1 / n; without it SEM's error is far too small.
+        assert own.se == pytest.approx(jackknife, rel=0.05)
+        assert fit.se[0] < 0.8 * own.se[0]
+        assert list(own.p) == list(fit.p)
+
+
+def test_errors_of_a_correlation_are_those_of_the_distribution_free_formula() -> None:
+    x, y, clusters = heavy()
+    x = x[:, :1]
+    r = float(x[:, 0] @ y / len(y))
+    # Isserlis 1916: the influence of a row on a correlation.
+    influence = (x[:, 0] * y - r * (x[:, 0] ** 2 + y**2) / 2) / len(y)
+    leverage = x[:, 0] ** 2 / len(y)
+    own = standardised_errors(fit_ols(y, x, se="hc3"))
+    assert own.se[0] ** 2 == pytest.approx(float(np.square(influence / (1 - leverage)).sum()))
+    ways = [list(map(str, clusters)), list(map(str, np.arange(900) % 30))]
+    two = standardised_errors(fit_ols(y, x, se="cluster", clusters=ways[0], crossed=ways[1]))
+    one = standardised_errors(fit_ols(y, x, se="cluster", clusters=ways[0]))
+    assert two.se[0] >= one.se[0] * (1 - 1e-12)
+    classic = fit_ols(y, x)
+    assert standardised_errors(classic) is classic
+
+
+def test_groups_that_differ_in_noise_alone_share_their_slopes() -> None:
+    rng = np.random.default_rng(2)
+    parts = {}
+    for name, noise in (("calm", 0.5), ("loud", 3.0)):
+        x = rng.normal(size=(300, 2))
+        parts[name] = (x @ [1.0, 0.0] + noise * rng.normal(size=300), x)
+    test = pooled_test("m", ["sem", "lex"], parts, se="hc3")
+    assert test.p < 1e-6
+    assert test.p_slopes > 0.05
+    assert set(test.slopes) == {"sem", "lex"}
+    # Two groups with one factor: the test is that of a difference over the errors of both groups' own coefficients.
+    one = {name: (y, x[:, :1]) for name, (y, x) in parts.items()}
+    fits = [standardised_errors(fit_ols(standardised(y), standardised(x), se="hc3")) for y, x in one.values()]
+    difference = fits[0].coef[0] - fits[1].coef[0]
+    expected = difference**2 / (fits[0].se[0] ** 2 + fits[1].se[0] ** 2)
+    assert pooled_test("m", ["sem"], one, se="hc3").statistic == pytest.approx(expected)
