@@ -400,7 +400,7 @@ def _ranks(
             scale = one.task.weight / (2 if one.task.statistic == "pearson" else 1)
             summed.append((-scale if turned else scale) * null)
         most = max((len(null) for null in summed), default=0)
-        return np.sum([np.resize(null, most) for null in summed], axis=0)
+        return np.asarray(np.sum([np.resize(null, most) for null in summed], axis=0))
 
     def count(of: Sequence[_Computed], i: int, j: int) -> tuple[int, int]:
         """Return how many draws reach the observed difference of two averages, and how many there are."""
