@@ -18,7 +18,7 @@ class SystemScore:
     Attributes:
         system: its name.
         score: under the metric.
-        ci: its bootstrap interval over segments.
+        ci: its bootstrap interval over segments, as wide as with as many of like weight as they are worth.
         rank: its cluster from 1, the best, if all pairs were tested; by the rank clusters of WMT, see
             `bsx.analysis.stats.clusters.significance_clusters`.
     """
@@ -161,7 +161,8 @@ class CompareResult(Result):
         systems: in the order given.
         baseline: the one that the others were compared with; None if all pairs were.
         metrics: one entry a metric.
-        warnings: ``few-segments`` for a bootstrap; ``too-few-to-swap`` and ``few-resamples`` where nothing can be
+        warnings: ``few-decide`` where nine tenths of a difference's squares are those of few segments or documents;
+            ``few-segments`` for a bootstrap; ``too-few-to-swap`` and ``few-resamples`` where nothing can be
             significant; ``mean-of-segments`` where a metric's own score is another.
         documents: how many documents were drawn and swapped; None if segments were.
         published: what was published of how often people agree with differences of these metrics; may be empty.

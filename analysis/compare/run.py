@@ -14,9 +14,10 @@ from pydantic import Field
 from bsx.analysis.compare.result import CompareResult, MetricComparison, PublishedCurve, SystemScore, SystemTest
 from bsx.analysis.compare.settings import ComparedMetric, CompareSettings
 from bsx.analysis.stats.clusters import adjust, corrected_tests, significance_clusters
+from bsx.analysis.stats.correlation import worth
 from bsx.analysis.stats.equivalence import verdict
 from bsx.analysis.stats.resample import percentile_interval
-from bsx.analysis.stats.systems.paired import bootstrapped, prepared, randomised
+from bsx.analysis.stats.systems.paired import bootstrapped, deciding, prepared, randomised, studentised
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.thresholds import covering
 from bsx.data.documents import document_of_segment, refuse_single, seem_together
@@ -40,7 +41,7 @@ from bsx.support.result import Notice
 from bsx.support.settings import part, settled
 
 FEW = 20
-"""Segments or documents under which a bootstrap is doubted, corrected as it is."""
+"""Segments or documents under which a bootstrap is doubted, corrected as it is, and which are few to decide."""
 
 
 class CompareRun(
@@ -199,22 +200,32 @@ def compare_systems(scores: Mapping[str, ArrayLike], settings: ComparedMetric) -
         raise InputError(f"only the system {names[0]} is given: name at least two to compare" if names else "no system")
     pairs = list(combinations(names, 2)) if settings.all_pairs else [(name, names[0]) for name in names[1:]]
     paired = [prepared(scores[a], scores[b], aggregate, settings.documents) for a, b in pairs]
-    units, segments = paired[0].units, len(paired[0].x)
-    test, draws = settings.test_for(units), settings.draws(units, len(pairs))
+    units, segments, draws = paired[0].units, len(paired[0].x), settings.draws(len(pairs))
     sides = {
         name: side for (a, b), pair in zip(pairs, paired, strict=True) for name, side in ((a, pair.x), (b, pair.y))
     }
+    added = {name: paired[0].added(side) for name, side in sides.items()}
+    differences = [added[a] - added[b] for a, b in pairs]
     # Every system's score in the same resamples; the first of them are enough for its own interval.
-    own = min(draws, 1000)
-    every = paired[0].draws(list(sides.values()), draws if test == "bootstrap" else own, settings.seed)
+    own, test, places = min(draws, 1000), settings.test, list(sides)
+    every, errors = paired[0].draws(
+        list(sides.values()),
+        own if test == "randomise" else draws,
+        settings.seed,
+        list(added.values()),
+        [(places.index(a), places.index(b)) for a, b in pairs] if test == "bootstrap-t" else (),
+    )
     drawn = dict(zip(sides, every, strict=True))
     how: dict[str, Any] = settings.model_dump(include={"higher_is_better", "confidence", "margin"})
-    results = [
-        bootstrapped(pair, drawn[a] - drawn[b], **how)
-        if test == "bootstrap"
-        else randomised(pair, draws, settings.seed, **how)
-        for (a, b), pair in zip(pairs, paired, strict=True)
-    ]
+    results = []
+    for place, ((a, b), pair) in enumerate(zip(pairs, paired, strict=True)):
+        if test == "bootstrap-t":
+            found = studentised(pair, drawn[a] - drawn[b], errors[place], differences[place], **how)
+        elif test == "bootstrap":
+            found = bootstrapped(pair, drawn[a] - drawn[b], **how)
+        else:
+            found = randomised(pair, draws, settings.seed, **how)
+        results.append(found)
     same = adjust([np.nan if one.p_equivalence is None else one.p_equivalence for one in results], settings.correction)
     tests = []
     for (a, b), comparison, p_same in zip(pairs, corrected_tests(results, settings.correction), same, strict=True):
@@ -230,7 +241,7 @@ def compare_systems(scores: Mapping[str, ArrayLike], settings: ComparedMetric) -
         SystemScore(
             name,
             float(paired[0].score(sides[name].mean(axis=0))),
-            percentile_interval(drawn[name][:own], settings.confidence, units),
+            percentile_interval(drawn[name][:own], settings.confidence, min(units, worth(added[name]))),
         )
         for name in names
     ]
@@ -251,24 +262,38 @@ def compare_systems(scores: Mapping[str, ArrayLike], settings: ComparedMetric) -
         metrics=(
             MetricComparison(settings.metric, higher_is_better, settings.signature, tuple(systems), tuple(tests)),
         ),
-        warnings=tuple(_doubts(settings, units, draws, len(pairs))),
+        warnings=(
+            *_few_decide(settings, dict(zip(pairs, differences, strict=True))),
+            *_doubts(settings, units, draws, len(pairs)),
+        ),
         settings={
             **settings.model_dump(include=set(CompareSettings.model_fields) - ({"margin"} - settings.model_fields_set)),
-            "test": test,
             "resamples": draws,
         },
     )
+
+
+def _few_decide(settings: ComparedMetric, differences: Mapping[tuple[str, str], Array]) -> Iterator[Notice]:
+    """Yield that few segments, or documents, decide a difference: of two systems, the one with the fewest."""
+    what = "segments" if settings.documents is None else "documents"
+    decide = {pair: deciding(added) for pair, added in differences.items()}
+    few = {pair: k for pair, k in decide.items() if 0 < k < min(FEW, len(differences[pair]) / 5)}
+    if few:
+        a, b = min(few, key=lambda pair: few[pair])
+        values = {what: len(differences[a, b]), "decide": few[a, b], "a": a, "b": b, "tests": len(few)}
+        yield Notice("few-decide", settings.metric, values)
 
 
 def _doubts(settings: ComparedMetric, units: int, draws: int, tests: int) -> Iterator[Notice]:
     """Yield why the tests of so few segments, documents or resamples cannot be trusted, or cannot find anything."""
     what = "segments" if settings.documents is None else "documents"
     corrected = 1 if settings.correction == "none" else tests
-    smallest = 2.0 ** (1 - units)
-    if settings.test_for(units) == "randomise" and corrected * smallest >= settings.alpha:
-        values = {what: units, "tests": corrected, "p": min(1.0, corrected * smallest)}
-        yield Notice("too-few-to-swap", values=values)
-    elif settings.test_for(units) == "bootstrap" and units < FEW:
+    # All swaps go one way; all draws are of the same segment, and have no standard error.
+    smallest = {"randomise": 2.0 ** (1 - units), "bootstrap-t": float(units) ** (1 - units), "bootstrap": 0.0}
+    least = corrected * smallest[settings.test]
+    if least >= settings.alpha:
+        yield Notice("too-few-to-swap", values={what: units, "tests": corrected, "p": min(1.0, least)})
+    elif settings.test == "bootstrap" and units < FEW:
         yield Notice("few-segments", values={what: units})
     if corrected / (draws + 1) >= settings.alpha:
         yield Notice("few-resamples", values={"resamples": draws, "tests": corrected, "p": corrected / (draws + 1)})

@@ -11,26 +11,20 @@ from pydantic import Field
 from bsx.analysis.stats.systems.paired import Aggregate
 from bsx.support.settings import MOST_DRAWS, Interval, Seeded, Significance
 
-FEW = 50
-"""Segments or documents below which systems are compared by randomisation, which holds its level with any number."""
-
 
 class CompareSettings(Seeded, Interval, Significance):
     """How systems are compared."""
 
     test: Annotated[
-        Literal["bootstrap", "randomise"] | None,
-        Field(
-            description="Paired bootstrap or approximate randomisation. [randomise below 50 segments or documents, "
-            "else bootstrap]"
-        ),
-    ] = None
+        Literal["bootstrap-t", "bootstrap", "randomise"],
+        Field(description="Studentised bootstrap; or as published: paired bootstrap, approximate randomisation."),
+    ] = "bootstrap-t"
     resamples: Annotated[
         int | None,
         Field(
             ge=10,
             le=MOST_DRAWS,
-            description="Resamples; 1000 for the bootstrap, 10000 for randomisation, more for many pairs.",
+            description="Resamples; 1000 for a bootstrap, 10000 for randomisation, more for many pairs.",
         ),
     ] = None
     correction: Annotated[
@@ -47,13 +41,9 @@ class CompareSettings(Seeded, Interval, Significance):
         bool, Field(description="Compare every system with every other, instead of all with the first.")
     ] = False
 
-    def test_for(self, units: int) -> Literal["bootstrap", "randomise"]:
-        """Return the test of so many segments or documents."""
-        return self.test or ("randomise" if units < FEW else "bootstrap")
-
-    def draws(self, units: int, tests: int) -> int:
+    def draws(self, tests: int) -> int:
         """Return the number of resamples: so many that the smallest corrected p is a fourth of alpha at most."""
-        least = 1000 if self.test_for(units) == "bootstrap" else 10_000
+        least = 10_000 if self.test == "randomise" else 1000
         return self.resamples or max(least, math.ceil(4 * tests / self.alpha) if self.correction != "none" else 0)
 
 

@@ -25,7 +25,11 @@ from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, Prose, 
 from bsx.analysis.present.significance import ALPHA, CORRECTED, NAMED, against, confidence, standing, table_of_tests
 from bsx.support.result import Notice
 
-_TESTS = {"bootstrap": "paired bootstrap", "randomise": "approximate randomisation"}
+_TESTS = {
+    "bootstrap-t": "paired bootstrap-t",
+    "bootstrap": "paired bootstrap",
+    "randomise": "approximate randomisation",
+}
 _SHORT = 8  # tests that a terminal has room for
 _WIDE = 3  # metrics whose intervals have room beside their scores
 
@@ -64,17 +68,23 @@ def rows(result: CompareResult) -> Iterator[Mapping[str, object]]:
 
 def _worded(notice: Notice) -> str:
     values = notice.values
-    if notice.name in ("few-segments", "too-few-to-swap"):
+    if notice.name in ("few-decide", "few-segments", "too-few-to-swap"):
         what, few = next((what, values[what]) for what in ("segments", "documents") if what in values)
         if notice.name == "few-segments":
             return (
-                f"{few} {what} are few for a bootstrap, corrected as it is: it is off where scores are skewed; test "
-                "randomise keeps its level."
+                f"{few} {what} are few for a bootstrap, corrected as it is: it is off where scores are skewed; the "
+                "default test keeps its level better."
+            )
+        if notice.name == "few-decide":
+            others = f", and few decide {values['tests'] - 1} other differences" if values["tests"] > 1 else ""
+            return (
+                f"{notice.about}: {values['decide']} of {few:,} {what} decide the difference of {values['a']} and "
+                f"{values['b']}{others}: nine tenths of the squares are theirs, and other {what} may decide otherwise."
             )
         number_of = f" in {values['tests']} tests" if values["tests"] > 1 else ""
         return (
-            f"{few} {what} can trade places in so few ways that p is {values['p']:.2g} at least{number_of}: no "
-            "difference can be significant."
+            f"{few} {what} can be drawn or swapped in so few ways that p is {values['p']:.2g} at least{number_of}: "
+            "no difference can be significant."
         )
     if notice.name == "few-resamples":
         return (
@@ -126,7 +136,9 @@ def _finding(result: CompareResult) -> str:
             told += f", {same} shown to be smaller than {margin:g}, and {verdicts.count('undecided')} undecided"
         return f"{told}."
     (test,) = tests
-    told += f" On {where}, the two-sided p is {p_text(test.decisive)} ({_test(result)})."
+    few = next((notice.values["decide"] for notice in result.warnings if notice.name == "few-decide"), None)
+    decide = "" if few is None else f", and {few} of them decide it"
+    told += f" On {where}, the two-sided p is {p_text(test.decisive)} ({_test(result)}){decide}."
     if None not in (margin, test.verdict):
         told += f" They are{'' if same else ' not'} shown to be equivalent within {margin:g}."
     if test.published is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -21,10 +21,15 @@ from bsx.analysis.stats.systems.swapped import (
 )
 from bsx.errors import InputError
 from bsx.support.checks import Array
+from bsx.support.optional import need
 from bsx.support.progress import Watch, told
 from bsx.support.result import Number, Result
 from bsx.support.settings import Resampled, Significance, settled
 
+MORE = 9
+"""How many times as many draws a test gets once more, if it decides a split and is not clear."""
+RISK = 0.01
+"""Probability that such a test is called clear on the other side of alpha than all possible draws would have it."""
 ProtocolStatistic = Literal["pairwise_accuracy", "pearson", "spa", "acc_eq"]
 
 
@@ -91,6 +96,8 @@ class RankedMetric:
         average: weighted average over all tasks, correlations r as (r + 1) / 2; NaN where a task is missing.
         rank: significance cluster of the average; without tests its place; 0 where a task is missing.
         p: one-sided p of "the first metric is better"; None of the first one, and without tests.
+        unclear: whether chance decides that it opens its cluster, or does not: no more is drawn, and p is still as near
+            to alpha as draws scatter.
         figures: task -> figure.
         baseline: whether the protocol calls it a baseline.
         primary: whether it belongs to the protocol's main table.
@@ -101,6 +108,7 @@ class RankedMetric:
     rank: int
     p: float | None
     figures: dict[str, TaskFigure]
+    unclear: bool = False
     baseline: bool = False
     primary: bool = True
 
@@ -120,7 +128,8 @@ class ProtocolResult(Result):
         missing_metrics: metrics of its main table that the data do not have.
         tested: whether clusters rest on tests.
         alpha: level of significance.
-        resamples: draws of each test.
+        resamples: draws of each test; `MORE` times as many again of those that decide a split of the average, and are
+            not clear.
     """
 
     kind: ClassVar[str] = "protocol"
@@ -206,8 +215,11 @@ def rank_by_protocol(
     The average takes each language pair of a task with the same weight. Metrics open a new cluster where one of the
     current cluster is significantly better (p at most alpha). p of a task is that of WMT's tool: cells trade places for
     accuracy, Pearson's r and SPA, verdicts on pairs for acc_eq. p of the average sums the same draws over the tasks.
+    Where that p decides a split and is too near to alpha for its draws, more are made.
 
-    Source: mt-metrics-eval, ``tasks.py`` and ``data.py``; Freitag et al. 2023, section 6.
+    Source: mt-metrics-eval, ``tasks.py`` and ``data.py``; Freitag et al. 2023, section 6. For more draws, Gandy 2009:
+    a test is clear when a confidence interval of its p leaves alpha out, here Clopper and Pearson's, of each look half
+    the risk.
 
     Args:
         columns: the tasks.
@@ -222,7 +234,8 @@ def rank_by_protocol(
         InputError: if a metric misses a system's or a judged segment's score, or a task has no metric.
     """
     watch, resamples = told(progress), settings.resamples if settings.tested else 0
-    seeds = iter(np.random.default_rng(settings.seed).spawn(len(columns) * len(pairs)))
+    rng = np.random.default_rng(settings.seed)
+    seeds = iter(rng.spawn(len(columns) * len(pairs)))
     alone = [[one] for one in pairs]
     due = [(column, own) for column in columns for own in ([list(pairs)] if column.pooled else alone)]
     computed: list[_Computed] = []
@@ -234,7 +247,16 @@ def rank_by_protocol(
     if watch is not None:
         watch("tasks", len(due), len(due))
     averages = _averages(computed)
-    ranks, p_first, task_ranks = _ranks(computed, averages, settings, watch)
+
+    def again(names: set[str]) -> list[_Computed]:
+        """Compute the tasks of some metrics with other draws."""
+        some = {one.pair: _only(one, names) for one in pairs}
+        return [
+            _compute(column, [some[one.pair] for one in own], old.task.weight, MORE * resamples, seed)
+            for (column, own), old, seed in zip(due, computed, rng.spawn(len(due)), strict=True)
+        ]
+
+    ranks, p_first, task_ranks, unclear = _ranks(computed, averages, again, settings, watch)
     rows = []
     others = [name for one in computed for name in one.names if name not in averages]
     for name in [*averages, *dict.fromkeys(others)]:
@@ -244,8 +266,16 @@ def rank_by_protocol(
             if name in one.names
         }
         average = averages.get(name, float("nan"))
-        rows.append(RankedMetric(name, average, ranks.get(name, 0), p_first.get(name), figures))
+        rows.append(RankedMetric(name, average, ranks.get(name, 0), p_first.get(name), figures, name in unclear))
     return tuple(one.task for one in computed), tuple(rows)
+
+
+def _only(scores: ProtocolScores, names: set[str]) -> ProtocolScores:
+    """Return the scores of some metrics."""
+    of_systems, of_segments = (
+        {name: values for name, values in of.items() if name in names} for of in (scores.of_systems, scores.of_segments)
+    )
+    return replace(scores, of_systems=of_systems, of_segments=of_segments)
 
 
 def _compute(
@@ -335,51 +365,96 @@ def _share(one: _Computed, value: float) -> float:
 def _ranks(
     computed: Sequence[_Computed],
     averages: Mapping[str, float],
+    again: Callable[[set[str]], list[_Computed]],
     settings: ProtocolSettings,
     watch: Callable[[str, int, int], None] | None,
-) -> tuple[dict[str, int], dict[str, float], list[dict[str, int]]]:
-    """Return clusters of the average, one-sided p of the first against each, and clusters of each task."""
+) -> tuple[dict[str, int], dict[str, float], list[dict[str, int]], set[str]]:
+    """Return clusters of the average, one-sided p of the first against each, clusters of each task, unclear splits."""
     orders = [
         dict(sorted(zip(one.names, one.scores.values.tolist(), strict=True), key=lambda item: (-item[1], item[0])))
         for one in computed
     ]
     if not settings.tested:
         places = [{name: place for place, name in enumerate(values, start=1)} for values in (averages, *orders)]
-        return places[0], {}, places[1:]
+        return places[0], {}, places[1:], set()
     p_tasks = [np.ones((len(order), len(order))) for order in orders]
     places = [{name: place for place, name in enumerate(order)} for order in orders]
-    average_names = list(averages)
-    p_average = np.ones((len(averages), len(averages)))
+    names = list(averages)
+    reached, drawn = np.ones((2, len(averages), len(averages)))
     every = [*averages, *dict.fromkeys(n for one in computed for n in one.names if n not in averages)]
     total, done = len(every) * (len(every) - 1) // 2, 0
+
+    def draws(of: Sequence[_Computed], first: str, second: str) -> Array:
+        """Return draws of the difference of two averages, and keep p of each task of the first draws."""
+        summed: list[Array] = []
+        for k, one in enumerate(of):
+            if first not in places[k] or second not in places[k]:
+                continue
+            turned = places[k][first] > places[k][second]  # the better one of the task comes first
+            upper, lower = (second, first) if turned else (first, second)
+            i, j = one.names.index(upper), one.names.index(lower)
+            null = one.scores.difference(i, j)
+            if of is computed:
+                observed = one.scores.values[i] - one.scores.values[j]
+                p_tasks[k][places[k][upper], places[k][lower]] = (null >= observed - SLACK).mean()
+            scale = one.task.weight / (2 if one.task.statistic == "pearson" else 1)
+            summed.append((-scale if turned else scale) * null)
+        most = max((len(null) for null in summed), default=0)
+        return np.asarray(np.sum([np.resize(null, most) for null in summed], axis=0))
+
+    def count(of: Sequence[_Computed], i: int, j: int) -> tuple[int, int]:
+        """Return how many draws reach the observed difference of two averages, and how many there are."""
+        null = draws(of, names[i], names[j])
+        return int((null >= averages[names[i]] - averages[names[j]] - SLACK).sum()), len(null)
+
     for a, first in enumerate(every):
-        for second in every[a + 1 :]:
+        for b, second in enumerate(every[a + 1 :], start=a + 1):
             if watch is not None and done % 10 == 0:
                 watch("tests", done, total)
             done += 1
-            summed: list[Array] = []
-            for k, one in enumerate(computed):
-                if first not in places[k] or second not in places[k]:
-                    continue
-                turned = places[k][first] > places[k][second]  # the better one of the task comes first
-                upper, lower = (second, first) if turned else (first, second)
-                i, j = one.names.index(upper), one.names.index(lower)
-                draws = one.scores.difference(i, j)
-                observed = one.scores.values[i] - one.scores.values[j]
-                p_tasks[k][places[k][upper], places[k][lower]] = (draws >= observed - SLACK).mean()
-                scale = one.task.weight / (2 if one.task.statistic == "pearson" else 1)
-                summed.append((-scale if turned else scale) * draws)
-            if first in averages and second in averages:
-                most = max(len(draws) for draws in summed)
-                null = np.sum([np.resize(draws, most) for draws in summed], axis=0)
-                reached = float(np.mean(null >= averages[first] - averages[second] - SLACK))
-                p_average[average_names.index(first), average_names.index(second)] = reached
+            if b < len(names):
+                reached[a, b], drawn[a, b] = count(computed, a, b)
+            else:
+                draws(computed, first, second)
+    unclear = _unclear(averages, reached, drawn, settings.alpha)
+    if unclear:
+        more = again({names[k] for pair in unclear for k in pair})
+        for i, j in unclear:
+            found = count(more, i, j)
+            reached[i, j], drawn[i, j] = reached[i, j] + found[0], drawn[i, j] + found[1]
+        unclear = _unclear(averages, reached, drawn, settings.alpha)
     if watch is not None:
         watch("tests", total, total)
     clusters = [_clusters(order, p, settings.alpha) for order, p in zip(orders, p_tasks, strict=True)]
+    p_average = reached / drawn
     ranks = _clusters(averages, p_average, settings.alpha) if averages else {}
-    p_first = {name: float(p_average[0, place]) for place, name in enumerate(average_names) if place}
-    return ranks, p_first, clusters
+    p_first = {name: float(p_average[0, place]) for place, name in enumerate(names) if place}
+    return ranks, p_first, clusters, {names[j] for _, j in unclear}
+
+
+def _unclear(averages: Mapping[str, float], reached: Array, drawn: Array, alpha: float) -> list[tuple[int, int]]:
+    """Return the tests, as places in the order of averages, that decide whether a metric opens a cluster, and may not.
+
+    Those are tests whose interval of p holds alpha, where no test of the current cluster is clearly significant.
+
+    Args:
+        averages: best first.
+        reached: of each test, the draws that reach the observed difference (metrics, metrics).
+        drawn: how many there are.
+        alpha: level of significance.
+    """
+    if not averages:
+        return []
+    beta, tail = need("scipy.stats", "tests").beta, RISK / 4
+    low = np.where(reached > 0, beta.ppf(tail, reached, drawn - reached + 1), 0.0)
+    high = np.where(reached < drawn, beta.isf(tail, reached + 1, drawn - reached), 1.0)
+    ranks = list(_clusters(averages, reached / drawn, alpha).values())
+    found = []
+    for column in range(1, len(ranks)):
+        cluster = [row for row in range(column) if ranks[row] == ranks[column - 1]]
+        if not (high[cluster, column] <= alpha).any():
+            found += [(row, column) for row in cluster if low[row, column] <= alpha < high[row, column]]
+    return found
 
 
 def _clusters(values: Mapping[str, float], p: Array, alpha: float) -> dict[str, int]:

@@ -56,7 +56,7 @@ def parts(result: ProtocolResult) -> Iterator[Part]:
         yield _main(result, ranked, few=True, of=len(ranked), full=True)
     ranks: dict[str, Callable[[RankedMetric], Cell]] = {
         "metric": lambda metric: text(metric.metric),
-        "average": lambda metric: number(metric.rank or None),
+        "average": lambda metric: number(metric.rank or None, mark="‡" * metric.unclear),
         "p (first is better)": lambda metric: p_value(metric.p),
         **{_head(task): partial(_rank, task.name) for task in result.tasks},
     }
@@ -97,7 +97,9 @@ def _finding(result: ProtocolResult) -> str:
 
 
 def _level(result: ProtocolResult) -> str:
-    return f" (permutation of the two metrics' scores, {result.resamples:,} draws, one-sided p ≤ {result.alpha:g})"
+    return (
+        f" (permutation of the two metrics' scores, {result.resamples:,} draws or more, one-sided p ≤ {result.alpha:g})"
+    )
 
 
 def _head(task: ProtocolTask) -> str:
@@ -119,10 +121,14 @@ def _main(
     for metric in metrics:
         name = text(metric.metric, mark="†" if metric.baseline else "" if metric.primary else "*")
         cells = [_mean(metric, tasks) for tasks in columns.values()]
-        body.append([name, number(metric.rank), number(metric.average, strong=metric.rank == 1), *cells])
+        rank = number(metric.rank, mark="‡" * metric.unclear)
+        body.append([name, rank, number(metric.average, strong=metric.rank == 1), *cells])
     kept = f", the first {len(metrics)} of {of}" if len(metrics) < of else ""
-    used = {row[0].mark for row in body}
+    used = {cell.mark for row in body for cell in row[:2]}
     meanings = {"†": "† baseline", "*": "* not in the main table"}
+    meanings["‡"] = (
+        f"‡ chance decides whether a new cluster begins here: p is about {result.alpha:g}, and draws scatter"
+    )
     marks = "; ".join(word for mark, word in meanings.items() if mark in used)
     marks += "." * bool(marks)
     means = "" if few else " Columns are means over language pairs; --full has each task."

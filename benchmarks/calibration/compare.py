@@ -1,9 +1,9 @@
-"""Comparisons of systems: documents, many systems, few segments of real texts, and equivalence."""
+"""Comparisons of systems: documents, many systems, few segments of real texts, few that decide, equivalence."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
@@ -24,6 +24,9 @@ from bsx.support.checks import Array
 DRAWS = 499
 SIZE = 8  # segments of a document
 MARGIN = 0.25
+
+Scores = tuple[dict[str, Array], list[str] | None, int]
+Found = dict[str, bool]
 
 
 def compared(scores: Mapping[str, Array], seed: int, **settings: Any) -> CompareResult:
@@ -49,15 +52,46 @@ def uneven(rng: np.random.Generator, n: int) -> tuple[dict[str, Array], list[str
     return scores, [str(k) for k in of], int(rng.integers(2**31))
 
 
+def pareto(rng: np.random.Generator, n: int) -> tuple[dict[str, Array], list[str], int]:
+    """Draw the same with normal scores and documents of Pareto sizes, of which few hold most of the segments."""
+    of = np.repeat(np.arange(n), np.minimum(np.ceil(rng.pareto(1.2, n) + 1), 1000).astype(int))
+    scores = {name: rng.normal(size=n)[of] + rng.normal(size=len(of)) for name in ("a", "b")}
+    return scores, [str(k) for k in of], int(rng.integers(2**31))
+
+
+def differing(rng: np.random.Generator, n: int, share: float, skew: float, mean: float = 0.0) -> Scores:
+    """Draw two systems of which a share of segments differ, by lognormal differences; the others tie.
+
+    With a mean their mean is that, and no difference is below 0; else they are centred.
+    """
+    a, d = rng.normal(size=n), rng.lognormal(0, skew, n) / np.exp(skew**2 / 2)
+    d = (d / share * mean if mean else d - 1) * (rng.random(n) < share)
+    return {"a": a + d, "b": a}, None, int(rng.integers(2**31))
+
+
+def both_ways(scores: Mapping[str, Array], seed: int, tests: Sequence[str] = ("bootstrap",), **how: Any) -> Found:
+    """Test by default and by other tests, and ask whether test and interval say the same."""
+    found = {}
+    for name in ("default", *tests):
+        given = {} if name == "default" else {"test": name}
+        (result,) = compared(scores, seed, **given, **how).metrics[0].tests
+        found[f"size, {name}"] = result.better is not None
+        if np.isfinite(result.ci).all():  # else so few segments give none
+            found[f"coverage, {name}"] = covers(result.ci, 0)
+    return found
+
+
+def few_decide(world: Scores) -> Found:
+    """Test all ways, and ask whether it is said that few segments or documents decide."""
+    scores, of, seed = world
+    found = both_ways(scores, seed, ("bootstrap", "randomise"), documents=of)
+    return {**found, "said": any(one.name == "few-decide" for one in compared(scores, seed, documents=of).warnings)}
+
+
 def by_documents(world: tuple[dict[str, Array], list[str], int]) -> dict[str, bool]:
     """Test both ways, with the documents and without them."""
     scores, of, seed = world
-    found = {}
-    for name, test in (("default", None), ("bootstrap", "bootstrap")):
-        (compared_,) = compared(scores, seed, test=test, documents=of).metrics
-        (result,) = compared_.tests
-        found[f"size, {name}"] = result.better is not None
-        found[f"coverage, {name}"] = result.ci is None or covers(result.ci, 0)
+    found = both_ways(scores, seed, documents=of)
     for test in ("bootstrap", "randomise"):
         (result,) = compared(scores, seed, test=test).metrics[0].tests
         found[f"size, {test} without documents"] = result.better is not None
@@ -113,12 +147,7 @@ def _of_segments(aggregate: Any, share: float, means: Array) -> Array:
 def few_segments(world: tuple[dict[str, Array], Any, int]) -> dict[str, bool]:
     """Test both ways, and ask whether test and interval say the same."""
     scores, aggregate, seed = world
-    found = {}
-    for name, test in (("default", None), ("bootstrap", "bootstrap")):
-        (result,) = compared(scores, seed, test=test, aggregate=aggregate, resamples=99).metrics[0].tests
-        found[f"size, {name}"] = result.better is not None
-        found[f"coverage, {name}"] = result.ci is None or covers(result.ci, 0)
-    return found
+    return both_ways(scores, seed, aggregate=aggregate, resamples=99)
 
 
 def apart(rng: np.random.Generator, n: int, difference: float) -> tuple[dict[str, Array], int]:
@@ -127,9 +156,9 @@ def apart(rng: np.random.Generator, n: int, difference: float) -> tuple[dict[str
     return {"a": a + difference + rng.normal(size=n), "b": a}, int(rng.integers(2**31))
 
 
-def verdicts(world: tuple[dict[str, Array], int]) -> dict[str, bool]:
+def verdicts(world: tuple[dict[str, Array], int] | Scores) -> Found:
     """Ask for a margin: what is claimed?"""
-    scores, seed = world
+    scores, *_, seed = world
     (result,) = compared({"b": scores["b"], "a": scores["a"]}, seed, margin=MARGIN).metrics[0].tests
     verdict = str(result.verdict)
     return {
@@ -143,7 +172,7 @@ def verdicts(world: tuple[dict[str, Array], int]) -> dict[str, bool]:
 _DOCUMENTS = Table(
     "Segments of documents",
     f"Two equal systems; half of the variance of a segment's score is its document's, of {SIZE} segments. The default "
-    "draws or swaps whole documents where a column names them, by randomisation below 50 of them. *without documents* "
+    "draws whole documents where a column names them. *without documents* "
     "is the same data when nobody says what a document is. Uneven documents have 2 to 30 segments and skewed scores.",
     (
         "size, default",
@@ -174,11 +203,29 @@ _MANY = Table(
 _FEW = Table(
     "Few segments of real texts",
     "Corpus scores of two shipped systems (`atlas` and `cinder`), segments drawn with replacement; for each of them a "
-    "coin says which system is which, so that they are equal. The default is randomisation below 50 segments.",
+    "coin says which system is which, so that they are equal.",
     ("size, default", "coverage, default", "size, bootstrap", "coverage, bootstrap"),
     [
         World(f"{metric} of {n} segments", partial(swapped, n=n, metric=metric), few_segments)
         for metric, n in (("bleu", 20), ("bleu", 40), ("chrf", 20))
+    ],
+)
+_DECIDE = Table(
+    "Few segments decide",
+    "Two equal systems. A share of the segments differ, by lognormal differences around a mean of 0, and the others "
+    "tie; or documents have Pareto sizes of index 1.2. The few that count may all lie on one side and close together, "
+    "which percentiles take for knowledge. *said* is how often a note says that few decide.",
+    ("size, default", "coverage, default", "size, bootstrap", "size, randomise", "said"),
+    [
+        *(
+            World(
+                f"{n} segments, {share:.0%} differ, sigma {skew:g}",
+                partial(differing, n=n, share=share, skew=skew),
+                few_decide,
+            )
+            for n, share, skew in ((40, 0.1, 1.3), (60, 0.1, 1.3), (60, 0.1, 1.0), (60, 0.2, 1.3), (200, 0.03, 1.3))
+        ),
+        *(World(f"{n} documents of Pareto sizes", partial(pareto, n=n), few_decide) for n in (55, 120)),
     ],
 )
 _SAME = Table(
@@ -188,10 +235,20 @@ _SAME = Table(
     "test of difference says, which many take for the same.",
     ("equivalent", "different", "undecided", "not significant"),
     [
-        World(f"true difference {difference:g}, {n} segments", partial(apart, n=n, difference=difference), verdicts)
-        for difference in (0.0, MARGIN / 2, MARGIN)
-        for n in (30, 100, 300)
+        *(
+            World(f"true difference {difference:g}, {n} segments", partial(apart, n=n, difference=difference), verdicts)
+            for difference in (0.0, MARGIN / 2, MARGIN)
+            for n in (30, 100, 300)
+        ),
+        *(
+            World(
+                f"true difference {MARGIN:g}, {n} segments, 20% differ, sigma {skew:g}",
+                partial(differing, n=n, share=0.2, skew=skew, mean=MARGIN),
+                verdicts,
+            )
+            for n, skew in ((60, 1.0), (200, 1.3))
+        ),
     ],
 )
 
-SECTION = Section("compare", "Comparing systems", [_DOCUMENTS, _MANY, _FEW, _SAME])
+SECTION = Section("compare", "Comparing systems", [_DOCUMENTS, _MANY, _FEW, _DECIDE, _SAME])

@@ -28,6 +28,17 @@ def test_eight_equal_systems_show_a_dagger_in_one_table_of_twenty() -> None:
     assert found["any pair, uncorrected"].share > 0.3
 
 
+def test_few_segments_that_differ_decide_nothing_and_are_named() -> None:
+    found = simulate(partial(compare.differing, n=60, share=0.1, skew=1.3), compare.few_decide, runs=80)
+    assert found["size, default"].near(0.05)
+    assert found["said"].share > 0.9
+    assert found["size, bootstrap"].share > 0.1
+    at_margin = simulate(
+        partial(compare.differing, n=60, share=0.2, skew=1.0, mean=compare.MARGIN), compare.verdicts, runs=80
+    )
+    assert at_margin["equivalent"].near(0.05)
+
+
 def test_corpus_scores_of_twenty_real_segments_keep_their_level() -> None:
     found = simulate(partial(compare.swapped, n=20, metric="bleu"), compare.few_segments, runs=60)
     assert found["size, default"].near(0.05)

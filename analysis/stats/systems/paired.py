@@ -1,4 +1,4 @@
-"""Is one system better than another under a metric? Paired bootstrap and approximate randomisation of segments.
+"""Is one system better than another under a metric? Bootstrap-t, paired bootstrap, approximate randomisation.
 
 Works for any metric that has scores of segments, and for corpus-level metrics such as BLEU through their sufficient
 statistics: give the statistics of each segment and a function from their means to the score. Segments that come from
@@ -7,6 +7,7 @@ documents are drawn and swapped by whole documents.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
@@ -26,6 +27,7 @@ from bsx.analysis.stats.resample import (
     swaps,
 )
 from bsx.analysis.stats.results import Comparison
+from bsx.analysis.stats.rowwise import clip_variance
 from bsx.analysis.stats.validate import settings, several_units, vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
@@ -77,7 +79,7 @@ def bootstrap_systems(
     """
     settings(resamples=resamples, confidence=confidence)
     pair = prepared(a, b, aggregate, documents, nan)
-    x, y = pair.draws([pair.x, pair.y], resamples, seed)
+    (x, y), _ = pair.draws([pair.x, pair.y], resamples, seed)
     return bootstrapped(pair, x - y, higher_is_better=higher_is_better, confidence=confidence, margin=margin)
 
 
@@ -137,14 +139,60 @@ class Paired:
         """What is drawn."""
         return "segments" if self.clusters is None else "documents"
 
-    def draws(self, sides: Sequence[Array], resamples: int, seed: Seed) -> list[Array]:
-        """Return the scores (resamples,) of each system's statistics (n, k) in the same bootstrap resamples."""
-        results: list[list[Array]] = [[] for _ in sides]
-        for counts in bootstrap_counts(resamples, len(self.x), seed, self.clusters):
-            drawn = len(self.x) if self.ratio else counts.sum(axis=1, keepdims=True)
-            for side, found in zip(sides, results, strict=True):
-                found.append(self.score(counts @ side / drawn))
-        return [np.concatenate(found) for found in results]
+    def sums(self, side: Array) -> Array:
+        """Return what each unit that is drawn has of a system's statistics (n, k), summed: (units, k)."""
+        if self.clusters is None:
+            return side
+        return np.stack([np.bincount(self.clusters, weights=column) for column in side.T], axis=1)
+
+    def added(self, side: Array) -> Array:
+        """Return what each unit adds to the score of a system's statistics (n, k), over or below the others: (units,).
+
+        Source: influence values by the delta method, Davison & Hinkley 1997, section 2.7. Slopes are central
+        differences over a standard error of each statistic, whole where they are counts: they take far fewer
+        evaluations of a corpus score than the jackknife.
+        """
+        means, sums, slope = side.mean(axis=0), self.sums(side), np.ones(side.shape[1])
+        sizes = self.sums(np.ones((len(side), 1)))
+        if self.ratio:
+            spread = side.std(axis=0) * math.sqrt(len(side))
+            counts = (side == np.round(side)).all(axis=0) & (spread > 0)
+            steps = np.diag(np.where(counts, np.maximum(np.round(spread), 1), spread) / len(side))
+            rise, run = self.score(means + steps) - self.score(means - steps), 2 * steps.diagonal()
+            slope = np.divide(rise, run, out=np.zeros_like(run), where=run > 0)
+        return np.asarray((sums - sizes * means) @ slope * (self.units / len(side)))
+
+    def draws(
+        self,
+        sides: Sequence[Array],
+        resamples: int,
+        seed: Seed,
+        added: Sequence[Array] = (),
+        pairs: Sequence[tuple[int, int]] = (),
+    ) -> tuple[list[Array], list[Array]]:
+        """Return scores, and standard errors of the differences of pairs, in the same bootstrap resamples.
+
+        Args:
+            sides: statistics of systems (n, k), for their scores.
+            resamples: how many.
+            seed: of the draws.
+            added: what each unit adds to the score of each system (units,), for standard errors.
+            pairs: numbers of the two systems of each difference.
+        """
+        units, start = self.units, len(sides) * self.x.shape[1]
+        # One product of counts for all columns: reading the counts is what takes time.
+        columns = [*map(self.sums, sides), self.sums(np.ones((len(self.x), 1))), *(one[:, None] for one in added)]
+        columns += [np.square(added[i] - added[j])[:, None] for i, j in pairs]
+        joined, scores, errors = np.concatenate(columns, axis=1), [], []
+        a, b = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+        for counts in bootstrap_counts(resamples, units, seed):
+            sums = counts @ joined
+            drawn = len(self.x) if self.ratio else sums[:, start, None]
+            scores.append([self.score(side / drawn) for side in np.split(sums[:, :start], len(sides), axis=1)])
+            first, second = sums[:, start + 1 : start + 1 + len(added)], sums[:, start + 1 + len(added) :]
+            variance = clip_variance(second - np.square(first[:, a] - first[:, b]) / units, second)
+            errors.append(np.sqrt(variance / (units * (units - 1))).T)
+        return list(np.concatenate(scores, axis=1)), list(np.concatenate(errors, axis=1))
 
     def observed(self) -> tuple[float, float]:
         """Return both scores."""
@@ -188,6 +236,80 @@ def bootstrapped(
         confidence=confidence,
         p_equivalence=equivalent,
     )
+
+
+def studentised(
+    pair: Paired,
+    draws: Array,
+    errors: Array,
+    added: Array,
+    *,
+    higher_is_better: bool,
+    confidence: float,
+    margin: float | None,
+) -> Comparison:
+    """Return two systems compared by the bootstrap-t: differences over their own standard errors, in each resample.
+
+    Where few segments differ, or are skewed, a sample with a small difference has a small standard error too, which
+    these t statistics have in them; percentiles do not. The two-sided test and the interval take their size, whatever
+    the sign (the symmetric bootstrap-t); each side of the test of equivalence takes the larger of its own tail and half
+    of both. With the same sums in all resamples, the error is 0 and t infinite, or 0 where there is no difference.
+
+    Source: Hall 1988, On symmetric bootstrap confidence intervals; Davison & Hinkley 1997, sections 2.4 and 5.2, with
+    the standard error by influence values; Schuirmann 1987 for equivalence.
+
+    Args:
+        pair: both systems.
+        draws: differences in bootstrap resamples (resamples,).
+        errors: their standard errors in the same resamples (resamples,).
+        added: what each unit adds to the difference (units,).
+        higher_is_better: as of `bootstrap_systems`, like the others.
+        confidence: level of the difference's interval.
+        margin: largest difference that does not matter: test equivalence too.
+    """
+    a, b = pair.observed()
+    difference, n, units = a - b, len(draws), pair.units
+    error = float(added.std(ddof=1)) / math.sqrt(units)
+    # What rounding leaves of no difference, and of no spread.
+    nothing = 1e-10 * max(error, abs(difference), 1e-3 * abs(a), 1e-3 * abs(b))
+
+    def over(value: Array | float, spread: Array | float) -> Array:
+        value = np.where(np.abs(value) <= nothing, 0.0, value)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(value == 0, 0.0, value / np.where(spread <= nothing, 0.0, spread))
+
+    def share(t: Array, observed: float) -> float:
+        return float((np.count_nonzero(t >= observed * (1 - 1e-9)) + 1) / (n + 1))
+
+    t, observed = over(draws - difference, errors), float(over(difference, error))
+    size = np.abs(t)
+    p = share(size, abs(observed))
+    needed = math.ceil((1 - confidence) * (n + 1) - 1 - 1e-9)  # so many have to reach a difference that is kept
+    quantile = float(np.partition(size, -needed)[-needed]) if needed > 0 else math.inf
+    half = quantile * error if error > nothing or math.isinf(quantile) else 0.0
+    equivalent = None
+    if margin is not None:
+        check_margin(margin)
+        sides = ((t, float(over(margin + difference, error))), (-t, float(over(margin - difference, error))))
+        equivalent = max(max(share(tail, x), share(size, x) / 2) if x > 0 else 1.0 for tail, x in sides)
+    return Comparison.of(
+        a,
+        b,
+        ci=(difference - half, difference + half),
+        p=p / 2 if (observed > 0) == higher_is_better else 1 - p / 2,
+        p_two_sided=p,
+        n=len(pair.x),
+        method=f"difference of systems, paired bootstrap-t of {pair.what}",
+        unit=pair.what.removesuffix("s"),
+        confidence=confidence,
+        p_equivalence=equivalent,
+    )
+
+
+def deciding(added: Array) -> int:
+    """Return how few units hold nine tenths of the squares of what each adds to a difference (units,); 0 for none."""
+    squares = np.sort(np.square(added))[::-1]
+    return int(np.searchsorted(squares.cumsum(), 0.9 * squares.sum()) + 1) if squares.any() else 0
 
 
 def randomised(

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from bsx.analysis.meta.protocol import Column, ProtocolResult, ProtocolScores, rank_by_protocol
+from bsx.analysis.present.forms import parts_of
+from bsx.analysis.present.parts import TablePart
 from bsx.errors import InputError
 from bsx.support.checks import Array
 
@@ -61,6 +65,22 @@ def test_equal_metrics_share_a_cluster_and_the_seed_decides_draws() -> None:
     assert [metric.rank for metric in one] == [1, 1]
     untested = rank_by_protocol(COLUMNS, pairs, None, test="none")[1]
     assert [(metric.rank, metric.p) for metric in untested] == [(1, None), (2, None)]
+
+
+def test_a_split_that_hangs_on_chance_gets_more_draws_or_a_mark() -> None:
+    """By 5,000 draws p is .47, .003 and .04; 20 draws give .05 or less by chance."""
+    found = []
+    for seed in (8, 12, 11):
+        pairs = [scores("en-de", seed=seed, a=1.0, b=1.15)]
+        _, (_, second) = rank_by_protocol([Column("seg", "pearson")], pairs, None, resamples=20, seed=2)
+        more = (20 * (second.p or 0)) % 1 > 1e-9  # p is no share of 20
+        found.append((second.rank, more or second.unclear, second.unclear))
+    assert found == [(1, False, False), (2, True, False), (2, True, True)]
+    result = ProtocolResult(
+        protocol="p", title="t", source="s", tasks=(), metrics=(replace(second, baseline=True),), resamples=20
+    )
+    shown = next(part for part in parts_of(result) if isinstance(part, TablePart))
+    assert [cell.mark for cell in shown.rows[0][:2]] == ["†", "‡"]
 
 
 def test_spa_takes_segments_that_all_systems_have() -> None:
