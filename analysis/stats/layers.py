@@ -140,7 +140,7 @@ def layer_agreement(
         rows = np.flatnonzero(labels == name)
         if len(rows) < 3 or not varies(y[rows]):
             raise InputError(f"group {name!r}: needs at least 3 segments with differing human scores, has {len(rows)}")
-        of = None if clusters is None else cluster_codes([clusters[row] for row in rows])
+        of = None if clusters is None else cluster_codes([clusters[row] for row in rows.tolist()])
         parts.append((scores[:, rows].transpose(0, 2, 1), y[rows], of))
     table = np.stack([ROWS[statistic](x, h) for x, h, _ in parts])
     draws = [
@@ -159,7 +159,8 @@ def layer_agreement(
     low, high = np.full((2, len(mean)), np.nan)
     like = 0 if alone else sum(units) - len(units) + 1  # a group's mean takes one
     if clusters is not None and statistic == "pearson" and not alone:
-        sums = [sums_of(cluster_codes(of), influence(x[order[0], 2], h)) / len(h) for x, h, of in parts]
+        added = ((influence(x[order[0], 2], h) / len(h), of) for x, h, of in parts)
+        sums = [each if of is None else sums_of(of, each) for each, of in added]
         like = min(like, worth(np.concatenate(sums)))
     for layer, column in zip(order, means.T, strict=True):
         low[layer], high[layer] = percentile_interval(column, units=like)
