@@ -191,7 +191,11 @@ def judged(frame: Frame, settings: MetaRun) -> MetaResult | Judgments:
     own = {**part(settings, MetaSettings), "group": group, "lower": lower, "corpus": frame.corpus}
     own |= {"system": unit.system, "segment": unit.segment}
     own |= {"document": unit.document if settings.sampled != "systems" else None}
-    if family is not None and unit.system is not None and (of := families(list(values[system or ""]), list(values[family]))):
+    if (
+        family is not None
+        and unit.system is not None
+        and (of := families(list(values[system or ""]), list(values[family])))
+    ):
         unit.values[family] = [of[name] for name in values[system or ""]]
         own["family"] = family
     results = [meta_evaluate(unit.values, metrics, name, **own) for name in human]

@@ -9,7 +9,7 @@ SEEN = ("seen-rows", "training-unknown", "no-texts")
 _LEARNED = {"networks": "", "weights": "the weights of "}
 
 
-def said(notice: Notice) -> str:
+def in_words(notice: Notice) -> str:
     """Return a notice about the rows of a meta-evaluation in words: what judgments cannot say, or what was seen."""
     values = notice.values
     if notice.name == "raters-apart":

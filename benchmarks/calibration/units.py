@@ -95,10 +95,10 @@ def rated(
     return np.concatenate(scores), systems, raters
 
 
-def told_raters(drawn: tuple[Array, list[str], list[str]]) -> dict[str, bool]:
-    """Tell whether it is said that raters saw other systems."""
+def warned_of_raters(drawn: tuple[Array, list[str], list[str]]) -> dict[str, bool]:
+    """Tell whether it is warned that raters saw other systems."""
     human, systems, raters = drawn
-    return {"said": bool(raters_apart(human, "score", systems, raters))}
+    return {"warned": bool(raters_apart(human, "score", systems, raters))}
 
 
 def judgments(rng: np.random.Generator, missing: float, n: int = 300) -> tuple[Array, Array]:
@@ -109,9 +109,9 @@ def judgments(rng: np.random.Generator, missing: float, n: int = 300) -> tuple[A
     return np.where(gone, np.nan, human), metric
 
 
-def told_missing(drawn: tuple[Array, Array]) -> dict[str, bool]:
-    """Tell whether it is said that rows without judgments are of another kind."""
-    return {"said": bool(unjudged(drawn[0], "human", {"m": drawn[1]}))}
+def warned_of_missing(drawn: tuple[Array, Array]) -> dict[str, bool]:
+    """Tell whether it is warned that rows without judgments are of another kind."""
+    return {"warned": bool(unjudged(drawn[0], "human", {"m": drawn[1]}))}
 
 
 SECTION = Section(
@@ -146,22 +146,22 @@ SECTION = Section(
         Table(
             "Raters who judged other systems",
             "Six systems, six raters. Scores standardised within raters of whom each judged two systems have lost "
-            "what systems differ by, which is said; of raters who judged all, or whose scores are as they are, not.",
-            ["said"],
+            "what systems differ by: a warning is due. It is not where raters judged all, or scores are as they are.",
+            ["warned"],
             [
-                World("z-scores, two systems each", partial(rated, seen=2), told_raters),
-                World("z-scores, all systems each", partial(rated, seen=6), told_raters),
-                World("as they are, two systems each", partial(rated, seen=2, z=False), told_raters),
+                World("z-scores, two systems each", partial(rated, seen=2), warned_of_raters),
+                World("z-scores, all systems each", partial(rated, seen=6), warned_of_raters),
+                World("as they are, two systems each", partial(rated, seen=2, z=False), warned_of_raters),
             ],
         ),
         Table(
             "Judgments that are missing",
-            "300 rows, a metric of r .61. Where bad outputs are not judged, r is lower, which is said; rows that are "
-            "missing by chance are said to be others in 1 % of all data sets.",
-            ["said"],
+            "300 rows, a metric of r .61. Where bad outputs are not judged, r is lower: a warning is due. Rows "
+            "that are missing by chance get one in 1 % of all data sets.",
+            ["warned"],
             [
-                World("80 % of the worst third", partial(judgments, missing=0.8), told_missing),
-                World("by chance", partial(judgments, missing=0.05), told_missing),
+                World("80 % of the worst third", partial(judgments, missing=0.8), warned_of_missing),
+                World("by chance", partial(judgments, missing=0.05), warned_of_missing),
             ],
         ),
     ],
