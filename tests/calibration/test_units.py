@@ -16,10 +16,8 @@ def test_the_interval_of_the_choice_covers_where_that_of_the_best_layer_does_not
     assert rates["own figure too high"].share > 0.75
 
 
-def test_notices_of_judgments_come_where_they_should() -> None:
-    for draw, measure, few in (
-        (partial(units.rated, seen=2), units.warned_of_raters, partial(units.rated, seen=6)),
-        (partial(units.judgments, missing=0.8), units.warned_of_missing, partial(units.judgments, missing=0.05)),
-    ):
-        assert simulate(draw, measure, runs=20)["warned"].share == 1
-        assert simulate(few, measure, runs=20)["warned"].near(0.01)
+def test_warnings_about_judgments_come_where_they_should() -> None:
+    for seen, share in ((2, 1.0), (6, 0.0)):
+        assert simulate(partial(units.rated, seen=seen), units.warned_of_raters, runs=20)["warned"].share == share
+    assert simulate(partial(units.judgments, missing=0.8), units.warned_of_missing, runs=20)["warned"].share == 1
+    assert simulate(partial(units.judgments, missing=0.05), units.warned_of_missing, runs=20)["warned"].near(0.01)

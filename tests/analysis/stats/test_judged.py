@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ def test_z_scores_of_raters_who_saw_other_systems_are_said_with_the_table() -> N
     assert (notice.values["raters"], notice.values["systems"], notice.values["judged"]) == (6, 6, 2.0)
     assert notice.values["common"] == pytest.approx(6 / 15)  # of 15 pairs, 6 are neighbours, who share one system
     assert notice.values["table"]["r5"] == {"s5": 50, "s0": 50}
-    assert not raters_apart(*[human, "score", systems, [""] * len(raters)])
+    assert not raters_apart(human, "score", systems, [""] * len(raters))
     assert not raters_apart(*_with_name(rated(np.random.default_rng(1), seen=6), "score"))
     raw = rated(np.random.default_rng(1), seen=2, z=False)
     assert not raters_apart(*_with_name(raw, "score"))
@@ -42,14 +43,17 @@ def test_rows_without_judgments_are_said_with_the_metrics_means_where_they_are_o
     assert (notice.values["kept"], notice.values["dropped"]) == ((~gone).sum(), gone.sum())
     assert (kept, dropped) == pytest.approx((metric[~gone].mean(), metric[gone].mean()))
     assert apart == pytest.approx((dropped - kept) / metric.std())
-    assert not unjudged(*[human, "human", {"noise": np.random.default_rng(2).normal(size=len(human))}])
+    assert not unjudged(human, "human", {"noise": np.random.default_rng(2).normal(size=len(human))})
     assert not unjudged(metric, "human", {"m": metric})
 
 
 def test_meta_finds_raters_and_missing_judgments_and_keeps_their_figures() -> None:
     human, systems, raters = rated(np.random.default_rng(3), seen=2, segments=20)
     rng = np.random.default_rng(4)
-    table = {"chrf": human + rng.normal(size=len(human)), "human": np.where(human < -0.8, np.nan, human)}
+    table: dict[str, Any] = {
+        "chrf": human + rng.normal(size=len(human)),
+        "human": np.where(human < -0.8, np.nan, human),
+    }
     table |= {"system": systems, "annotator": raters, "segment": [f"{r} {i}" for i, r in enumerate(raters)]}
     result = bsx.meta(table, columns=["chrf"], nan="omit", resamples=50)
     assert isinstance(result, MetaResult)

@@ -67,7 +67,7 @@ def test_the_figure_of_the_choice_is_not_the_winners() -> None:
     for run in range(20):
         f1, human, segments = equal_layers(np.random.default_rng([1, run]))
         given = {"human": human.tolist(), "groups": ["a"] * len(human), "resamples": 60, "clusters": segments}
-        result = layer_agreement(f1, f1, f1, **given)  # type: ignore[arg-type]
+        result = layer_agreement(f1, f1, f1, **given)
         assert result.chosen.n == 60
         own.append(result.layers[result.best_layer].f1)
         chosen.append(result.chosen.estimate)
