@@ -83,6 +83,7 @@ class Rows:
         clusters: what is drawn whole, counted from 0: of vectors the document or segment of each row (n,), of matrices
             the document of each segment (segments,); None if rows or segments are drawn.
         every_clusters: the same in the arrangement of ``every`` (all segments,).
+        families: the family of each system, drawn whole where systems are (systems,); None if systems are drawn.
     """
 
     metrics: Mapping[str, Array]
@@ -94,6 +95,7 @@ class Rows:
     systems: Sequence[Hashable] = ()
     clusters: Clustered = None
     every_clusters: Clustered = None
+    families: Clustered = None
 
     @property
     def matrix(self) -> bool:
@@ -291,7 +293,8 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
     human, scores, over = rows.of_systems(), {name: rows.of_systems(name) for name in rows.metrics}, settings.sampled
     if over != "systems" and not rows.segments:
         raise InputError(f"resample {over} needs scores of segments: name the column segment", setting="resample")
-    heavy = heavy_tails(scores, human, settings)
+    whole: dict[str, Any] = {} if rows.families is None else {"clusters": rows.families, "unit": "families"}
+    heavy = heavy_tails(scores, human, settings) if not whole else []
     of = sampled_units(over, documents=rows.clusters is not None)
     # What an interval over segments or documents rests on.
     units = drawn_units(rows.shape[1], rows.drawn) if over == "segments" else None
@@ -303,9 +306,9 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
 
     metrics = []
     for name, x in scores.items():
-        result = correlations(name, x, human, settings, heavy=name in heavy)
+        result = correlations(name, x, human, settings, heavy=name in heavy, **whole)
         ends, method = result.ci, result.method
-        accuracy = pairwise_accuracy(x, human, **settings.resampling)
+        accuracy = pairwise_accuracy(x, human, **settings.resampling, clusters=rows.families)
         accuracy_ends = accuracy.ci
         if over != "systems":
             ends = percentile_interval(drawn(name, settings.statistic), settings.confidence, units)
@@ -323,6 +326,7 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
                 nan="omit",
                 names=rows.systems,
                 cluster=rows.clusters,
+                families=rows.families,
                 **settings.resampling,
             )
             figures |= {"spa": soft.estimate, "spa_ci": soft.ci}
@@ -336,7 +340,7 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
             without = WithoutOne(float(values[low]), names[0], float(values[high]), names[1])
         method = f"{method}, systems ({scored} segments)"
         metrics.append(MetricAgreement(name, result.value, ends, figures, method, without_one=without))
-    test = settings.test_for(dependent=True, heavy=bool(heavy))
+    test = settings.test_for(dependent=True, heavy=bool(heavy or whole))
     swapped = test == "permutation" and over == "segments"
     if swapped and (rows.corpus or rows.every):
         raise InputError(
@@ -344,7 +348,7 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
             "bootstrap, resample systems or system_score judged",
             setting="test",
         )
-    if test == "bootstrap":
+    if test == "bootstrap" and not whole:
         method = f"difference of {settings.statistic} (of systems), paired bootstrap over {of}"
         compare = paired(
             lambda: {name: drawn(name, settings.statistic) for name in scores},
@@ -357,7 +361,10 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
     elif swapped or (test == "perm-both" and rows.segments):
         compare = matrices_compared(rows, metrics, "means", test, settings)
     else:
-        compare = items_compared(scores, human, test, settings)
+        compare = items_compared(scores, human, test, settings, **whole)
+    if whole:
+        units = drawn_units(len(human), rows.families)
+        return Agreement(metrics, test, compare, (f"{len(human)} systems of {units} families, which are drawn whole",))
     return Agreement(metrics, test, compare, about_tails(heavy, test, len(human), settings))
 
 
@@ -511,7 +518,7 @@ def items_compared(
     statistic = _correlation(settings)
     if test in ("perm-both", "permutation"):
         whole = test == "permutation"
-        items = "systems" if settings.level == "sys" else "rows" if clusters is None else unit
+        items = unit if clusters is not None else "systems" if settings.level == "sys" else "rows"
         chosen = settings.test is None and (len(human) < FEW_ITEMS or bool(heavy_tails(metrics, human, settings)))
 
         def permuted(a: str, b: str) -> Comparison:

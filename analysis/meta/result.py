@@ -156,7 +156,8 @@ class MetaResult(Result):
         metrics: names, in the order given.
         sentinels: names of the controls.
         systems: whether rows are arranged by system and segment.
-        warnings: those of `bsx.metrics.learned.seen.seen_notices`: metrics that were fitted to these rows.
+        warnings: those of `bsx.metrics.learned.seen.seen_notices`, metrics that were fitted to these rows; and of
+            `bsx.analysis.stats.judged`, what human scores cannot say.
     """
 
     kind: ClassVar[str] = "meta"

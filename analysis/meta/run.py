@@ -26,6 +26,7 @@ from bsx.analysis.meta.result import (
 from bsx.analysis.meta.settings import MetaColumns, MetaSettings, averaged
 from bsx.analysis.stats.clusters import adjust, corrected_tests, deciding, ranked_tests
 from bsx.analysis.stats.equivalence import equivalence_p
+from bsx.analysis.stats.judged import raters_apart, unjudged
 from bsx.analysis.stats.resample import Clustered, Indices, cluster_codes, drawn_units
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.systems.grouped import grid
@@ -35,7 +36,7 @@ from bsx.catalog.specs import split_specs
 from bsx.data.columns import Labels, TableLike, check_present, column_names, label_column, number_column
 from bsx.data.documents import document_of_segment, refuse_single, seem_together
 from bsx.data.frame import PAIR, CorpusScores, Frame, LongTable
-from bsx.data.long import ColumnNames, ScoreColumns
+from bsx.data.long import ColumnNames, ScoreColumns, families
 from bsx.data.output import check_table
 from bsx.data.run import as_one_run
 from bsx.data.sidecar import control_columns, known_scores
@@ -179,6 +180,10 @@ def judged(frame: Frame, settings: MetaRun) -> MetaResult | Judgments:
     guessed = [system] if system is not None and not (settings.paired or "system" in frame.named) else []
     labels += [system] if not guessed else []
     numbers = [*named, *human, *settings.categories]
+    of_systems = settings.level == "sys" and settings.sampled == "systems"
+    family = frame.column("family") if of_systems and system is not None else None
+    rater = frame.column("rater") if system is not None else None
+    within += [name for name in (family, rater) if name is not None and name not in (*labels, *within)]
     pairs = [PAIR] if PAIR in frame.table.columns and PAIR not in (*numbers, *labels, *guessed) else []
     values = frame.read(numbers, labels, keys=[*guessed, *pairs, *within])
     unit = frame.unit(values, group=group, paired=settings.paired, judged=~np.isnan(np.asarray(values[human[0]])))
@@ -186,6 +191,13 @@ def judged(frame: Frame, settings: MetaRun) -> MetaResult | Judgments:
     own = {**part(settings, MetaSettings), "group": group, "lower": lower, "corpus": frame.corpus}
     own |= {"system": unit.system, "segment": unit.segment}
     own |= {"document": unit.document if settings.sampled != "systems" else None}
+    if (
+        family is not None
+        and unit.system is not None
+        and (of := families(list(values[system or ""]), list(values[family])))
+    ):
+        unit.values[family] = [of[name] for name in values[system or ""]]
+        own["family"] = family
     results = [meta_evaluate(unit.values, metrics, name, **own) for name in human]
     signatures = {name: text for name, text in frame.signatures.items() if name in named}
     # What learned from human scores stands in a folder or a file, which its name or its signature says.
@@ -193,6 +205,12 @@ def judged(frame: Frame, settings: MetaRun) -> MetaResult | Judgments:
     if learned := [name for name in named if ":" in name or any(mark in signatures.get(name, "") for mark in marks)]:
         catalog = load_registry(settings.registry)
         warnings = seen_notices(learned, catalog, lambda: frame.texts(human), signatures=signatures)
+    for name in human if settings.nan == "omit" else ():
+        scores = {metric: np.asarray(values[metric]) for metric in metrics}
+        warnings += tuple(unjudged(np.asarray(values[name]), name, scores))
+    for name in human if rater is not None else ():
+        of_rows = (list(map(str, values[str(column)])) for column in (system, rater))
+        warnings += tuple(raters_apart(np.asarray(values[name]), name, *of_rows))
     notes = [*frame.notes, *unit.notes]
     if len(results) == 1:
         (one,) = results
@@ -228,7 +246,7 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
     lower, sentinels, known = settings.lower, settings.sentinels, column_names(columns)
     controls = columns_of(sentinels, known, metrics)
     judgments = list(dict.fromkeys([human, *settings.categories]))
-    named = [name for name in (group, system, segment, document) if name is not None]
+    named = [name for name in (group, system, segment, document, settings.family) if name is not None]
     if not metrics:
         raise InputError("name at least one column with scores of a metric")
     used = [*metrics, *controls, *judgments, *named]
@@ -256,6 +274,12 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
     if not len(numbers[human]):
         raise InputError("the table has no rows")
     labels = {name: label_column(name, columns[name]) for name in named}
+    of_family: dict[str, str] = {}
+    if settings.family is not None:
+        of_family = families(labels.get(system or "", []), labels[settings.family]) if system is not None else {}
+        if not of_family or settings.level != "sys" or settings.sampled != "systems":
+            told = "draws systems by families at level sys: every system has one, and some have several systems"
+            raise InputError(f"family: {settings.family!r} {told}", setting="family")
     parts, notes = _groups(numbers, judgments, labels.get(group or ""), by_kind=bool(settings.categories))
     notes += [f"{name}: lower is better, so its scores are multiplied by -1" for name in lower]
     numbers |= {name: -numbers[name] for name in lower}
@@ -284,7 +308,7 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
         whole = {name: CorpusScores(one.statistics[rows], one.score) for name, one in corpus.items()}
         names = [None if name is None else [labels[name][row] for row in rows] for name in (system, segment, document)]
         try:
-            one, more = _group(label, values, human, names, whole, settings, ties_count=ties_count)
+            one, more = _group(label, values, human, names, whole, settings, of_family, ties_count=ties_count)
         except InputError as error:
             raise InputError(f"{where}{error}") from error
         results.append(one)
@@ -405,6 +429,7 @@ def _group(
     names: Sequence[Labels | None],
     corpus: Mapping[str, CorpusScores],
     settings: MetaSettings,
+    of_family: Mapping[str, str],
     *,
     ties_count: bool,
 ) -> tuple[GroupResult, list[str]]:
@@ -467,6 +492,9 @@ def _group(
         several_units(units, unit, "rows", unit.removesuffix("s"))
         notes.append(f"{units} {unit} are few: intervals and tests that draw them say little about others")
     how: dict[str, Any] = {"segments": segment is not None, "systems": systems, "clusters": clusters}
+    if of_family:
+        how["families"] = cluster_codes([of_family[str(name)] for name in systems])
+        several_units(drawn_units(len(systems), how["families"]), "family", "systems", "family")
     result = agreement(Rows(rows, judgments, **how, **whole), settings)
     metrics = [metric for metric in result.metrics if metric.metric not in sentinels]
     controls = [replace(one, control=True) for name in sentinels for one in result.metrics if one.metric == name]

@@ -67,6 +67,14 @@ class MetaColumns(RowColumns, DocumentColumn, LowerScores):
             "analysed by itself, and nothing is averaged."
         ),
     ] = ()
+    family: Annotated[
+        str | None,
+        Field(
+            description="Column of each system's family, such as the versions of one: level sys draws families whole. "
+            "[family or system_family, if there]"
+        ),
+        Option(column=True, python=True),
+    ] = None
     corpus: Annotated[
         Mapping[str, CorpusScores] | None,
         Field(

@@ -27,7 +27,7 @@ from bsx.analysis.present.cells import (
     text,
 )
 from bsx.analysis.present.forms import as_row, lists, presents
-from bsx.analysis.present.notices import seen_rows
+from bsx.analysis.present.notices import in_words
 from bsx.analysis.present.parts import Answer, Cell, Chart, Heading, Notes, Part, TablePart
 from bsx.analysis.present.significance import CORRECTED, against, confidence, some, standing, table_of_tests
 from bsx.analysis.stats.results import Comparison
@@ -65,7 +65,7 @@ def parts(result: MetaResult) -> Iterator[Part]:
         yield _summary(result)
     else:
         yield _figures(result)
-    yield Notes((*map(seen_rows, result.warnings), *result.notes))
+    yield Notes((*map(in_words, result.warnings), *result.notes))
     yield from _without_one(result)
     yield _chart(result)
     if result.average is None or len(result.groups) > 1:
@@ -87,7 +87,7 @@ def judgments(result: Judgments) -> Iterator[Part]:
         # Drawn together below; the charts of tests name their judgment.
         shown = [part for part in every if not isinstance(part, Chart) or part.title == TESTS]
         yield from (_of(part, judgment.human) for part in shown)
-    yield Notes((*map(seen_rows, result.warnings), *result.notes))
+    yield Notes((*map(in_words, result.warnings), *result.notes))
     yield _judgments_chart(result)
 
 

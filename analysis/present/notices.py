@@ -9,6 +9,27 @@ SEEN = ("seen-rows", "training-unknown", "no-texts")
 _LEARNED = {"networks": "", "weights": "the weights of "}
 
 
+def in_words(notice: Notice) -> str:
+    """Return a notice about the rows of a meta-evaluation in words: what judgments cannot say, or what was seen."""
+    values = notice.values
+    if notice.name == "raters-apart":
+        return (
+            f"{notice.about} is standardised within each of {values['raters']:,} raters, who judged "
+            f"{values['judged']:.1f} of {values['systems']} systems on average, and two of them {values['common']:.1f} "
+            "in common: what their systems differ by is lost, and correlations over systems are too low."
+        )
+    if notice.name == "unjudged":
+        means = ", ".join(
+            f"{name} {dropped:.3g} for {kept:.3g} ({apart:+.2f} sd)"
+            for name, (kept, dropped, apart) in values["means"].items()
+        )
+        return (
+            f"the {values['dropped']:,} rows without {notice.about} are not like the {values['kept']:,} others: mean "
+            f"scores {means}. Correlations speak of rows like those that were judged."
+        )
+    return seen_rows(notice)
+
+
 def seen_rows(notice: Notice) -> str:
     """Return in words which rows something was fitted to before it was judged on them."""
     about, values = notice.about, notice.values

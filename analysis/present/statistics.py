@@ -23,8 +23,9 @@ _ALPHA = 0.05
 def layers(result: LayerAgreement) -> Iterator[Part]:
     """Yield which layer agrees best with human judgments, if one does, and the figures of all (Zhang et al. 2020)."""
     best, next_best = (f"layer {k} ({result.layers[k].f1:.3f})" for k in (result.best_layer, result.runner_up))
-    share, rows = percent(result.win_share).text, f"{result.n:,} segments"
-    if result.n < FEWEST:
+    chosen, unit = result.chosen, result.unit
+    share, rows = percent(result.win_share).text, f"{chosen.n:,} {unit}"
+    if chosen.n < FEWEST:
         said = f"{rows} are too few to choose a layer."
     elif result.win_share >= _SURE or result.best_layer == result.runner_up:
         said = f"F1 of {best} agrees best with human judgments: it is the best in {share} of resamples of {rows}."
@@ -33,6 +34,9 @@ def layers(result: LayerAgreement) -> Iterator[Part]:
             f"No layer is told apart from all others: F1 of {best} is the best in {share} of resamples of {rows} only; "
             f"{next_best} comes second."
         )
+    if chosen.n >= FEWEST:
+        reaches = f"{result.statistic} {estimate(chosen.estimate, chosen.ci).text}"
+        said += f" On {unit} that it was not chosen on, a layer chosen so reaches {reaches}."
     yield Answer(f"{result.model}: {said}" if result.model else said)
     results = []
     for own in result.layers:
@@ -41,8 +45,9 @@ def layers(result: LayerAgreement) -> Iterator[Part]:
         results.append([number(own.layer), *cells])
     what, names = f"{result.statistic} with human judgments by layer", ("P", "R", "F1")
     caption = f"{what}, mean over {listed([*result.groups])}, n = {result.n:,}; "
-    caption += "95 % bootstrap intervals over segments like these of these groups"
-    note = "\n".join(["Bold: the highest F1; no tests.", *result.signatures.values()])
+    caption += f"95 % bootstrap intervals over {unit} like these of these groups"
+    bold = "Bold: the highest F1, whose own figure is too high, as it was chosen by it; no tests."
+    note = "\n".join([bold, *result.signatures.values()])
     yield table(caption, ["layer", *names], results, note=note)
     yield Notes(result.notes)
     lines: list[list[charts.OfLayer]] = [

@@ -109,10 +109,14 @@ def _with_human(result: ProbedModel) -> str:
     top = max(layers, key=lambda layer: layer.f1)
     ends = estimate(top.f1, (top.f1_low, top.f1_high)).text
     inside = sum(layer is not top and layer.f1_high >= top.f1_low for layer in layers)
-    n = 0 if result.agreement is None else result.agreement.n
+    if result.agreement is None:
+        return ""
+    n, chosen, unit = result.agreement.n, result.agreement.chosen, result.agreement.unit
     return (
         f"Correlation of F1 with human judgments is highest in layer {top.layer} ({ends}, n = {n:,}); layers are not "
-        f"tested against each other, and {inside} of the {len(layers) - 1} others have intervals that overlap with its."
+        f"tested against each other, and {inside} of the {len(layers) - 1} others have intervals that overlap with "
+        f"its. On {unit} that it was not chosen on, a layer chosen so among all of the model's reaches "
+        f"{estimate(chosen.estimate, chosen.ci).text}."
     )
 
 
@@ -132,7 +136,7 @@ def _overview(result: ProbedModel) -> TablePart:
     if human is not None:
         on = f" on {', '.join(human.data)}" if human.data else ""
         caption += f"; {human.statistic.capitalize()} of F1 with human judgments{on}, n = {human.n:,}"
-        note += "; of correlations over segments like these"
+        note += f"; of correlations over {human.unit} like these"
         heads.append(f"{human.statistic.capitalize()} with human judgments")
     return table(caption, heads, results, note=f"{note}.", foot=1)
 

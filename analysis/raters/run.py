@@ -14,7 +14,7 @@ from bsx.analysis.stats.resample import bootstrap_counts, percentile_interval
 from bsx.analysis.stats.rowwise import pearson_rows
 from bsx.analysis.stats.validate import several_units
 from bsx.data.columns import read_columns
-from bsx.data.long import COLUMN, ColumnNames
+from bsx.data.long import COLUMN, RATERS, ColumnName, ColumnNames, find_columns
 from bsx.data.open import open_table
 from bsx.data.run import as_one_run
 from bsx.data.sources import AnyTable
@@ -32,7 +32,7 @@ class RaterSettings(DrawSettings):
         AnyTable, Field(description="Table with a row a rating; - is standard input."), Option(argument=True)
     ] = NEEDED
     human: Annotated[str, Field(description="Column of scores; rows without one are left out."), COLUMN] = "human"
-    judge: Annotated[str, Field(description="Column that names the rater."), COLUMN] = "judge"
+    judge: Annotated[ColumnName, Field(description="Column that names the rater. [rater, judge or annotator]")] = None
     items: Annotated[ColumnNames, Field(description="Columns that together name what was rated.")] = (
         "system",
         "segment",
@@ -110,8 +110,10 @@ def rater_agreement(settings: RaterSettings) -> RaterAgreement:
         UnknownNameError: for an unknown column; lists those present.
         InputError: if nothing has two ratings, all scores are equal, or a rater judged something twice.
     """
-    human, judge, items, confidence = settings.human, settings.judge, settings.items, settings.confidence
-    columns = read_columns(open_table(settings.table), [human], [judge, *items])
+    human, items, confidence, table = settings.human, settings.items, settings.confidence, open_table(settings.table)
+    named = {"human": human, "segment": items, "rater": settings.judge}
+    judge = next(iter(find_columns(table.columns, named, "rater")["rater"]), RATERS[0])
+    columns = read_columns(table, [human], [judge, *items])
     scores, who = np.asarray(columns[human], dtype=np.float64), columns[judge]
     keys = list(zip(*(columns[name] for name in items), strict=True))
     chosen = [row for row in range(len(scores)) if not np.isnan(scores[row])]

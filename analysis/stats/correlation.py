@@ -23,6 +23,7 @@ from bsx.analysis.stats.resample import (
     Seed,
     bootstrap_counts,
     bootstrap_rows,
+    drawn_units,
     percentile_interval,
 )
 from bsx.analysis.stats.results import Estimate
@@ -169,6 +170,7 @@ def pairwise_accuracy(
     resamples: int = 1000,
     seed: Seed = 1,
     nan: NanPolicy = "error",
+    clusters: Clustered = None,
 ) -> Estimate:
     """Return the share of system pairs that the metric orders as human judgments do.
 
@@ -185,6 +187,7 @@ def pairwise_accuracy(
             scores of segments are at hand, `bsx.analysis.grouped` with ``by="means"`` resamples those.
         seed: of the bootstrap.
         nan: ``error`` or ``omit``.
+        clusters: number of each system's family (systems,), drawn as a whole: the interval is a bootstrap then.
 
     Returns:
         Estimate; ``n`` counts systems; no p-value, as pairs that share a system depend on each other.
@@ -197,13 +200,15 @@ def pairwise_accuracy(
     alike = (np.sign(x[:, None] - x) == np.sign(y[:, None] - y)) & ~np.eye(len(x), dtype=bool)
     accuracy, method = float(pairwise_accuracy_rows(x, y)), "pairwise accuracy, bootstrap over systems"
     low = high = accuracy
-    if len(x) >= FEW_ITEMS:
+    if len(x) >= FEW_ITEMS or clusters is not None:
         draws = []
-        for counts in bootstrap_counts(resamples, len(x), seed):
+        for counts in bootstrap_counts(resamples, len(x), seed, clusters):
             pairs = counts.sum(axis=1) ** 2 - (counts**2).sum(axis=1)
             with np.errstate(invalid="ignore", divide="ignore"):
                 draws.append(((counts @ alike) * counts).sum(axis=1) / pairs)
-        low, high = percentile_interval(np.concatenate(draws), confidence)
+        units = None if clusters is None else drawn_units(len(x), clusters)
+        low, high = percentile_interval(np.concatenate(draws), confidence, units)
+        method = method if clusters is None else method.replace("systems", "families")
     if not low < high:  # few systems, or all pairs alike
         (low, high), method = share_of_pairs(alike.astype(np.float64), confidence), PAIRS_METHOD
     return Estimate(estimate=accuracy, ci=(low, high), n=len(x), method=method, confidence=confidence)

@@ -1,4 +1,4 @@
-"""Which layer agrees best with human judgments? Correlation by layer, with bootstrap intervals.
+"""Which layer agrees best with human judgments? Correlation by layer, and of the choice, with bootstrap intervals.
 
 Works on arrays: scores of all layers from any encoder, human scores, and the group (language pair) of each segment.
 """
@@ -6,14 +6,23 @@ Works on arrays: scores of all layers from any encoder, human scores, and the gr
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.stats.correlation import bootstrap_correlations
+from bsx.analysis.stats.correlation import bootstrap_correlations, influence, sums_of, worth
+from bsx.analysis.stats.resample import (
+    Clustered,
+    Indices,
+    bootstrap_counts,
+    cluster_codes,
+    drawn_units,
+    percentile_interval,
+)
+from bsx.analysis.stats.results import Estimate
 from bsx.analysis.stats.rowwise import ROWS, varies
 from bsx.errors import InputError
 from bsx.support.checks import Array
@@ -57,8 +66,11 @@ class LayerAgreement(Result):
         best_layer: the layer with the highest mean for F1.
         win_share: share of bootstrap resamples in which that layer is the best.
         runner_up: the layer that comes second.
+        chosen: what the choice is worth on data that it was not made on: F1's mean correlation by the layer that is
+            the best in a resample, on what that resample leaves out. The best layer's own figure is too high for that.
         model: name of the model, where known.
         data: names of the judged tables, where known.
+        unit: what is drawn, and held out, as a whole: segments or documents.
     """
 
     kind: ClassVar[str] = "registry-tune"
@@ -70,8 +82,10 @@ class LayerAgreement(Result):
     best_layer: int
     win_share: Number
     runner_up: int
+    chosen: Estimate
     model: str = ""
     data: tuple[str, ...] = ()
+    unit: str = "segments"
 
 
 def layer_agreement(
@@ -84,10 +98,15 @@ def layer_agreement(
     statistic: Statistic = "pearson",
     resamples: int = 1000,
     seed: int = 1,
+    clusters: Sequence[Hashable] | None = None,
+    unit: str = "segments",
 ) -> LayerAgreement:
     """Correlate every layer's scores with human scores within groups, and average over groups.
 
     Source: Zhang et al. 2020, appendix B: the layer with the highest mean correlation over language pairs is chosen.
+    Cawley & Talbot 2010 for the figure of the choice: choosing is part of what is cross-validated; Efron & Tibshirani
+    1997 for the mean over resamples, of which each is tested on what it leaves out. Its interval reaches over that of
+    the best layer and the same around that mean: one is too high, the other that of a choice from fewer data.
 
     Args:
         precision: (layers, n).
@@ -96,8 +115,10 @@ def layer_agreement(
         human: human score of each segment (n,).
         groups: group of each segment (n,), e.g. its language pair.
         statistic: ``pearson`` or ``kendall`` (tau-b).
-        resamples: bootstrap resamples of segments within groups, for the intervals of F1 and the share of wins.
+        resamples: bootstrap resamples within groups, for the intervals of F1 and the share of wins.
         seed: of the bootstrap.
+        clusters: what each segment is drawn and held out with (n,), such as its document; each by itself unless given.
+        unit: what clusters are called.
 
     A figure whose scores do not vary in a group has no correlation there, and no mean; `LayerAgreement.notes` names it.
     The layer is chosen among those of which F1 has one.
@@ -114,27 +135,47 @@ def layer_agreement(
     if not np.isfinite(y).all() or not np.isfinite(scores).all():
         raise InputError("scores and human scores must be finite numbers")
     names = tuple(dict.fromkeys(labels.tolist()))
-    by_group, draws = [], []
-    rng = np.random.default_rng(seed)
+    parts: list[tuple[Array, Array, Clustered]] = []
     for name in names:
-        chosen = labels == name
-        x, h = scores[:, chosen].transpose(0, 2, 1), y[chosen]
-        if len(h) < 3 or not varies(h):
-            raise InputError(f"group {name!r}: needs at least 3 segments with differing human scores, has {len(h)}")
-        by_group.append(ROWS[statistic](x, h))
-        draws.append(bootstrap_correlations(x[:, 2], h, statistic, resamples=resamples, seed=rng))
-    table = np.stack(by_group)
+        rows = np.flatnonzero(labels == name)
+        if len(rows) < 3 or not varies(y[rows]):
+            raise InputError(f"group {name!r}: needs at least 3 segments with differing human scores, has {len(rows)}")
+        of = None if clusters is None else cluster_codes([clusters[row] for row in rows.tolist()])
+        parts.append((scores[:, rows].transpose(0, 2, 1), y[rows], of))
+    table = np.stack([ROWS[statistic](x, h) for x, h, _ in parts])
+    draws = [
+        bootstrap_correlations(x[:, 2], h, statistic, resamples=resamples, seed=_rng(seed, place), clusters=of)
+        for place, (x, h, of) in enumerate(parts)
+    ]
+    units = [drawn_units(len(h), of) for _, h, of in parts]
     notes = _undefined(table, names, statistic)
+    if alone := [repr(name) for name, count in zip(names, units, strict=True) if count < 2]:
+        notes += (f"all rows of {', '.join(alone)} are drawn together: there are no intervals",)
     mean = table.mean(axis=0)
     order = np.argsort(-mean[:, 2], kind="stable")[: np.count_nonzero(~np.isnan(mean[:, 2]))]  # NaN comes last
     if not len(order):
         raise InputError(f"no layer can be chosen by F1: {notes[0]}")
     means = np.mean(draws, axis=0)[:, order]  # (resamples, layers that can be chosen)
-    means = means[~np.isnan(means).all(axis=1)]
     low, high = np.full((2, len(mean)), np.nan)
-    if len(means):
-        low[order], high[order] = _interval(means)
-    wins = np.where(np.isnan(means), -np.inf, means).argmax(axis=1) == 0
+    like = 0 if alone else sum(units) - len(units) + 1  # a group's mean takes one
+    if clusters is not None and statistic == "pearson" and not alone:
+        added = ((influence(x[order[0], 2], h) / len(h), of) for x, h, of in parts)
+        sums = [each if of is None else sums_of(of, each) for each, of in added]
+        like = min(like, worth(np.concatenate(sums)))
+    for layer, column in zip(order, means.T, strict=True):
+        low[layer], high[layer] = percentile_interval(column, units=like)
+    defined, best = ~np.isnan(means).all(axis=1), np.where(np.isnan(means), -np.inf, means).argmax(axis=1)
+    wins = best[defined] == 0
+    left_out = [
+        _left_out(x[order, 2], h, best, statistic, bootstrap_counts(resamples, len(h), _rng(seed, place), of))
+        for place, (x, h, of) in enumerate(parts)
+    ]
+    own = float(mean[order[0], 2])
+    figure = np.mean(left_out, axis=0)[defined]
+    figure = figure[~np.isnan(figure)] if len(order) > 1 else np.array([own])  # a single layer is not chosen
+    value = float(figure.mean()) if len(figure) else math.nan
+    moved = value - own
+    ends = (float(max(-1.0, low[order[0]] + min(moved, 0.0))), float(high[order[0]] + max(moved, 0.0)))
     figures = zip(mean.tolist(), low.tolist(), high.tolist(), strict=True)
     return LayerAgreement(
         n=len(y),
@@ -144,16 +185,35 @@ def layer_agreement(
         best_layer=int(order[0]),
         win_share=float(wins.mean()) if len(wins) else math.nan,
         runner_up=int(order[min(1, len(order) - 1)]),
+        chosen=Estimate(
+            estimate=value,
+            ci=ends if len(figure) else (math.nan, math.nan),
+            n=sum(units),
+            method=f"{statistic} of the best layer of a bootstrap resample of {unit}, on those that it leaves out",
+        ),
+        unit=unit,
         notes=notes,
     )
 
 
-def _interval(means: Array) -> Array:
-    """Return the ends of the 95 % intervals of columns (resamples, layers), NaN in a column without values: (2, …)."""
-    ends = np.full((2, means.shape[1]), np.nan)
-    some = ~np.isnan(means).all(axis=0)
-    ends[:, some] = np.nanpercentile(means[:, some], [2.5, 97.5], axis=0)
-    return ends
+def _rng(seed: int, group: int) -> np.random.Generator:
+    """Return the generator of a group's resamples, which are drawn twice."""
+    return np.random.default_rng([seed, group])
+
+
+def _left_out(x: Array, y: Array, best: Indices, statistic: Statistic, drawn: Iterable[Array]) -> Array:
+    """Return the correlation of the layer that each resample chooses with what it leaves out; NaN of fewer than three.
+
+    Args:
+        x: scores of the layers that can be chosen (layers, n).
+        y: human scores (n,).
+        best: layer that each resample chooses (resamples,).
+        statistic: correlation.
+        drawn: blocks of how often each item is drawn (b, n).
+    """
+    rows = (counts == 0 for block in drawn for counts in block)
+    pairs = ((x[layer, out], y[out]) for layer, out in zip(best, rows, strict=True))
+    return np.array([float(ROWS[statistic](a, b)) if len(b) > 2 else math.nan for a, b in pairs])
 
 
 def _undefined(table: Array, groups: Sequence[str], statistic: str) -> tuple[str, ...]:

@@ -92,11 +92,12 @@ def layers_and_judgments(
         scorer: of all layers.
         judged: the judgments.
         statistic: correlation.
-        resamples: bootstrap resamples of segments.
+        resamples: bootstrap resamples of documents or segments.
         seed: of them.
         progress: called with phase, done and total.
     """
     scores = scorer.score(judged.texts.candidates, judged.texts.references or (), progress=progress)
+    clusters, unit = judged.units()
     agreement = layer_agreement(
         scores.precision,
         scores.recall,
@@ -106,6 +107,8 @@ def layers_and_judgments(
         statistic=statistic,
         resamples=resamples,
         seed=seed,
+        clusters=clusters,
+        unit=unit,
     )
     signatures = {scorer.model: str(scores.signature)}
     return replace(agreement, model=scorer.model, data=tuple(judged.names), signatures=signatures)
@@ -137,18 +140,19 @@ def tune(settings: TuneSettings) -> LayerAgreement:
         seed=settings.seed,
         progress=told(settings.progress),
     )
-    few = [] if result.n >= FEW_ITEMS else [f"{result.n} segments are too few to rely on a layer chosen by them"]
-    few += [f"of fewer than {FEWEST_ITEMS} segments nothing is written"] if result.n < FEWEST_ITEMS else []
+    chosen, unit = result.chosen, result.unit
+    few = [] if chosen.n >= FEW_ITEMS else [f"{chosen.n} {unit} are too few to rely on a layer chosen by them"]
+    few += [f"of fewer than {FEWEST_ITEMS} {unit} nothing is written"] if chosen.n < FEWEST_ITEMS else []
     result = replace(result, notes=(*judged.notes, *scorer.notes, *result.notes, *few))
-    value = float(np.round(result.layers[result.best_layer].f1, 6))
-    if settings.write and math.isfinite(value) and result.n >= FEWEST_ITEMS:
+    if settings.write and math.isfinite(chosen.estimate) and chosen.n >= FEWEST_ITEMS:
         evidence = Evidence(
             dataset=f"{', '.join(result.data)} ({', '.join(result.groups)})",
             language=language.code,
-            statistic=f"mean {result.statistic} of F1, {result.n} segments",
-            value=value,
+            statistic=f"mean {result.statistic} of F1 by a layer chosen without them, {chosen.n} {unit}",
+            value=float(np.round(chosen.estimate, 6)),
             source=f"bsx registry tune; {result.signatures[result.model]}",
             n=result.n,
+            interval=np.round(chosen.ci, 6).tolist() if np.isfinite(chosen.ci).all() else None,
         )
         entry = _entry(scorer, language.code, catalog)
         kept = [old for old in entry.evidence if old.dataset != evidence.dataset]

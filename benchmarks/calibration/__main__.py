@@ -20,6 +20,7 @@ from benchmarks.calibration import (
     plan,
     regressions,
     systems,
+    units,
 )
 from bsx.data.output import atomic_text
 
@@ -28,7 +29,7 @@ PAGE = Path(__file__).resolve().parent / "results.md"  # docs/calibration.md sho
 WRITTEN = {"disentangling": disentangling.section, "agreement": agreement.section, "choices": choices.section}
 COUNTED = {
     module.SECTION.name: module.SECTION
-    for module in (agreement, documents, systems, compare, regressions, form, interventions, plan)
+    for module in (agreement, documents, systems, compare, regressions, form, interventions, plan, units)
 }
 SECTIONS = (*WRITTEN, *COUNTED)
 

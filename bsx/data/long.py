@@ -23,6 +23,8 @@ SEGMENTS = ("segment", "sid", "seg", "seg_id", "segment_id", "id")
 """The usual columns of segments; the first that is there counts."""
 HUMAN = ("human", "human_z", "z")
 """The usual columns of human scores; the first that is there counts."""
+RATERS = ("rater", "judge", "annotator")
+"""The usual columns of who judged; the first that is there counts."""
 USUAL: dict[str, tuple[str, ...]] = {
     "system": (SYSTEM,),
     "segment": SEGMENTS,
@@ -32,6 +34,8 @@ USUAL: dict[str, tuple[str, ...]] = {
     "source": ("source",),
     "human": HUMAN,
     "label": ("label", "noisy_label", "is_duplicate"),
+    "family": ("family", "system_family"),
+    "rater": RATERS,
 }
 """What a column is called where nobody says: role -> names, the first that is there counts."""
 # Settings that name columns, each declared once for all that have it; a shell offers the table's columns for them.
@@ -122,6 +126,20 @@ def find_columns(
             usual = (name for name in USUAL[role] if name in columns and name not in taken)
             results[role] = [name for name in [next(usual, None)] if name is not None]
     return results
+
+
+def families(systems: Sequence[str], column: Sequence[str]) -> dict[str, str]:
+    """Return system -> its family; none unless every system is of one, and there are several, not all of one system.
+
+    Args:
+        systems: each row's system (rows,).
+        column: each row's family (rows,); a system without one is a family by itself.
+    """
+    of: dict[str, str] = {}
+    if any(of.setdefault(system, name) != name for system, name in zip(systems, column, strict=True)):
+        return {}
+    of = {system: name or f"\0{system}" for system, name in of.items()}
+    return of if 1 < len({*of.values()}) < len(of) else {}
 
 
 def together(systems: Sequence[str], column: str = SYSTEM, instead: str = "") -> list[str]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Asked = TypeVar("Asked", bound=TableSettings)
 OF_TEXTS = frozenset({*TextColumns.model_fields, *TextFiles.model_fields, *MetricSettings.model_fields})
 """Settings that have an effect only where scores are computed."""
-_ROLES = ("system", "segment", "document", "candidate", "reference", "source", "human")
+_ROLES = ("system", "segment", "document", "candidate", "reference", "source", "human", "family", "rater")
 
 
 def texts_of(settings: TableSettings) -> Input:

@@ -26,7 +26,7 @@ def judged_table(path: Path) -> Path:
     rows = ["lp\tcandidate\treference\thuman"]
     words = ["cat", "dog", "rain", "train", "river", "house"]
     for i in range(30):
-        reference = f"the {words[i % 6]} was near the {words[(i // 2) % 6]} in the {words[(i + 3) % 6]}"
+        reference = f"the {words[i % 6]} was near the {words[(i // 2) % 6]} in the {words[(i + 3) % 6]} on day {i}"
         candidate = reference if i % 3 == 0 else reference.replace("near", "far from") if i % 3 == 1 else "it was water"
         rows.append(f"{'cs-en' if i % 2 else 'de-en'}\t{candidate}\t{reference}\t{2 - i % 3 + 0.01 * i}")
     rows.append("en-de\tx\ty\t0")
@@ -55,7 +55,10 @@ def test_tune_command(cli: Cli, tmp_path: Path) -> None:
         assert content["layers"][layer]["f1"] == pytest.approx(mean, abs=1e-4)
     entry = load_registry(mine).model("minilm")
     assert entry.layer == content["best_layer"]
-    assert entry.evidence[-1].source.startswith("bsx registry tune; metric:bertscore")
+    evidence = entry.evidence[-1]
+    assert evidence.source.startswith("bsx registry tune; metric:bertscore")
+    assert evidence.value == pytest.approx(content["chosen"]["estimate"], abs=1e-6)  # not the best layer's own figure
+    assert evidence.interval == pytest.approx(content["chosen"]["ci"], abs=1e-6)
     assert bsx.Scorer(model="minilm", registry=mine).layers == (content["best_layer"],)
     text = cli(*command, "--statistic", "kendall")
     assert text.out.startswith("minilm: ")

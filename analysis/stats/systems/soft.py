@@ -12,6 +12,7 @@ from bsx.analysis.stats.correlation import FEW_ITEMS
 from bsx.analysis.stats.preference import share_of_pairs
 from bsx.analysis.stats.resample import (
     SAMPLED,
+    Clustered,
     Sampled,
     Seed,
     all_counts,
@@ -44,6 +45,7 @@ def soft_pairwise_accuracy(
     nan: NanPolicy = "error",
     names: Sequence[Hashable] = (),
     cluster: ArrayLike | None = None,
+    families: Clustered = None,
 ) -> Estimate:
     """Return soft pairwise accuracy: 1 - mean |p_human - p_metric| over pairs of systems.
 
@@ -71,6 +73,7 @@ def soft_pairwise_accuracy(
         names: what messages call the systems (systems,); their places from 0 unless given.
         cluster: number of the document that each segment belongs to (segments,); the interval then draws whole
             documents. The p-values remain those of segments, as published. None: segments are independent.
+        families: number of each system's family (systems,), drawn as a whole where systems are resampled.
 
     Raises:
         InputError: if shapes differ, values are missing or infinite, two systems share no segment, or cells are missing
@@ -101,13 +104,14 @@ def soft_pairwise_accuracy(
     else:
         p = _p_values(differences, swaps(permutations, x.shape[1], rng))
     apart = np.abs(p[0] - p[1])
-    value, few = float(1 - apart.mean()), resample == "systems" and len(x) < FEW_ITEMS
+    value, of_systems = float(1 - apart.mean()), resample == "systems"
+    few = of_systems and len(x) < FEW_ITEMS and families is None
     draws = []
     if few:
         pairs = np.zeros((len(x), len(x)))
         pairs[i, j] = pairs[j, i] = 1 - apart
     elif resample == "systems":
-        draws.append(mean_of_drawn_pairs(np.abs(p[0] - p[1]), all_counts(resamples, len(x), rng)))
+        draws.append(mean_of_drawn_pairs(np.abs(p[0] - p[1]), all_counts(resamples, len(x), rng, families)))
     else:
         for counts in bootstrap_counts(resamples, x.shape[1], rng, clusters):
             tails = [_upper_tail(counts @ d.T, counts @ (d * d).T) for d in differences]
@@ -118,9 +122,11 @@ def soft_pairwise_accuracy(
         low, high = share_of_pairs(pairs, confidence)
     else:
         units = None if resample != "segments" else drawn_units(x.shape[1], clusters)
+        units = drawn_units(len(x), families) if of_systems and families is not None else units
         low, high = percentile_interval(1 - np.concatenate(draws), confidence, units)
     described = {"permutation": f"{permutations} permutations", "wmt": f"WMT's {permutations} permutations"}
     over = sampled_units(resample, documents=clusters is not None)
+    over = "families" if of_systems and families is not None else over
     interval = "Wilson interval of the jackknife over systems" if few else f"bootstrap over {over}"
     words = f"soft pairwise accuracy, {described.get(method, 'normal limit')}, {interval}"
     return Estimate(estimate=value, ci=(low, high), n=len(x), method=words, confidence=confidence)

@@ -41,6 +41,12 @@ def test_a_published_example() -> None:
     assert found.alpha_ci[0] < found.alpha < found.alpha_ci[1]
 
 
+@pytest.mark.parametrize("name", ["rater", "annotator"])
+def test_the_rater_is_found_by_usual_names(name: str) -> None:
+    table = {name if column == "judge" else column: cells for column, cells in long(OBSERVERS).items()}
+    assert rater_agreement(table, items=["segment"], resamples=20).alpha == pytest.approx(0.849, abs=5e-4)
+
+
 def test_definitions_by_brute_force() -> None:
     rng = np.random.default_rng(0)
     matrix = rng.normal(size=(1, 9)) + rng.normal(size=(4, 9))

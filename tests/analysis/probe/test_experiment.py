@@ -26,6 +26,7 @@ from bsx.analysis.probe.items import (
 from bsx.analysis.probe.result import ProbedModel, ProbeResult, Transferred
 from bsx.analysis.probe.tasks import read_sentences, read_tokens
 from bsx.analysis.stats.layers import JudgedLayer, LayerAgreement
+from bsx.analysis.stats.results import Estimate
 from bsx.data.lines import NamedFile
 from bsx.errors import InputError
 
@@ -320,7 +321,8 @@ def test_wrong_arrays_are_named() -> None:
 
 def agreement(mean: list[float]) -> LayerAgreement:
     layers = (JudgedLayer(layer, f1 - 0.1, f1 - 0.2, f1, f1 - 0.05, f1 + 0.05) for layer, f1 in enumerate(mean))
-    return LayerAgreement(50, "pearson", {"a": tuple(mean)}, tuple(layers), mean.index(max(mean)), 0.9, 0)
+    chosen = Estimate(estimate=0.7, ci=(0.6, 0.9), n=50, method="left out")
+    return LayerAgreement(50, "pearson", {"a": tuple(mean)}, tuple(layers), mean.index(max(mean)), 0.9, 0, chosen)
 
 
 def test_probes_beside_agreement() -> None:
@@ -338,6 +340,7 @@ def test_probes_beside_agreement() -> None:
     people = [0.5, 0.6, 0.8, 0.4]
     assert whole.to_pandas()["agreement"].tolist() == [*people, *people]
     assert "highest in layer 3 (0.800" in whole.answer
+    assert "0.700 [0.600, 0.900]" in whole.answer  # of the choice
 
 
 @pytest.mark.parametrize(("share", "told"), [(0.97, True), (0.8, False)])

@@ -49,6 +49,79 @@ def test_the_best_layer_and_its_interval() -> None:
     assert again.layers == result.layers
 
 
+def equal_layers(
+    rng: np.random.Generator, segments: int = 60, each: int = 5
+) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """Twelve layers of r .5 with human scores, on segments whose rows are alike: scores, human scores, segments."""
+    of = np.repeat(np.arange(segments), each)
+
+    def noise(k: int) -> np.ndarray:
+        return (rng.normal(size=(k, segments))[:, of] + rng.normal(size=(k, len(of)))) / np.sqrt(2)
+
+    quality = noise(1)
+    return quality + noise(12), (quality + noise(1))[0], [f"s{i}" for i in of]
+
+
+def test_the_figure_of_the_choice_is_not_the_winners() -> None:
+    own, chosen, held = [], [], 0
+    for run in range(20):
+        f1, human, segments = equal_layers(np.random.default_rng([1, run]))
+        given = {"human": human.tolist(), "groups": ["a"] * len(human), "resamples": 60, "clusters": segments}
+        result = layer_agreement(f1, f1, f1, **given)
+        assert result.chosen.n == 60
+        own.append(result.layers[result.best_layer].f1)
+        chosen.append(result.chosen.estimate)
+        held += result.chosen.ci[0] <= 0.5 <= result.chosen.ci[1]
+    assert np.mean(own) > 0.55
+    assert abs(np.mean(chosen) - 0.5) < 0.03
+    assert held >= 17
+
+
+@pytest.mark.parametrize("statistic", ["pearson", "kendall"])
+def test_the_figure_of_the_choice_equals_a_literal_loop(statistic: Statistic) -> None:
+    rng = np.random.default_rng(7)
+    f1, human, segments = equal_layers(rng, 8, 3)
+    f1 = f1.astype(np.float32)
+    groups = ["a"] * 12 + ["b"] * 12
+    result = layer_agreement(
+        f1,
+        f1,
+        f1,
+        human.tolist(),
+        groups,
+        statistic=statistic,
+        resamples=30,
+        seed=3,
+        clusters=segments,
+        unit="documents",
+    )
+    values = []
+    drawn = [np.random.default_rng([3, g]).integers(4, size=(30, 4)) for g in range(2)]
+    for b in range(30):
+        rows = [np.concatenate([12 * g + 3 * k + np.arange(3) for k in drawn[g][b]]) for g in range(2)]
+        inside = np.mean([ROWS[statistic](f1[:, i].astype(float), human[i]) for i in rows], axis=0)
+        out = [np.setdiff1d(12 * g + np.arange(12), rows[g]) for g in range(2)]
+        if all(len(i) for i in out):
+            k = int(np.argmax(inside))
+            values.append(np.mean([ROWS[statistic](f1[k, i].astype(float), human[i]) for i in out]))
+    assert result.unit == "documents"
+    assert result.chosen.estimate == pytest.approx(np.mean(values), abs=1e-9)
+    best = result.layers[result.best_layer]
+    moved = result.chosen.estimate - best.f1
+    ends = (max(-1.0, best.f1_low + min(moved, 0)), best.f1_high + max(moved, 0))
+    assert result.chosen.ci == pytest.approx(ends, abs=1e-9)
+
+
+def test_a_single_layer_is_not_chosen_and_a_single_document_has_no_interval() -> None:
+    data = {name: values[..., :60] for name, values in toy().items()}
+    one = {name: values[:1] if values.ndim == 2 else values for name, values in data.items()}
+    result = layer_agreement(**one, groups=["a"] * 60, resamples=50)  # type: ignore[arg-type]
+    assert result.chosen.estimate == pytest.approx(result.layers[0].f1)
+    whole = layer_agreement(**data, groups=["a"] * 60, clusters=["d"] * 60, resamples=50)  # type: ignore[arg-type]
+    assert np.isnan([whole.chosen.estimate, *whole.chosen.ci, whole.layers[0].f1_low]).all()
+    assert len(whole.notes) == 1
+
+
 def test_the_bootstrap_equals_a_literal_loop() -> None:
     rng = np.random.default_rng(4)
     x, y = rng.normal(size=(2, 30)), rng.normal(size=30)
