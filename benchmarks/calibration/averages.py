@@ -95,7 +95,7 @@ SECTION = Section(
         ),
         Table(
             "Ensembles that lose against a member that agrees little",
-            "The ensemble is 60 % worse than its best member, on 1,000 rows. Coverage of the intervals, and how often r "
+            "The ensemble is 60 % worse than its best member, on 1,000 rows. Coverage of intervals, and how often r "
             "of the best member is not clearly above 0, so that the gain has no bounds.",
             ("gain", "difference of r", "gain without bounds"),
             [World(name, partial(members, loads=loads), partial(lost, loads=loads)) for name, loads in WEAK.items()],
