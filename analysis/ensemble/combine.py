@@ -169,9 +169,8 @@ def combine(table: TableLike, metrics: Sequence[str], human: str, settings: Ense
         scored.rivals,
         scored.choice,
     )
-    draws = settings.resamples
-    draw = {"resamples": draws, "confidence": settings.confidence, "seed": settings.seed}
-    groups, average, ends, p = gains(measured, **draw)  # type: ignore[arg-type]
+    draw = {"resamples": settings.resamples, "confidence": settings.confidence, "seed": settings.seed}
+    groups, (average, ends), (apart, apart_ends), p = gains(measured, **draw)  # type: ignore[arg-type]
     warnings += [Notice("best-of-the-same-rows")] if settings.best == "sample" else []
     fallen = sum(fold.fell_back for fold in scored.folds)
     if fallen or final.fell_back:
@@ -180,11 +179,6 @@ def combine(table: TableLike, metrics: Sequence[str], human: str, settings: Ense
     if scored.folds and largest > 2 * rows / settings.folds:
         warnings.append(Notice("hang-together", values={"rows": largest, "of": rows}))
     warnings += [Notice("rows-share-texts")] if rows > int(data.of.max()) + 1 else []
-    warnings += [
-        Notice("undefined-resamples", part.group, {"undefined": part.undefined_resamples, "resamples": draws})
-        for part in groups
-        if part.undefined_resamples and not np.isnan(part.gain)
-    ]
     scores = np.full(data.size, np.nan)
     scores[data.kept] = scored.ensemble
     result = EnsembleResult(
@@ -196,6 +190,8 @@ def combine(table: TableLike, metrics: Sequence[str], human: str, settings: Ense
         groups=tuple(groups),
         average_gain=average,
         average_ci=ends,
+        average_difference=apart,
+        average_difference_ci=apart_ends,
         average_p=p,
         folds=tuple(scored.folds),
         kept_together=tuple(data.keys),

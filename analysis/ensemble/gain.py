@@ -18,6 +18,9 @@ from bsx.analysis.stats.validate import several_units, vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array
 
+GroupMean = tuple[float, tuple[float, float]]
+"""A mean over groups, and its interval."""
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -59,7 +62,7 @@ def relative(ensemble: Array, best: Array) -> Array:
 
 def gains(
     measured: Measured, *, resamples: int, confidence: float, seed: int
-) -> tuple[list[GroupGain], float, tuple[float, float], float]:
+) -> tuple[list[GroupGain], GroupMean, GroupMean, float]:
     """Compare an ensemble with its best member in each group and on average.
 
     A resample draws units within each group; members and ensemble are correlated anew on the same rows. The weights are
@@ -70,7 +73,8 @@ def gains(
     (intersection-union test, Berger 1982), which no choice can bias.
 
     Returns:
-        The groups, the average gain, its interval, and its one-sided bootstrap p.
+        The groups; mean and interval of their gains, and of their differences of r; the one-sided bootstrap p of the
+        mean gain, or of the mean difference where the gain has no bounds.
 
     Raises:
         InputError: naming the group and the column that has too few rows or does not vary.
@@ -83,22 +87,30 @@ def gains(
         one, drawn = _group(measured, group, rows, resamples, confidence, rng)
         found.append(one)
         draws.append(drawn)
-    mean = float(np.mean([one.gain for one in found]))
-    if np.isnan(mean):
-        return found, mean, (mean, mean), mean
+    gain = _mean([(one.gain, one.ci) for one in found])
+    difference = _mean([(one.tests["bootstrap"].difference, one.tests["bootstrap"].ci) for one in found])
     if len(found) == 1:
-        return found, mean, found[0].ci, found[0].tests["bootstrap"].p
-    # Each group's interval holds by itself; the errors of independent groups add up in squares (Zou & Donner 2008).
-    down = float(np.linalg.norm([one.gain - one.ci[0] for one in found])) / len(found)
-    up = float(np.linalg.norm([one.ci[1] - one.gain for one in found])) / len(found)
+        return found, gain, difference, found[0].tests["bootstrap"].p
     # On average the ensemble must beat whichever member is best: in each group that with the least gain.
-    average = np.mean([drawn[:, one] for drawn, one in draws], axis=0)
-    return found, mean, (mean - down, mean + up), bootstrap_p(average, units=sum(one.units for one in found))[0]
+    over = np.mean([relative(*drawn) if np.isfinite(gain[1]).all() else drawn[0] - drawn[1] for drawn in draws], axis=0)
+    return found, gain, difference, bootstrap_p(over, units=sum(one.units for one in found))[0]
+
+
+def _mean(parts: Sequence[tuple[float, tuple[float, float]]]) -> GroupMean:
+    """Return the mean of groups and its interval: the errors of independent groups add up in squares.
+
+    Source: Zou & Donner 2008.
+    """
+    values = np.array([value for value, _ in parts])
+    ends = np.array([end for _, end in parts])
+    down, up = np.linalg.norm(ends - values[:, None], axis=0) / len(parts)
+    mean = float(values.mean())
+    return mean, (mean - float(down), mean + float(up))
 
 
 def _group(
     measured: Measured, group: str, rows: Rows, resamples: int, confidence: float, rng: np.random.Generator
-) -> tuple[GroupGain, tuple[Array, int]]:
+) -> tuple[GroupGain, tuple[Array, Array]]:
     columns = {
         **{name: measured.members[rows, j] for j, name in enumerate(measured.metrics)},
         "the ensemble": measured.ensemble[rows],
@@ -120,16 +132,10 @@ def _group(
     several_units(count, f"group {group!r}")
     parts = [weighted_pearson(scores, human, counts[:, units]) for counts in bootstrap_counts(resamples, count, rng)]
     drawn = np.concatenate(parts)
-    chosen = range(k) if measured.baseline is None else [*measured.rivals]
-    over = [relative(drawn[:, k], drawn[:, j]) for j in chosen]  # draws of the gain over each member
-    gain = float(relative(r[k], r[best]))
-    low, high = (
-        (gain, gain)
-        if np.isnan(gain)
-        else _selected(r, drawn, list(chosen), measured.choice or list(chosen), confidence, count)
-    )
-    low, high = min(low, gain), max(high, gain)
-    behind = int(np.nanargmax([bootstrap_p(drawn[:, k] - drawn[:, j], units=count)[0] for j in chosen]))
+    chosen = [*range(k)] if measured.baseline is None else [*measured.rivals]
+    ends, apart = _selected(r, drawn, float(r[best]), chosen, measured.choice or chosen, confidence, count)
+    p = [bootstrap_p(drawn[:, k] - drawn[:, j], units=count)[0] for j in chosen]
+    behind = chosen[int(np.nanargmax(p))]
     test = williams_from_correlations(
         float(r[k]), float(r[best]), float(pearson_rows(scores[k], scores[best])), len(rows), confidence=confidence
     )
@@ -142,17 +148,16 @@ def _group(
         ensemble=float(r[k]),
         best=rival,
         best_r=float(r[best]),
-        gain=gain,
-        ci=(low, high),
-        undefined_resamples=int(np.isnan(over[behind]).sum()),
+        gain=float(relative(r[k], r[best])),
+        ci=ends,
         tests={
             "williams": replace(test, a="ensemble", b=rival),
             "bootstrap": Comparison(
                 a="ensemble",
                 b=rival,
                 difference=test.difference,
-                ci=(math.nan, math.nan),
-                p=bootstrap_p(drawn[:, k] - drawn[:, chosen[behind]], units=count)[0],
+                ci=apart,
+                p=max(p),
                 p_two_sided=math.nan,  # it asks for the better one of several members
                 n=len(rows),
                 method="difference of pearson, paired bootstrap",
@@ -160,41 +165,78 @@ def _group(
             ),
         },
     )
-    return one, (np.stack(over, axis=1), behind)
+    return one, (drawn[:, k], drawn[:, behind])
 
 
 def _selected(
-    r: Array, drawn: Array, rivals: Sequence[int], choice: Sequence[int], confidence: float, units: int
-) -> tuple[float, float]:
-    """Return the interval of the least gain over all members, or, if some are the rivals, of whichever was chosen.
+    r: Array, drawn: Array, best: float, rivals: Sequence[int], choice: Sequence[int], confidence: float, units: int
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the intervals of gain and difference over the best of all members, or over whichever was chosen.
 
-    The ends are those of differences of Fisher's z, whose spread does not depend on how good a member looks, turned
-    into gains at the ensemble's r. The upper ones, or both, hold for all members at once: max-t bands of joint draws.
+    The interval of a ratio t of the ensemble's r to a member's holds what t may be if the one less t times the other
+    is 0. Both vary, and together, as in the resamples; the interval of each is that of Fisher's z, whose spread does
+    not depend on how good a member looks. Where a member's r may be 0, t has no bound. An end away from 0 is passed if
+    it is for any member, so that these ends hold for all at once (max-t bands of joint draws).
+
+    Source: Fieller 1954 for ratios; Zou 2007 for the interval of a sum of correlations that depend on each other.
 
     Args:
         r: correlations of members, ensemble and baseline.
         drawn: the same in resamples (resamples, …).
+        best: r of the member or baseline that the gain is over.
         rivals: places of the members to beat.
         choice: places of those they were chosen from on the same rows.
         confidence: level of the interval.
         units: sets of rows that are drawn.
     """
-    least = len(drawn[0]) == len(rivals) + 1
-    ensemble, limit = len(r) - (1 if least else 2), 1 - 1e-9
-    z, table = (np.arctanh(np.clip(values, -limit, limit)) for values in (r, drawn))
-    apart = (z[ensemble] - z)[choice]
-    noise = (table[:, [ensemble]] - table)[:, choice] - apart
+    least, limit, tail = len(r) == len(rivals) + 1, 1 - 1e-9, (1 - confidence) / 2
+    places, widened = [*choice, len(r) - (1 if least else 2)], few_units(tail, units)
+    z, table = (np.arctanh(np.clip(values, -limit, limit)) for values in (r[places], drawn[:, places]))
+    noise = table - z
     noise = noise[~np.isnan(noise).any(axis=1)]
-    tail = (1 - confidence) / 2
     spread = np.maximum(noise.std(axis=0), 1e-12)
-    widened = spread * few_units(tail, units)
-    scaled = noise / spread
-    up = apart + float(np.quantile((-scaled).max(axis=1), 1 - tail)) * widened
-    down = apart - np.quantile(scaled, 1 - tail, axis=0) * widened
-    if not least:
-        down = apart - float(np.quantile(scaled.max(axis=1), 1 - tail)) * widened
-    held = np.isin(choice, rivals)
-    ends = float(down[held].min()), float(up[held].min() if least else up[held].max())
-    rivals = np.tanh(z[ensemble] - np.array(ends))
-    gains = [float(r[ensemble] / rival - 1) if rival > 0 else float("inf") for rival in rivals]
-    return gains[0], gains[1]
+    standard = (noise - noise.mean(axis=0)) / spread
+    alike = np.clip((standard[:, :-1] * standard[:, [-1]]).mean(axis=0), -1, 1)
+    members, ensemble, held = np.tanh(z[:-1]), np.tanh(z[-1]), np.isin(choice, rivals)
+
+    def reach(sign: int, away: bool) -> tuple[Array, Array]:
+        """Return how far the ensemble's r reaches down (sign -1) or up, and the members' down (away from 0) or up."""
+        off = noise[:, [-1]] - noise[:, :-1]
+        off *= -sign / np.maximum(off.std(axis=0), 1e-12)
+        steps = widened * np.quantile(off.max(axis=1) if away or not least else off, 1 - tail, axis=0)
+        ends = np.tanh(z[-1] + sign * steps * spread[-1]), np.tanh(z[:-1] + (-steps if away else steps) * spread[:-1])
+        return np.abs(ends[0] - ensemble), np.abs(ends[1] - members)
+
+    # Of a baseline that was made of several members, r is none of theirs: intervals hold what was seen.
+    gains, differences = [ensemble / best - 1 if best > 0 else math.nan], [ensemble - best]
+    for sign in (-1, 1):
+        up, above = sign > 0, z[-1] + sign * widened * np.quantile(-sign * noise[:, -1], 1 - tail) >= 0
+        away = up == above
+        ends = ratio_ends(ensemble, members, alike, *reach(sign, away), sign, away)[held]
+        gains.append(float((np.min if (above if least else not up) else np.max)(ends)) - 1)
+        a, b = reach(sign, up)
+        ends = (ensemble - members + sign * np.sqrt(np.maximum(a * a - 2 * alike * a * b + b * b, 0)))[held]
+        differences.append(float((np.min if least or not up else np.max)(ends)))
+    return (min(gains), max(gains)) if best > 0 else (-math.inf, math.inf), (min(differences), max(differences))
+
+
+def ratio_ends(one: float, others: Array, alike: Array, a: Array, b: Array, sign: int, away: bool) -> Array:
+    """Return the upper (sign 1) or lower end of the ratio t of one estimate to each of others (k,).
+
+    Source: Fieller 1954, with the reach of Zou 2007: of one - t others, sqrt(a² - 2 t ρ a b + t² b²).
+
+    Args:
+        one: estimate above the line.
+        others: estimates below it (k,).
+        alike: correlations ρ of the estimates' errors (k,).
+        a: how far the one may be from what it is, in the direction of the end (k,).
+        b: how far the others may be, towards 0 if the end is away from 0, else away from it (k,).
+        sign: -1 or 1.
+        away: whether the end lies away from 0; infinite where one of the others may be 0.
+    """
+    square, product, constant = others**2 - b**2, one * others - alike * a * b, one**2 - a**2
+    root = np.sqrt(np.maximum(product**2 - square * constant, 0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if away:
+            return np.where(others > b, (product + sign * root) / square, sign * np.inf)
+        return np.where(others > -b, constant / (product - sign * root), -sign * np.inf)

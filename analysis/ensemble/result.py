@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from bsx.analysis.stats.results import Comparison
-from bsx.support.result import Endless, Notice, Number, Result
+from bsx.support.result import Endless, Interval, Notice, Null, Number, Result
 
 ALPHA = 0.05
 """p below which an ensemble is said to agree better than its best member."""
 
-GainInterval = tuple[Number, Endless]
-"""Ends of the interval of a gain; the upper one is endless where the best member may have no correlation at all."""
+GainInterval = tuple[Annotated[float, Null(-math.inf)], Endless]
+"""Ends of the interval of a gain, infinite where the best member may have no correlation at all."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +29,9 @@ class GroupGain:
         best: the member that the ensemble is compared with.
         best_r: its r.
         gain: ensemble / best_r - 1; NaN where best_r is not above 0.
-        ci: bootstrap interval of the gain.
-        undefined_resamples: those in which the best member's r is not above 0; they are left out of the interval.
-        tests: ``williams`` and ``bootstrap``: of the ensemble against the best member.
+        ci: interval of the gain.
+        tests: ``williams`` and ``bootstrap``: of the ensemble against the best member; the interval of the second
+            allows for the choice of that member, as ``ci`` does.
     """
 
     group: str
@@ -42,7 +43,6 @@ class GroupGain:
     best_r: Number
     gain: Number
     ci: GainInterval
-    undefined_resamples: int
     tests: dict[str, Comparison]
 
     @property
@@ -87,16 +87,18 @@ class EnsembleResult(Result):
         groups: the ensemble in each group. Where weights are fitted and no table to fit on was given, its scores are
             those of cross-validation: no row's score comes from weights that the row was trained on.
         average_gain: mean of the groups' gains; NaN if one is undefined.
-        average_ci: its bootstrap interval.
-        average_p: one-sided bootstrap p of "the average gain is above 0".
+        average_ci: its interval.
+        average_difference: mean of the groups' differences between r of the ensemble and of the best member.
+        average_difference_ci: its interval.
+        average_p: one-sided bootstrap p of "the average gain is above 0", or the difference if the gain has no bounds.
         folds: the training parts, if there were any.
         kept_together: columns whose equal cells keep rows in one fold and in one unit of the bootstrap.
         units: how many such sets of rows there are.
         fitted: rows that the weights were fitted on.
         omitted: rows left out because a number was missing.
         warnings: what to know before the numbers are believed: ``lower-is-better``, ``rows-alone``,
-            ``undefined-resamples``, ``best-of-the-same-rows``, ``equal-weights``, ``hang-together``,
-            ``rows-share-texts``, or those of `bsx.metrics.learned.seen.seen_notices`.
+            ``best-of-the-same-rows``, ``equal-weights``, ``hang-together``, ``rows-share-texts``, or those of
+            `bsx.metrics.learned.seen.seen_notices`.
     """
 
     kind: ClassVar[str] = "ensemble"
@@ -109,6 +111,8 @@ class EnsembleResult(Result):
     groups: tuple[GroupGain, ...]
     average_gain: Number
     average_ci: GainInterval
+    average_difference: Number
+    average_difference_ci: Interval
     average_p: Number
     folds: tuple[FoldWeights, ...]
     kept_together: tuple[str, ...]
@@ -116,3 +120,8 @@ class EnsembleResult(Result):
     fitted: int
     omitted: int
     warnings: tuple[Notice, ...]
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the average gain has an interval with ends: the best members' correlations are clearly above 0."""
+        return all(map(math.isfinite, self.average_ci))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
 from operator import attrgetter
 
@@ -34,9 +34,9 @@ def parts(result: EnsembleResult) -> Iterator[Part]:
     finding = _finding(result)
     yield Answer(finding)
     if _loses(result) and sum(group.n for group in result.groups) >= FEWEST:
-        yield Surprise(finding, min(1.0, -result.average_gain))
+        yield Surprise(finding, min(1.0, -_average(result)[0]))
     yield _gains(result)
-    said = [worded(notice) for notice in _joined(result.warnings)] + [f"{note}." for note in result.notes]
+    said = [worded(notice) for notice in result.warnings] + [f"{note}." for note in result.notes]
     said += [f"{result.omitted:,} rows are left out because a number is missing."] if result.omitted else []
     yield Notes(tuple(said))
     yield from _charts(result, finding)
@@ -66,6 +66,8 @@ def rows(result: EnsembleResult) -> Iterator[Mapping[str, object]]:
     for group in result.groups:
         row = as_row(group, "group", "n") | {f"r_{name}": r for name, r in group.members.items()}
         row |= as_row(group, "ensemble", "best", "best_r", "gain", "ci")
+        row |= {"difference": (test := group.tests["bootstrap"]).difference}
+        row |= dict(zip(("difference_low", "difference_high"), test.ci, strict=True))
         yield row | {"p": group.tests["williams"].p, "bootstrap_p": group.tests["bootstrap"].p}
     low, high = result.average_ci
     yield {"group": "average", "gain": result.average_gain, "low": low, "high": high, "bootstrap_p": result.average_p}
@@ -80,14 +82,6 @@ def worded(notice: Notice) -> str:
         return f"lower is better for {about}: its scores are multiplied by -1."
     if name == "rows-alone":
         return "no column names segments or holds texts: every row counts as a segment of its own."
-    if name == "undefined-resamples":
-        return (
-            f"{about}: the interval leaves out {values['undefined']} of {values['resamples']} resamples, in which the "
-            "best member's correlation is not above 0."
-            if "groups" not in values
-            else f"intervals leave out resamples in which the best member's correlation is not above 0: at most "
-            f"{values['undefined']} of {values['resamples']}, in {values['groups']} groups."
-        )
     if name == "best-of-the-same-rows":
         return (
             "the best member was chosen on the rows it is compared on, which favours it; best=training chooses it on "
@@ -104,16 +98,6 @@ def worded(notice: Notice) -> str:
     )
 
 
-def _joined(notices: Sequence[Notice]) -> list[Notice]:
-    """Return notices, those of undefined resamples in several groups as one."""
-    own = [notice for notice in notices if notice.name == "undefined-resamples"]
-    if len(own) < 2:
-        return list(notices)
-    most = max(own, key=lambda notice: int(notice.values["undefined"]))
-    one = replace(most, values={**most.values, "groups": len(own)})
-    return [*(notice for notice in notices if notice not in own), one]
-
-
 def _finding(result: EnsembleResult) -> str:
     """Say whether the ensemble agrees better than its best member, by the test of the average gain."""
     total, many = sum(group.n for group in result.groups), len(result.groups)
@@ -121,36 +105,47 @@ def _finding(result: EnsembleResult) -> str:
         return f"{total} rows are too few to say what {listed(result.members)} gain together."
     names = f"the ensemble of {listed(result.members)} ({_HOW.get(result.how, result.how)})"
     where = f"on {total:,} rows{f' in {many} groups' * (many > 1)}"
-    if math.isnan(result.average_gain):
-        counted = f" in {sum(math.isnan(group.gain) for group in result.groups)} of {many} groups" * (many > 1)
-        return (
-            f"The gain of {names} is not defined {where}: no member's correlation with human judgments is above 0"
-            f"{counted}."
-        )
-    rises = result.average_p < ALPHA and result.average_gain > 0
+    value, ends = _average(result)
+    rises = result.average_p < ALPHA and value > 0
     best = "the best of them alone" if many > 1 else f"{result.groups[0].best}, the best of them alone"
-    said = against({names: (rises and result.average_ci[0] > 0) - _loses(result)}, best)
-    said = f"At agreeing with human judgments {where}, {said}{' on average over the groups' * (many > 1)}: gain "
-    said += _gain(result.average_gain, result.average_ci)
+    said = against({names: (rises and ends[0] > 0) - _loses(result)}, best)
+    said = f"At agreeing with human judgments {where}, {said}{' on average over the groups' * (many > 1)}: "
+    said += f"gain {_gain(value, ends)}" if result.bounded else f"difference of r {_difference_cell(value, ends).text}"
     said += f", one-sided p {p_text(result.average_p)}" * rises
     if many > 1:
         p = [group.decisive for group in result.groups]
         up, down = sum(one < ALPHA for one in p), sum(one > 1 - ALPHA for one in p)
         said += f"; group by group, {_tests(result)} find it better in {up} and worse in {down} (uncorrected)"
+    if not result.bounded:
+        near = sum(not all(map(math.isfinite, group.ci)) for group in result.groups)
+        whose = f"of the best member in {near} of {many} groups" if many > 1 else f"of {result.groups[0].best}"
+        said += f". The gain in per cent has no bounds, as r {whose} is not clearly above 0"
     return f"{said}."
 
 
+def _average(result: EnsembleResult) -> tuple[float, GainInterval]:
+    """Return what the average is judged by: the gain, or the difference of r where the gain has no bounds."""
+    if result.bounded:
+        return result.average_gain, result.average_ci
+    return result.average_difference, result.average_difference_ci
+
+
 def _loses(result: EnsembleResult) -> bool:
-    """Return whether the interval of the average gain, of the level of a test, lies below 0."""
-    return result.average_ci[1] < 0 and result.settings.get("confidence", 0.95) >= 1 - ALPHA
+    """Return whether the interval of the average gain or difference, of the level of a test, lies below 0."""
+    return _average(result)[1][1] < 0 and result.settings.get("confidence", 0.95) >= 1 - ALPHA
 
 
 def _gain(value: float, ends: GainInterval) -> str:
     """Return a gain in per cent with its interval."""
     if math.isnan(value):
         return NONE
-    low, high = (figure(100 * end, 1) if math.isfinite(end) else "∞" for end in ends)
-    return f"{100 * value:+.1f} % [{low}, {high}]" if not math.isnan(ends[0]) else f"{100 * value:+.1f} %"
+    low, high = (figure(100 * end, 1) if math.isfinite(end) else "-∞" if end < 0 else "∞" for end in ends)
+    return f"{100 * value:+.1f} % [{low}, {high}]"
+
+
+def _difference_cell(value: float, ends: GainInterval) -> Cell:
+    """Return a difference of r with its interval."""
+    return Cell(f"{value:+.4f} [{figure(ends[0], 4)}, {figure(ends[1], 4)}]", value)
 
 
 def _gain_cell(value: float, ends: GainInterval) -> Cell:
@@ -173,8 +168,12 @@ def _gains(result: EnsembleResult) -> TablePart:
         "best member's r": lambda group: number(group.best_r, 4, strong=group.best_r >= group.ensemble),
         "ensemble's r": lambda group: number(group.ensemble, 4, strong=group.ensemble >= group.best_r),
         "gain": lambda group: _gain_cell(group.gain, group.ci),
-        "p": lambda group: p_value(group.decisive, mark=dagger(group.decisive)),
     }
+    if not result.bounded:
+        columns["difference of r"] = lambda group: _difference_cell(
+            (test := group.tests["bootstrap"]).difference, test.ci
+        )
+    columns["p"] = lambda group: p_value(group.decisive, mark=dagger(group.decisive))
     caption = (
         f"Ensemble of {len(result.members)} metrics and its best member: Pearson correlation with human judgments, "
         f"{confidence(result)} intervals, n = {total:,}"
@@ -191,9 +190,11 @@ def _gains(result: EnsembleResult) -> TablePart:
     made = table_of(caption, result.groups, columns, note=note, names=2, foot=int(several))
     if not several:
         return made
-    gain = _gain_cell(result.average_gain, result.average_ci)
-    p = p_value(result.average_p, mark=dagger(result.average_p))
-    return replace(made, rows=(*made.rows, (text("average"), *[Cell("")] * 4, gain, p)))
+    cells = [_gain_cell(result.average_gain, result.average_ci)]
+    if not result.bounded:
+        cells.append(_difference_cell(result.average_difference, result.average_difference_ci))
+    cells.append(p_value(result.average_p, mark=dagger(result.average_p)))
+    return replace(made, rows=(*made.rows, (text("average"), *[Cell("")] * 4, *cells)))
 
 
 def _charts(result: EnsembleResult, finding: str) -> Iterator[Chart]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -25,6 +26,7 @@ from bsx.analysis.meta.result import (
 )
 from bsx.analysis.meta.settings import MetaColumns, MetaSettings, averaged
 from bsx.analysis.stats.clusters import adjust, corrected_tests, deciding, ranked_tests
+from bsx.analysis.stats.correlation import influence
 from bsx.analysis.stats.equivalence import equivalence_p
 from bsx.analysis.stats.judged import raters_apart, unjudged
 from bsx.analysis.stats.resample import Clustered, Indices, cluster_codes, drawn_units
@@ -198,6 +200,7 @@ def judged(frame: Frame, settings: MetaRun) -> MetaResult | Judgments:
     ):
         unit.values[family] = [of[name] for name in values[system or ""]]
         own["family"] = family
+    own |= {"sources": frame.sources() if group is not None else None}
     results = [meta_evaluate(unit.values, metrics, name, **own) for name in human]
     signatures = {name: text for name, text in frame.signatures.items() if name in named}
     # What learned from human scores stands in a folder or a file, which its name or its signature says.
@@ -293,12 +296,16 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
             )
     corpus = {name: upside_down(one) if name in lower else one for name, one in (settings.corpus or {}).items()}
     of = document if document is not None else segment
-    units = min(len(rows) if of is None else len({labels[of][row] for row in rows}) for *_, rows in parts)
+    least = min(len(rows) if of is None else len({labels[of][row] for row in rows}) for *_, rows in parts)
     # Of metrics alone: controls change nothing about them.
     tests = math.comb(len(metrics), 2) * (len(parts) if settings.correction_over == "all" else 1)
-    draws = settings.draws_for(tests, units if settings.sampled != "systems" else None)
+    draws = settings.draws_for(tests, least if settings.sampled != "systems" else None)
     settings = settings.model_copy(update={"resamples": draws, "correction": settings.corrected_by})
     results: list[GroupResult] = []
+    units = None
+    if group is not None and not settings.categories:
+        units = shared_units(labels.get(document or ""), labels.get(segment or ""), settings.sources)
+    added: list[Mapping[str, Array]] = []
     for number, (label, judgment, rows) in enumerate(parts):
         where = "" if group is None and not settings.categories else f"group {label}: "
         values = {name: numbers[name][rows] for name in [*metrics, *controls]} | {human: numbers[judgment][rows]}
@@ -309,6 +316,7 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
         names = [None if name is None else [labels[name][row] for row in rows] for name in (system, segment, document)]
         try:
             one, more = _group(label, values, human, names, whole, settings, of_family, ties_count=ties_count)
+            added.append(_added(values, human, names, units, rows, settings))
         except InputError as error:
             raise InputError(f"{where}{error}") from error
         results.append(one)
@@ -319,9 +327,11 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
     if not settings.categories:  # the mean of kinds of errors says nothing
         average = AverageResult(
             len(results),
-            tuple(average_of(name, results, settings, competes=name in metrics) for name in [*metrics, *sentinels]),
-            average_tests(combinations(metrics, 2), results, settings) if several else (),
-            average_tests(product(metrics, sentinels), results, settings) if several else (),
+            tuple(
+                average_of(name, results, settings, added, competes=name in metrics) for name in [*metrics, *sentinels]
+            ),
+            average_tests(combinations(metrics, 2), results, settings, added) if several else (),
+            average_tests(product(metrics, sentinels), results, settings, added) if several else (),
         )
     stuck = sum(
         test.at_floor and test.difference > 0 and test.decisive >= settings.alpha
@@ -602,13 +612,107 @@ def ranked(groups: Sequence[GroupResult], settings: MetaSettings) -> list[GroupR
     return results
 
 
+def shared_units(documents: Labels | None, segments: Labels | None, sources: Labels | None) -> Indices | None:
+    """Number what groups may share: documents or segments that have the same sources, or the same names (n,).
+
+    A document is that with which most of its sources stood first, so that one which misses a segment is still known.
+
+    Args:
+        documents: each row's (n,), if they are drawn.
+        segments: each row's (n,), if they are named.
+        sources: text of each row's source (n,), if known.
+    """
+    if sources is None or documents is None:
+        names = sources or documents or segments
+        return None if names is None else cluster_codes([name or f"\0{row}" for row, name in enumerate(names)])
+    first: dict[Hashable, Hashable] = {}
+    stood: dict[Hashable, Counter[Hashable]] = {}
+    for document, source in zip(documents, sources, strict=True):
+        stood.setdefault(document, Counter())[first.setdefault(source, document)] += 1
+    return cluster_codes([stood[document].most_common(1)[0][0] for document in documents])
+
+
+def _added(
+    rows: Mapping[str, Array],
+    human: str,
+    names: Sequence[Labels | None],
+    units: Indices | None,
+    places: Indices,
+    settings: MetaSettings,
+) -> dict[str, Array]:
+    """Return what each unit adds to each metric's figure in a group (units,), which tells how far groups err together.
+
+    It is the influence on Pearson's r: of ranks for rank correlations, and of scores less their mean by segment or
+    system where pairs of these are judged. Where the systems' scores are correlated, units are only counted, as if all
+    erred alike; systems that are drawn are not shared.
+    """
+    if units is None or (settings.level == "sys" and settings.sampled == "systems"):
+        return {}
+    present = ~np.any([np.isnan(x) for x in rows.values() if not np.isnan(x).all()], axis=0)
+    within = {"item": names[1], "sys": names[0]}.get(
+        "item" if settings.level in ("darr", "hybrid") else settings.grouped_by
+    )
+    of = None if within is None else cluster_codes([name for name, here in zip(within, present, strict=True) if here])
+    ranks = (
+        need("scipy.stats", "averages over groups").rankdata
+        if settings.statistic not in ("pearson", "acc_eq")
+        else None
+    )
+
+    def prepared(x: Array) -> Array:
+        x = x[present]
+        if of is not None:
+            return x - (np.bincount(of, weights=x) / np.bincount(of))[of]
+        return x if ranks is None else np.asarray(ranks(x), dtype=np.float64)
+
+    results, judged = {}, prepared(rows[human])
+    for name, x in rows.items():
+        scores = np.ones(len(judged)) if settings.level == "sys" else prepared(x)
+        if settings.level != "sys":
+            with np.errstate(invalid="ignore", divide="ignore"):  # of what does not vary, as a constant
+                turned = -1.0 if settings.absolute and (scores - scores.mean()) @ judged < 0 else 1.0
+                scores = np.nan_to_num(turned * influence(scores, judged))
+        results[name] = np.bincount(units[places[present]], weights=scores, minlength=int(units.max()) + 1)
+    return results
+
+
+def _together(parts: Sequence[float], added: Sequence[Array]) -> float:
+    """Return the error of the sum of groups' estimates from those of the groups.
+
+    Errors of independent groups add up in squares; of those that share units, so do the products of each two, as far as
+    the same units make both err. Errors that undo each other are not counted.
+
+    Source: Zou & Donner 2008, with the correlations of Zou 2007.
+
+    Args:
+        parts: error of each group.
+        added: what each unit adds to the estimate of each group (units,); empty where nothing is shared.
+    """
+    errors = np.array(parts)
+    square = float(errors @ errors)
+    if added:
+        table = np.stack(added)
+        norms = np.linalg.norm(table, axis=1)
+        table = table / np.where(norms > 0, norms, 1.0)[:, None] * errors[:, None]
+        square = max(square, square + float(np.square(table.sum(axis=0)).sum() - np.square(table).sum()))
+    return math.sqrt(square)
+
+
 def average_tests(
-    pairs: Iterable[tuple[str, str]], groups: Sequence[GroupResult], settings: MetaSettings
+    pairs: Iterable[tuple[str, str]],
+    groups: Sequence[GroupResult],
+    settings: MetaSettings,
+    added: Sequence[Mapping[str, Array]] = (),
 ) -> tuple[Comparison, ...]:
     """Test whether two metrics' mean differences over groups are 0, one test for each pair, corrected.
 
-    Each group's standard error is that with which its own test gets its two-sided p. Errors of independent groups add
-    up in squares; those of groups that share sources, at worst, as they are.
+    Each group's standard error is that with which its own test gets its two-sided p; see `_together`.
+
+    Args:
+        pairs: of metrics.
+        groups: results of the groups.
+        settings: how.
+        added: of each group, what each unit adds to a metric's figure (units,).
     """
     normal = need("scipy.stats", "the test of an average").norm
     results: list[Comparison] = []
@@ -618,7 +722,8 @@ def average_tests(
         if len(tests) < len(groups):
             continue
         errors = [_standard_error(test, settings.confidence, normal) for test in tests]
-        together = sum(errors) if settings.group_sources == "shared" else math.hypot(*errors)
+        apart = [of[a] if settings.level == "sys" else of[a] - of[b] for of in added if a in of and b in of]
+        together = _together(errors, apart if len(apart) == len(errors) else [])
         difference, error = float(np.mean([test.difference for test in tests])), together / len(tests)
         z = difference / error if error > 0 else 0.0
         half = float(normal.ppf((1 + settings.confidence) / 2)) * error
@@ -631,7 +736,7 @@ def average_tests(
                 p=float(normal.sf(z)),
                 p_two_sided=float(2 * normal.sf(abs(z))),
                 n=len(tests),
-                method=f"mean difference, normal, {settings.group_sources} groups",
+                method="mean difference, normal",
                 unit="group",
                 statistic=z,
                 confidence=settings.confidence,
@@ -652,9 +757,14 @@ def _standard_error(test: Comparison, confidence: float, normal: Untyped) -> flo
 
 
 def average_of(
-    metric: str, groups: Sequence[GroupResult], settings: MetaSettings, *, competes: bool
+    metric: str,
+    groups: Sequence[GroupResult],
+    settings: MetaSettings,
+    added: Sequence[Mapping[str, Array]] = (),
+    *,
+    competes: bool,
 ) -> MetricAgreement:
-    """Return the plain mean over groups; its interval combines those of the groups, as independent or as dependent.
+    """Return the plain mean over groups; its interval combines those of the groups, see `_together`.
 
     Source: Zou & Donner 2008 (MOVER) for the interval of a sum from the intervals of its parts.
     """
@@ -673,8 +783,8 @@ def average_of(
         values = [value for item in present if isinstance(value := item.figures[name], float | int)]
         figures[name] = float(np.mean(values)) if len(values) == len(present) else nothing
     value = float(np.mean([agreement.value for agreement in present]))
-    # Errors of groups that may depend on each other in any way add up at worst.
-    together = sum if settings.group_sources == "shared" else lambda parts: math.hypot(*parts)
-    down = together([agreement.value - agreement.ci[0] for agreement in present]) / len(present)
-    up = together([agreement.ci[1] - agreement.value for agreement in present]) / len(present)
+    shared = [of[metric] for of in added if metric in of]
+    shared = shared if len(shared) == len(present) else []
+    down = _together([agreement.value - agreement.ci[0] for agreement in present], shared) / len(present)
+    up = _together([agreement.ci[1] - agreement.value for agreement in present], shared) / len(present)
     return MetricAgreement(metric, value, (value - down, value + up), figures, control=not competes, wins=wins)

@@ -82,6 +82,11 @@ class MetaColumns(RowColumns, DocumentColumn, LowerScores):
         ),
         Option(python=True),
     ] = None
+    sources: Annotated[
+        Sequence[str] | None,
+        Field(description="Each row's source, by which groups share segments; without, by their names."),
+        Option(python=True),
+    ] = None
 
 
 class MetaSettings(DrawSettings, Significance, MetaColumns):
@@ -140,14 +145,6 @@ class MetaSettings(DrawSettings, Significance, MetaColumns):
             description="Largest difference of two metrics' figures that does not matter: test equivalence.",
         ),
     ] = None
-    group_sources: Annotated[
-        Literal["independent", "shared"],
-        Field(
-            description="Whether groups have texts of their own, or share sources: interval and tests of the average "
-            "then allow for any dependence between groups."
-        ),
-        _DETAIL,
-    ] = "independent"
     grouping: Annotated[
         Literal["none", "item", "sys"] | None,
         Field(

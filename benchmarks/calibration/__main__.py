@@ -11,6 +11,7 @@ from pathlib import Path
 
 from benchmarks.calibration import (
     agreement,
+    averages,
     choices,
     compare,
     disentangling,
@@ -29,7 +30,7 @@ PAGE = Path(__file__).resolve().parent / "results.md"  # docs/calibration.md sho
 WRITTEN = {"disentangling": disentangling.section, "agreement": agreement.section, "choices": choices.section}
 COUNTED = {
     module.SECTION.name: module.SECTION
-    for module in (agreement, documents, systems, compare, regressions, form, interventions, plan, units)
+    for module in (agreement, documents, systems, compare, averages, regressions, form, interventions, plan, units)
 }
 SECTIONS = (*WRITTEN, *COUNTED)
 

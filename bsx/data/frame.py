@@ -297,6 +297,11 @@ class Frame:
         rows = (tuple(spelled(row[name]) for name in names) for row in self.table.rows(*names, only=True))
         return [hash(texts if any(texts) else ("", place)) for place, texts in enumerate(rows)]
 
+    def sources(self) -> Labels | None:
+        """Return the source of each row (n,), by which groups may share segments; None without such a column."""
+        name = self.column("source") or ("source" if "source" in self.table.columns else None)
+        return None if name is None else [spelled(row[name]) for row in self.table.rows(name, only=True)]
+
     def numbered(
         self, segments: Iterable[object], documents: Iterable[object], systems: Iterable[object] | None
     ) -> Labels:

@@ -82,3 +82,15 @@ def test_rows_of_one_unit_are_refused() -> None:
         ensemble({**columns, "source": ["the same"] * 20}, ["a", "b"], "human", resamples=20)
     with pytest.raises(InputError, match="nothing is known about others"):
         disentangle({**columns, "source": ["the same"] * 20}, ["a"], ["b"])
+
+
+def test_documents_chained_by_a_source_are_one_unit() -> None:
+    columns = table()
+    rows = range(len(columns["doc"]))
+    chained = columns | {"source": ["Thank you." if row % SIZE == 0 else f"source {row}" for row in rows]}
+    for run in (
+        lambda: ensemble(chained, ["a", "b"], "human", document="doc", resamples=20),
+        lambda: bsx.ensemble(chained, columns=["a", "b"], human="human", document="doc", resamples=20),
+    ):
+        with pytest.raises(InputError, match="nothing is known about others"):
+            run()

@@ -31,8 +31,11 @@ from bsx.analysis.ensemble.fit import (
     weighted,
     within_groups,
 )
+from bsx.analysis.ensemble.gain import ratio_ends
 from bsx.analysis.ensemble.result import EnsembleResult
 from bsx.analysis.ensemble.settings import EnsembleSettings
+from bsx.analysis.present.forms import parts_of
+from bsx.analysis.present.parts import TablePart
 from bsx.analysis.stats.folds import Fold, refuse_leak, unit_folds, units
 from bsx.analysis.stats.significance import williams
 from bsx.catalog.entries.metrics import Combination, Member
@@ -330,6 +333,14 @@ def test_each_rows_weights_come_from_other_segments() -> None:
 # -- gains and tests -----------------------------------------------------------------------------------------------
 
 
+def zou_end(t: float, z: Any, spread: Any, rho: float, sign: int, steps: float) -> float:
+    """The end of Zou's interval of one r less t times another, from their Fisher's z (the other, the one)."""
+    one = np.tanh(z[1] + sign * steps * spread[1]) - np.tanh(z[1])
+    other = t * (np.tanh(z[0] - sign * steps * spread[0]) - np.tanh(z[0]))
+    half = math.sqrt(one**2 + other**2 + 2 * rho * one * other)
+    return float(np.tanh(z[1]) - t * np.tanh(z[0]) + sign * half)
+
+
 def test_intervals_against_a_literal_bootstrap() -> None:
     table = made(60, seed=2)
     result = ensemble(table, NAMES[:2], "human", group="lp", segment="segment", resamples=40, seed=5)
@@ -345,19 +356,27 @@ def test_intervals_against_a_literal_bootstrap() -> None:
 
     for group, rows in zip(result.groups, (np.arange(30), np.arange(30, 60)), strict=True):
         seen = {name: stats.pearsonr(column[rows], table["human"][rows])[0] for name, column in columns.items()}
-        apart = np.array([np.arctanh(seen["both"]) - np.arctanh(seen[name]) for name in "ab"])
+        z = np.arctanh([seen["a"], seen["b"], seen["both"]])
         noise, differences, gains = [], [], []
         for drawn in rng.integers(10, size=(40, 10)):
             chosen = np.concatenate([rows[3 * s : 3 * s + 3] for s in drawn])
             r = {name: stats.pearsonr(column[chosen], table["human"][chosen])[0] for name, column in columns.items()}
-            noise.append(np.arctanh(r["both"]) - np.arctanh([r["a"], r["b"]]) - apart)
+            noise.append(np.arctanh([r["a"], r["b"], r["both"]]) - z)
             differences.append([r["both"] - r["a"], r["both"] - r["b"]])
             gains.append([r["both"] / r["a"] - 1, r["both"] / r["b"] - 1])
-        spread = np.std(noise, axis=0)
-        below = np.quantile([max(-one / spread) for one in noise], 0.975)
-        ends = [min(apart - widened * np.quantile(noise, 0.975, axis=0)), min(apart + widened * below * spread)]
-        low, high = (seen["both"] / np.tanh(np.arctanh(seen["both"]) - end) - 1 for end in ends)
-        assert group.ci == pytest.approx((min(low, group.gain), max(high, group.gain)), abs=1e-9)
+        off = np.array([[one[2] - one[0], one[2] - one[1]] for one in noise])
+        off /= off.std(axis=0)
+        spread, rho = np.std(noise, axis=0), np.corrcoef(np.transpose(noise))[2]
+        low = [widened * np.quantile(off[:, j], 0.975) for j in range(2)]
+        high = [widened * np.quantile([max(-one) for one in off], 0.975)] * 2
+
+        ratios, apart = [], []
+        for sign, steps in ((-1, low), (1, high)):
+            each = [(z[[j, 2]], spread[[j, 2]], rho[j], sign, steps[j]) for j in range(2)]
+            ratios.append(min(optimize.brentq(zou_end, 0.01, 20, one, xtol=1e-13) for one in each) - 1)
+            apart.append(min(zou_end(1.0, *one) for one in each))
+        assert group.ci == pytest.approx(ratios, abs=1e-9)
+        assert group.tests["bootstrap"].ci == pytest.approx(apart, abs=1e-9)
         p = [(sum(d <= 0 for d in one) + 1) / 41 for one in zip(*differences, strict=True)]
         assert group.tests["bootstrap"].p == pytest.approx(contracted(max(p), 10))  # it must beat each of them
         gained.append([one[int(np.argmax(p))] for one in gains])
@@ -382,6 +401,60 @@ def test_the_gain_over_the_best_of_equal_members_is_covered(best: Literal["sampl
         result = ensemble(table, [f"m{j}" for j in range(6)], "human", best=best, resamples=100, folds=folds)
         covered += result.average_ci[0] <= truth <= result.average_ci[1]
     assert covered >= 0.85 * runs
+
+
+@pytest.mark.parametrize("one", [0.5, 0.1, -0.1, -0.5])
+@pytest.mark.parametrize("other", [0.7, 0.3])
+def test_the_ends_of_a_ratio_are_fiellers(one: float, other: float) -> None:
+    variances, covariance, c = (0.0049, 0.0064), 0.003, 1.96
+    # Estimates whose intervals are symmetric: (one - t other)² = c² var(one - t other).
+    terms = (
+        other**2 - c**2 * variances[1],
+        -2 * (one * other - c**2 * covariance),
+        one**2 - c**2 * variances[0],
+    )
+    a, b = (np.array([c * math.sqrt(variance)]) for variance in variances)
+    alike, expected = np.array([covariance / math.sqrt(variances[0] * variances[1])]), sorted(np.roots(terms))
+    for sign in (-1, 1):
+        away = (sign > 0) == (one + sign * a[0] >= 0)
+        (end,) = ratio_ends(one, np.array([other]), alike, a, b, sign, away)
+        assert end == pytest.approx(expected[sign > 0], abs=1e-12)
+    unknown = ratio_ends(0.5, np.array([0.1, -0.3]), alike, a, b, 1, away=True)  # one may be 0, the other is below it
+    assert np.isinf(unknown).all()
+
+
+def weak(seed: int, n: int, best: float = 0.24) -> dict[str, Any]:
+    """One member with little agreement, half of ``best``, and one upside down, as good as half of that."""
+    rng = np.random.default_rng(seed)
+    quality = rng.normal(size=n)
+    loads = {"a": best, "b": -0.49 * best, "human": 0.5}
+    return {name: load * quality + math.sqrt(1 - load**2) * rng.normal(size=n) for name, load in loads.items()}
+
+
+def test_the_loss_against_a_weak_member_is_covered() -> None:
+    loads = np.array([0.24, -0.49 * 0.24])
+    truth = float(loads.sum() / math.sqrt(2 + 2 * loads.prod()) / loads[0]) - 1
+    assert truth == pytest.approx(-0.634, abs=0.001)
+    found = [ensemble(weak(seed, 1000), ["a", "b"], "human", resamples=60).average_ci for seed in range(25)]
+    # With r of the ensemble held fixed, 15 of 25 hold the truth.
+    assert sum(low <= truth <= high for low, high in found) >= 22
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_where_the_best_members_r_may_be_0_the_difference_is_told(groups: int) -> None:
+    table = weak(1, 200, best=0.1)
+    table["lp"] = [str(i % groups) for i in range(200)]
+    result = ensemble(table, ["a", "b"], "human", group="lp", resamples=50)
+    assert not result.bounded
+    assert not all(np.isfinite(end) for group in result.groups for end in group.ci)
+    low, high = result.average_difference_ci
+    assert low < result.average_difference < high
+    assert "difference of r" in first_line(result)
+    assert "no bounds" in first_line(result)
+    gains = next(part for part in parts_of(result) if isinstance(part, TablePart))
+    assert "difference of r" in gains.columns
+    again = EnsembleResult.from_dict(json.loads(json.dumps(result.to_dict(), allow_nan=False)))
+    assert [group.ci for group in again.groups] == [group.ci for group in result.groups]
 
 
 def test_williams_is_that_of_the_best_member() -> None:

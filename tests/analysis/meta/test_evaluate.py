@@ -18,7 +18,7 @@ from scipy import stats
 import bsx
 from bsx.analysis.meta.levels import checked_williams
 from bsx.analysis.meta.result import Judgments, MetaResult
-from bsx.analysis.meta.run import meta_evaluate
+from bsx.analysis.meta.run import meta_evaluate, shared_units
 from bsx.analysis.meta.settings import MetaSettings
 from bsx.analysis.present.forms import parts_of, records_of
 from bsx.analysis.present.parts import Answer, TablePart
@@ -857,21 +857,60 @@ def test_interval_and_test_have_one_target_that_the_caption_names(how: dict[str,
         assert found.ci[0] < found.value <= found.ci[1]
 
 
-def test_the_average_is_tested_and_shared_sources_make_it_harder() -> None:
+@pytest.mark.parametrize(
+    "how", [{}, {"statistic": "acc_eq"}, {"level": "hybrid"}, {"statistic": "spearman", "grouping": "sys"}]
+)
+def test_the_average_of_groups_that_err_alike_is_as_uncertain_as_one(how: dict[str, Any]) -> None:
+    one = several(2, 1)
+    table = {name: [*column, *column, *column] for name, column in one.items()}
+    table["lp"] = [lp for lp in "xyz" for _ in one["lp"]]
+    ends, apart = {}, [f"{lp} {name}" for lp, name in zip(table["lp"], table["segment"], strict=True)]
+    for name, sources in (("names", None), ("shared", table["segment"]), ("apart", apart)):
+        found = meta_evaluate(table, ["good", "poor"], "human", resamples=50, sources=sources, **how, **PLACES)
+        assert found.average is not None
+        ends[name] = np.array([*found.average["good"].ci, *found.average.tests[0].ci])
+        alone = found.groups[0]["good"]
+    assert ends["names"] == pytest.approx(ends["shared"])
+    assert ends["shared"][:2] == pytest.approx(alone.ci)
+    assert np.diff(ends["apart"])[[0, 2]] * np.sqrt(3) == pytest.approx(np.diff(ends["shared"])[[0, 2]])
+
+
+def test_systems_that_are_drawn_are_not_shared() -> None:
     table = several(2, 3)
-    found = {
-        sources: meta_evaluate(table, ["good", "poor"], "human", resamples=99, group_sources=sources, **PLACES)
-        for sources in ("independent", "shared")
-    }
-    independent, shared = (found[name].average for name in ("independent", "shared"))
-    assert independent is not None
-    assert shared is not None
-    one, other = independent.tests[0], shared.tests[0]
-    assert one.difference == pytest.approx(shared["good"].value - shared["poor"].value)
-    assert one.p_two_sided < other.p_two_sided < 0.05
-    assert np.ptp(other.ci) == pytest.approx(np.ptp(one.ci) * np.sqrt(3), rel=0.3)
-    assert np.ptp(shared["good"].ci) > np.ptp(independent["good"].ci)
-    assert parts_of(found["shared"])[0].text.startswith("good agrees best")  # type: ignore[union-attr]
+    for how, shared in (({"level": "sys"}, False), ({"level": "sys", "resample": "segments"}, True)):
+        known = (table["segment"], [f"{row}" for row in range(len(table["segment"]))])
+        widths = [
+            np.ptp(result.average["good"].ci)
+            for sources in known
+            if (
+                result := meta_evaluate(table, ["good"], "human", resamples=50, sources=sources, **how, **PLACES)
+            ).average
+        ]
+        assert (widths[0] > 1.2 * widths[1]) == shared
+
+
+def test_documents_are_known_in_other_groups_by_their_sources() -> None:
+    documents, sources = ["x1", "x1", "x2", "y1", "y1", "y2"], ["a", "b", "c", "b", "", "c"]
+    assert shared_units(documents, None, sources).tolist() == [0, 0, 1, 0, 0, 1]  # type: ignore[union-attr]
+    assert shared_units(None, None, sources).tolist() == [0, 1, 2, 1, 3, 2]  # type: ignore[union-attr]
+    assert shared_units(None, ["1", "2", "1"], None).tolist() == [0, 1, 0]  # type: ignore[union-attr]
+    assert shared_units(None, None, None) is None
+
+
+def test_a_table_says_by_its_sources_whether_groups_share_segments() -> None:
+    rng = np.random.default_rng(4)
+    quality, noise = rng.normal(size=60), rng.normal(size=(2, 60))
+    columns = {"lp": ["x"] * 60 + ["y"] * 60, "m": [*(quality + noise[0])] * 2, "human": [*(quality + noise[1])] * 2}
+    widths = []
+    for other in ("text", "other text"):
+        source = [f"text {row}" for row in range(60)] + [f"{other} {row}" for row in range(60)]
+        average = bsx.meta({**columns, "source": source}, columns=["m"], human="human", group="lp").average
+        widths.append(float(np.ptp(average["m"].ci)))
+    assert widths[0] == pytest.approx(widths[1] * np.sqrt(2))
+
+
+def test_tests_of_all_groups_are_one_family() -> None:
+    table = several(2, 3)
     family = meta_evaluate(
         table, ["good", "poor"], "human", resamples=99, correction="holm", correction_over="all", **PLACES
     )

@@ -138,10 +138,28 @@ def test_a_correction_over_all_groups_takes_their_tests_for_one_family() -> None
     assert ranks == [{"a": 1, "b": 1, "c": 2}, {"a": 1, "b": 2, "c": 2}]
 
 
-@pytest.mark.parametrize(("sources", "error"), [("independent", math.hypot(0.06, 0.03) / 2), ("shared", 0.09 / 2)])
-def test_the_test_of_an_average_adds_up_errors(sources: Any, error: float) -> None:
-    settings = MetaSettings(group_sources=sources, correction="holm", margin=0.3)
-    found = run.average_tests([("a", "b"), ("a", "c"), ("b", "c"), ("a", "x")], GROUPS, settings)
+APART = [{"a": [1.0, -1, 0, 0], "b": [0.0, 0, 0, 0], "c": [-1.0, 1, 0, 0]}] * 2  # both groups err by the same units
+UNITS = {
+    "unknown": ([], math.hypot(0.06, 0.03)),
+    "other": ([APART[0], {name: values[::-1] for name, values in APART[1].items()}], math.hypot(0.06, 0.03)),
+    "the same": (APART, 0.09),
+    "opposite": ([APART[0], {name: [-x for x in values] for name, values in APART[1].items()}], math.hypot(0.06, 0.03)),
+    "half": (
+        [APART[0], {name: [values[0], 0, values[1], 0] for name, values in APART[1].items()}],
+        math.sqrt(0.06**2 + 0.03**2 + 0.06 * 0.03),
+    ),
+}
+
+
+def units_of(name: str) -> list[dict[str, Any]]:
+    return [{metric: np.array(values) for metric, values in of.items()} for of in UNITS[name][0]]
+
+
+@pytest.mark.parametrize("units", UNITS)
+def test_the_test_of_an_average_adds_up_errors(units: str) -> None:
+    settings, error = MetaSettings(correction="holm", margin=0.3), UNITS[units][1] / 2
+    pairs = [("a", "b"), ("a", "c"), ("b", "c"), ("a", "x")]
+    found = run.average_tests(pairs, GROUPS, settings, units_of(units))
     assert [(test.a, test.b) for test in found] == [("a", "b"), ("a", "c"), ("b", "c")]
     differences = [0.09, 0.15, 0.06]
     assert [test.difference for test in found] == pytest.approx(differences)
@@ -174,15 +192,15 @@ def test_which_error_an_average_takes_from_a_test(p: float, ends: tuple[float, f
     assert found.p == pytest.approx(stats.norm.sf(0.1 / error))
 
 
-@pytest.mark.parametrize("sources", ["independent", "shared"])
-def test_the_average_combines_intervals(sources: Any) -> None:
+@pytest.mark.parametrize("units", ["unknown", "the same"])
+def test_the_average_combines_intervals(units: str) -> None:
     groups = [
         GroupResult("g", 9, 0, (figure("a", 0.4, 0.1, 0.5), figure("b", 0.1, 0, 1)), (), "none", None),
         GroupResult("h", 9, 0, (figure("a", 0.6, 0.2, 0.8, spearman=math.nan),), (), "none", None),
     ]
-    settings = MetaSettings(group_sources=sources)
-    found = run.average_of("a", groups, settings, competes=True)
-    down, up = (0.7, 0.3) if sources == "shared" else (0.5, math.hypot(0.1, 0.2))
+    settings = MetaSettings()
+    found = run.average_of("a", groups, settings, units_of(units), competes=True)
+    down, up = (0.7, 0.3) if units == "the same" else (0.5, math.hypot(0.1, 0.2))
     assert found.value == pytest.approx(0.5)
     assert found.ci == pytest.approx((0.5 - down / 2, 0.5 + up / 2))
     assert found.figures["pearson"] == pytest.approx(0.5)

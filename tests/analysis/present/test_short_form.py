@@ -18,7 +18,6 @@ from bsx.analysis.disentangle.errors import compare_coefficients
 from bsx.analysis.disentangle.fit import disentangle
 from bsx.analysis.disentangle.show import _joined
 from bsx.analysis.ensemble.combine import ensemble
-from bsx.analysis.ensemble.show import _joined as joined_groups
 from bsx.analysis.factors.base import FactorSummary, ScoredFactors
 from bsx.analysis.intervene.result import Effect, EffectFit, Interventions
 from bsx.analysis.present.cells import number, table, table_of, text
@@ -158,7 +157,7 @@ def test_it_is_said_where_no_corrected_p_can_be_significant(resamples: int, limi
     assert any("after Holm" in item for item in notes) == limited
 
 
-def test_one_group_has_no_average_and_resamples_are_told_of_once() -> None:
+def test_one_group_has_no_average() -> None:
     rng = np.random.default_rng(2)
     human = rng.normal(size=60)
     columns = {"a": human + rng.normal(size=60), "b": human + rng.normal(size=60), "human": human}
@@ -167,12 +166,6 @@ def test_one_group_has_no_average_and_resamples_are_told_of_once() -> None:
     lp = {"lp": ["x", "y"] * 30}
     (shown,) = tables(parts_of(ensemble(columns | lp, ["a", "b"], "human", group="lp", resamples=50)), full=False)
     assert ([row[0].text for row in shown.rows], shown.foot) == (["x", "y", "average"], 1)
-    said = [
-        Notice("undefined-resamples", name, {"undefined": many, "resamples": 50}) for name, many in (("x", 3), ("y", 9))
-    ]
-    (one,) = joined_groups(said)
-    assert one.values == {"undefined": 9, "resamples": 50, "groups": 2}
-    assert joined_groups(said[:1]) == said[:1]
 
 
 def test_the_difference_of_edited_and_observed_is_for_the_full_form() -> None:

@@ -31,7 +31,6 @@ DEFAULTS: dict[str, tuple[object, ...]] = {
     "human_epsilon": (0.0,),
     "human_ties": (0.0,),
     "correction_over": ("group",),
-    "group_sources": ("independent",),
     "system_score": ("all",),
     "spa": ("permutation",),
     "hybrids": (10_000,),
