@@ -232,7 +232,7 @@ def worded(notice: Notice) -> str:
         return f"few of {counted} clusters decide standard errors: {'; '.join(reasons)}. {sure}"
     if name == "product":
         depends = listed([f"{pair} {one['coef']:.2f} (p {one['p']:.2g})" for pair, one in values["products"].items()])
-        changed = [
+        others = [
             f"with products of factors, {d['factor']} is {d['coef']:.2f} (p {d['p']:.2g}) instead of {d['line']:.2f} "
             f"(p {d['line_p']:.2g})"
             for d in values["changed"]
@@ -240,7 +240,7 @@ def worded(notice: Notice) -> str:
         said = (
             [f"what one factor does depends on another, {depends}: their coefficients are averages"] if depends else []
         )
-        return f"{about}: {'; '.join([*said, *changed])}; see checks=true."
+        return f"{about}: {'; '.join([*said, *others])}; see checks=true."
     if name == "undefined-resamples":
         return f"{values['undefined']} of {values['resamples']} resamples had a constant column or collinear factors."
     if name == "influential-rows":

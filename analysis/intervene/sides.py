@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bsx.analysis.intervene.edits import AIMS, SURFACE, EditedText, EditScores
 from bsx.analysis.intervene.result import ROUNDING, VIF_LIMIT, Edit, EditDrop, Effect, EffectFit, FactorScale
 from bsx.analysis.perturbations.perturb import Perturbed
-from bsx.analysis.stats.regression import Ols, WaldTest, fit_ols, wald
+from bsx.analysis.stats.regression import Ols, WaldTest, fit_ols, standardised_errors, wald
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.optional import need
@@ -313,7 +313,7 @@ class Sides:
             z = self._z[own] - self._z[own].mean(axis=0)
             y = (scores.written[there] - scores.written[there].mean()) / sd
             observed = FactorSample(y, z, self._seen, self._sentences[there])
-            seen = observed.fit(confidence)
+            seen = standardised_errors(observed.fit(confidence), confidence=confidence)
             r2 = seen.r2
         # Of a factor that only edits move that the metric does not see, nothing is left to fit.
         left = [place for place in range(len(self._moved)) if np.abs(self._x[kept, place]).max(initial=0.0) > 0]

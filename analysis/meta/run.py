@@ -612,7 +612,7 @@ def ranked(groups: Sequence[GroupResult], settings: MetaSettings) -> list[GroupR
     return results
 
 
-def shared_units(documents: Labels | None, segments: Labels | None, sources: Labels | None) -> Indices | None:
+def shared_units(documents: Labels | None, segments: Labels | None, sources: Sequence[str] | None) -> Indices | None:
     """Number what groups may share: documents or segments that have the same sources, or the same names (n,).
 
     A document is that with which most of its sources stood first, so that one which misses a segment is still known.
@@ -665,14 +665,15 @@ def _added(
             return x - (np.bincount(of, weights=x) / np.bincount(of))[of]
         return x if ranks is None else np.asarray(ranks(x), dtype=np.float64)
 
-    results, judged = {}, prepared(rows[human])
+    results, judged = dict[str, Array](), prepared(rows[human])
     for name, x in rows.items():
         scores = np.ones(len(judged)) if settings.level == "sys" else prepared(x)
         if settings.level != "sys":
             with np.errstate(invalid="ignore", divide="ignore"):  # of what does not vary, as a constant
                 turned = -1.0 if settings.absolute and (scores - scores.mean()) @ judged < 0 else 1.0
                 scores = np.nan_to_num(turned * influence(scores, judged))
-        results[name] = np.bincount(units[places[present]], weights=scores, minlength=int(units.max()) + 1)
+        added = np.bincount(units[places[present]], weights=scores, minlength=int(units.max()) + 1)
+        results[name] = added.astype(np.float64)
     return results
 
 

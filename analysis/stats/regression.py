@@ -365,7 +365,7 @@ def pooled_test(
         if standardised:
             of_group = fit.coef[intercept : first + apart].reshape(len(groups), p).copy()
             of_group[1:] += of_group[0]
-            moves = of_group[member] * _moves(x, y, fit.leverage, np.bincount(member)[member])
+            moves = of_group[member] * _moves(x, y, fit.leverage, np.bincount(member)[member].astype(np.float64))
             scales = np.zeros_like(fit.design)
             for g in range(len(groups)):
                 own = intercept + p * g

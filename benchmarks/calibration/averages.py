@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -31,9 +32,9 @@ def sharing(rng: np.random.Generator, share: float, systems: int = 1, n: int = 8
     return columns | ({"system": np.tile(np.arange(systems), n * k)} if systems > 1 else {})
 
 
-def averaged(columns: Columns, **how: str) -> dict[str, bool]:
+def averaged(columns: Columns, **how: Any) -> dict[str, bool]:
     """Tell what the average over groups finds."""
-    places = {name: name for name in ("system", "segment") if name in columns}
+    places: dict[str, Any] = {name: name for name in ("system", "segment") if name in columns}
     found = meta_evaluate(columns, ["a", "b"], "human", group="lp", resamples=DRAWS, **places, **how).average
     assert found is not None
     rates = {"size": found.tests[0].p_two_sided < 0.05}
@@ -60,6 +61,8 @@ def lost(columns: Columns, loads: tuple[float, ...]) -> dict[str, bool]:
 
 WEAK = {"r .12, and one upside down": (0.24, -0.117), "r .30, and five of noise": (0.6, *[0.0] * 5)}
 WEAK["r .05, and one upside down"] = (0.1, -0.05)
+FOUR: dict[str, dict[str, Any]] = {"pooled": {}, "acc_eq": {"statistic": "acc_eq"}}
+FOUR["within segments"] = {"grouping": "item"}
 
 SECTION = Section(
     "averages",
@@ -85,11 +88,7 @@ SECTION = Section(
                         partial(sharing, share=0.7, systems=4),
                         partial(averaged, **how),
                     )
-                    for name, how in (
-                        ("pooled", {}),
-                        ("acc_eq", {"statistic": "acc_eq"}),
-                        ("within segments", {"grouping": "item"}),
-                    )
+                    for name, how in FOUR.items()
                 ),
             ],
         ),

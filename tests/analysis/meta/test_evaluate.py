@@ -877,7 +877,11 @@ def test_the_average_of_groups_that_err_alike_is_as_uncertain_as_one(how: dict[s
 
 def test_systems_that_are_drawn_are_not_shared() -> None:
     table = several(2, 3)
-    for how, shared in (({"level": "sys"}, False), ({"level": "sys", "resample": "segments"}, True)):
+    ways: list[tuple[dict[str, Any], bool]] = [
+        ({"level": "sys"}, False),
+        ({"level": "sys", "resample": "segments"}, True),
+    ]
+    for how, shared in ways:
         known = (table["segment"], [f"{row}" for row in range(len(table["segment"]))])
         widths = [
             np.ptp(result.average["good"].ci)
@@ -904,8 +908,10 @@ def test_a_table_says_by_its_sources_whether_groups_share_segments() -> None:
     widths = []
     for other in ("text", "other text"):
         source = [f"text {row}" for row in range(60)] + [f"{other} {row}" for row in range(60)]
-        average = bsx.meta({**columns, "source": source}, columns=["m"], human="human", group="lp").average
-        widths.append(float(np.ptp(average["m"].ci)))
+        found = bsx.meta({**columns, "source": source}, columns=["m"], human="human", group="lp")
+        assert isinstance(found, MetaResult)
+        assert found.average is not None
+        widths.append(float(np.ptp(found.average["m"].ci)))
     assert widths[0] == pytest.approx(widths[1] * np.sqrt(2))
 
 
