@@ -87,7 +87,7 @@ def test_the_answer_in_plain_words(better: tuple[int, int], starts: str, tmp_pat
 @pytest.mark.parametrize(
     ("segments", "systems", "settings", "said"),
     [
-        (5, 2, {"all_pairs": True}, "5 segments are too few"),
+        (3, 2, {"all_pairs": True}, "3 segments are too few"),
         (5, 2, {"all_pairs": True, "test": "bootstrap"}, "5 segments are too few"),
         (60, 3, {}, ""),  # against a baseline, nothing is said of the others
         (60, 3, {"all_pairs": True, "correction": "none"}, ""),
