@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
@@ -25,8 +24,8 @@ from bsx.analysis.meta.result import (
     Winners,
 )
 from bsx.analysis.meta.settings import MetaColumns, MetaSettings, averaged
+from bsx.analysis.meta.shared import Raters, added_by, raters_of, shared_units, together
 from bsx.analysis.stats.clusters import adjust, corrected_tests, deciding, ranked_tests
-from bsx.analysis.stats.correlation import influence
 from bsx.analysis.stats.equivalence import equivalence_p
 from bsx.analysis.stats.judged import raters_apart, unjudged
 from bsx.analysis.stats.resample import Clustered, Indices, cluster_codes, drawn_units
@@ -184,7 +183,7 @@ def judged(frame: Frame, settings: MetaRun) -> MetaResult | Judgments:
     numbers = [*named, *human, *settings.categories]
     of_systems = settings.level == "sys" and settings.sampled == "systems"
     family = frame.column("family") if of_systems and system is not None else None
-    rater = frame.column("rater") if system is not None else None
+    rater = frame.column("rater")
     within += [name for name in (family, rater) if name is not None and name not in (*labels, *within)]
     pairs = [PAIR] if PAIR in frame.table.columns and PAIR not in (*numbers, *labels, *guessed) else []
     values = frame.read(numbers, labels, keys=[*guessed, *pairs, *within])
@@ -200,6 +199,7 @@ def judged(frame: Frame, settings: MetaRun) -> MetaResult | Judgments:
     ):
         unit.values[family] = [of[name] for name in values[system or ""]]
         own["family"] = family
+    own["rater"] = rater
     own |= {"sources": frame.sources() if group is not None else None}
     results = [meta_evaluate(unit.values, metrics, name, **own) for name in human]
     signatures = {name: text for name, text in frame.signatures.items() if name in named}
@@ -211,7 +211,7 @@ def judged(frame: Frame, settings: MetaRun) -> MetaResult | Judgments:
     for name in human if settings.nan == "omit" else ():
         scores = {metric: np.asarray(values[metric]) for metric in metrics}
         warnings += tuple(unjudged(np.asarray(values[name]), name, scores))
-    for name in human if rater is not None else ():
+    for name in human if None not in (rater, system) else ():
         of_rows = (list(map(str, values[str(column)])) for column in (system, rater))
         warnings += tuple(raters_apart(np.asarray(values[name]), name, *of_rows))
     notes = [*frame.notes, *unit.notes]
@@ -249,7 +249,7 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
     lower, sentinels, known = settings.lower, settings.sentinels, column_names(columns)
     controls = columns_of(sentinels, known, metrics)
     judgments = list(dict.fromkeys([human, *settings.categories]))
-    named = [name for name in (group, system, segment, document, settings.family) if name is not None]
+    named = [name for name in (group, system, segment, document, settings.family, settings.rater) if name is not None]
     if not metrics:
         raise InputError("name at least one column with scores of a metric")
     used = [*metrics, *controls, *judgments, *named]
@@ -306,6 +306,7 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
     if group is not None and not settings.categories:
         units = shared_units(labels.get(document or ""), labels.get(segment or ""), settings.sources)
     added: list[Mapping[str, Array]] = []
+    who, drawn = labels.get(settings.rater or ""), list[Raters | None]()
     for number, (label, judgment, rows) in enumerate(parts):
         where = "" if group is None and not settings.categories else f"group {label}: "
         values = {name: numbers[name][rows] for name in [*metrics, *controls]} | {human: numbers[judgment][rows]}
@@ -315,8 +316,12 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
         whole = {name: CorpusScores(one.statistics[rows], one.score) for name, one in corpus.items()}
         names = [None if name is None else [labels[name][row] for row in rows] for name in (system, segment, document)]
         try:
-            one, more = _group(label, values, human, names, whole, settings, of_family, ties_count=ties_count)
-            added.append(_added(values, human, names, units, rows, settings))
+            raters = who and raters_of(values, human, names, [who[row] for row in rows], settings)
+            drawn.append(raters or None)
+            one, more = _group(
+                label, values, human, names, whole, settings, of_family, raters or None, ties_count=ties_count
+            )
+            added.append(added_by(values, human, names, units, rows, settings))
         except InputError as error:
             raise InputError(f"{where}{error}") from error
         results.append(one)
@@ -355,7 +360,7 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
         average,
         settings.headline,
         human,
-        settings.target(unit, systems=arranged),
+        settings.target(unit, systems=arranged) + ", judged by other raters" * (None not in drawn),
         tuple(metrics),
         tuple(sentinels),
         system is not None,
@@ -440,6 +445,7 @@ def _group(
     corpus: Mapping[str, CorpusScores],
     settings: MetaSettings,
     of_family: Mapping[str, str],
+    raters: Raters | None,
     *,
     ties_count: bool,
 ) -> tuple[GroupResult, list[str]]:
@@ -506,6 +512,10 @@ def _group(
         how["families"] = cluster_codes([of_family[str(name)] for name in systems])
         several_units(drawn_units(len(systems), how["families"]), "family", "systems", "family")
     result = agreement(Rows(rows, judgments, **how, **whole), settings)
+    if raters is not None:
+        compare = result.compare
+        wider = [raters.metric(one) for one in result.metrics]
+        result = replace(result, metrics=wider, compare=lambda a, b: raters.test(compare(a, b), a, b))
     metrics = [metric for metric in result.metrics if metric.metric not in sentinels]
     controls = [replace(one, control=True) for name in sentinels for one in result.metrics if one.metric == name]
     competing = [metric.metric for metric in metrics]
@@ -612,93 +622,6 @@ def ranked(groups: Sequence[GroupResult], settings: MetaSettings) -> list[GroupR
     return results
 
 
-def shared_units(documents: Labels | None, segments: Labels | None, sources: Sequence[str] | None) -> Indices | None:
-    """Number what groups may share: documents or segments that have the same sources, or the same names (n,).
-
-    A document is that with which most of its sources stood first, so that one which misses a segment is still known.
-
-    Args:
-        documents: each row's (n,), if they are drawn.
-        segments: each row's (n,), if they are named.
-        sources: text of each row's source (n,), if known.
-    """
-    if sources is None or documents is None:
-        names = sources or documents or segments
-        return None if names is None else cluster_codes([name or f"\0{row}" for row, name in enumerate(names)])
-    first: dict[Hashable, Hashable] = {}
-    stood: dict[Hashable, Counter[Hashable]] = {}
-    for document, source in zip(documents, sources, strict=True):
-        stood.setdefault(document, Counter())[first.setdefault(source, document)] += 1
-    return cluster_codes([stood[document].most_common(1)[0][0] for document in documents])
-
-
-def _added(
-    rows: Mapping[str, Array],
-    human: str,
-    names: Sequence[Labels | None],
-    units: Indices | None,
-    places: Indices,
-    settings: MetaSettings,
-) -> dict[str, Array]:
-    """Return what each unit adds to each metric's figure in a group (units,), which tells how far groups err together.
-
-    It is the influence on Pearson's r: of ranks for rank correlations, and of scores less their mean by segment or
-    system where pairs of these are judged. Where the systems' scores are correlated, units are only counted, as if all
-    erred alike; systems that are drawn are not shared.
-    """
-    if units is None or (settings.level == "sys" and settings.sampled == "systems"):
-        return {}
-    present = ~np.any([np.isnan(x) for x in rows.values() if not np.isnan(x).all()], axis=0)
-    within = {"item": names[1], "sys": names[0]}.get(
-        "item" if settings.level in ("darr", "hybrid") else settings.grouped_by
-    )
-    of = None if within is None else cluster_codes([name for name, here in zip(within, present, strict=True) if here])
-    ranks = (
-        need("scipy.stats", "averages over groups").rankdata
-        if settings.statistic not in ("pearson", "acc_eq")
-        else None
-    )
-
-    def prepared(x: Array) -> Array:
-        x = x[present]
-        if of is not None:
-            return x - (np.bincount(of, weights=x) / np.bincount(of))[of]
-        return x if ranks is None else np.asarray(ranks(x), dtype=np.float64)
-
-    results, judged = dict[str, Array](), prepared(rows[human])
-    for name, x in rows.items():
-        scores = np.ones(len(judged)) if settings.level == "sys" else prepared(x)
-        if settings.level != "sys":
-            with np.errstate(invalid="ignore", divide="ignore"):  # of what does not vary, as a constant
-                turned = -1.0 if settings.absolute and (scores - scores.mean()) @ judged < 0 else 1.0
-                scores = np.nan_to_num(turned * influence(scores, judged))
-        added = np.bincount(units[places[present]], weights=scores, minlength=int(units.max()) + 1)
-        results[name] = added.astype(np.float64)
-    return results
-
-
-def _together(parts: Sequence[float], added: Sequence[Array]) -> float:
-    """Return the error of the sum of groups' estimates from those of the groups.
-
-    Errors of independent groups add up in squares; of those that share units, so do the products of each two, as far as
-    the same units make both err. Errors that undo each other are not counted.
-
-    Source: Zou & Donner 2008, with the correlations of Zou 2007.
-
-    Args:
-        parts: error of each group.
-        added: what each unit adds to the estimate of each group (units,); empty where nothing is shared.
-    """
-    errors = np.array(parts)
-    square = float(errors @ errors)
-    if added:
-        table = np.stack(added)
-        norms = np.linalg.norm(table, axis=1)
-        table = table / np.where(norms > 0, norms, 1.0)[:, None] * errors[:, None]
-        square = max(square, square + float(np.square(table.sum(axis=0)).sum() - np.square(table).sum()))
-    return math.sqrt(square)
-
-
 def average_tests(
     pairs: Iterable[tuple[str, str]],
     groups: Sequence[GroupResult],
@@ -707,7 +630,7 @@ def average_tests(
 ) -> tuple[Comparison, ...]:
     """Test whether two metrics' mean differences over groups are 0, one test for each pair, corrected.
 
-    Each group's standard error is that with which its own test gets its two-sided p; see `_together`.
+    Each group's standard error is that with which its own test gets its two-sided p; see `together`.
 
     Args:
         pairs: of metrics.
@@ -724,8 +647,8 @@ def average_tests(
             continue
         errors = [_standard_error(test, settings.confidence, normal) for test in tests]
         apart = [of[a] if settings.level == "sys" else of[a] - of[b] for of in added if a in of and b in of]
-        together = _together(errors, apart if len(apart) == len(errors) else [])
-        difference, error = float(np.mean([test.difference for test in tests])), together / len(tests)
+        error = together(errors, apart if len(apart) == len(errors) else [])
+        difference, error = float(np.mean([test.difference for test in tests])), error / len(tests)
         z = difference / error if error > 0 else 0.0
         half = float(normal.ppf((1 + settings.confidence) / 2)) * error
         results.append(
@@ -765,7 +688,7 @@ def average_of(
     *,
     competes: bool,
 ) -> MetricAgreement:
-    """Return the plain mean over groups; its interval combines those of the groups, see `_together`.
+    """Return the plain mean over groups; its interval combines those of the groups, see `together`.
 
     Source: Zou & Donner 2008 (MOVER) for the interval of a sum from the intervals of its parts.
     """
@@ -786,6 +709,6 @@ def average_of(
     value = float(np.mean([agreement.value for agreement in present]))
     shared = [of[metric] for of in added if metric in of]
     shared = shared if len(shared) == len(present) else []
-    down = _together([agreement.value - agreement.ci[0] for agreement in present], shared) / len(present)
-    up = _together([agreement.ci[1] - agreement.value for agreement in present], shared) / len(present)
+    down = together([agreement.value - agreement.ci[0] for agreement in present], shared) / len(present)
+    up = together([agreement.ci[1] - agreement.value for agreement in present], shared) / len(present)
     return MetricAgreement(metric, value, (value - down, value + up), figures, control=not competes, wins=wins)

@@ -75,6 +75,14 @@ class MetaColumns(RowColumns, DocumentColumn, LowerScores):
         ),
         Option(column=True, python=True),
     ] = None
+    rater: Annotated[
+        str | None,
+        Field(
+            description="Column of who judged: with five or more, level seg speaks of other raters too. [rater, judge "
+            "or annotator, if there]"
+        ),
+        Option(column=True, python=True),
+    ] = None
     corpus: Annotated[
         Mapping[str, CorpusScores] | None,
         Field(

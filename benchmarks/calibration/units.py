@@ -81,6 +81,36 @@ def of_systems(columns: dict[str, Any]) -> dict[str, bool]:
     return found
 
 
+def own_scales(rng: np.random.Generator, raters: int = 5, documents: int = 40, each: int = 8) -> dict[str, Any]:
+    """Raters with a mean and a scale of their own judge whole documents; two equally good metrics of r `OTHERS`."""
+    of = np.repeat(np.arange(documents), each)
+    rater = rng.permutation(np.arange(documents) % raters)[of]
+
+    def noise() -> Array:
+        drawn = np.sqrt(0.3) * rng.normal(size=documents)[of] + np.sqrt(0.7) * rng.normal(size=len(of))
+        return np.asarray(drawn)
+
+    quality = noise()
+    judged = 0.5 * rng.normal(size=raters)[rater] + np.exp(0.3 * rng.normal(size=raters))[rater] * (quality + noise())
+    columns: dict[str, Any] = {"a": quality + noise(), "b": quality + noise(), "human": judged}
+    return columns | {"document": [f"d{i}" for i in of], "rater": [f"r{i}" for i in rater]}
+
+
+# E[scale] / sqrt(2 (.25 + 2 E[scale²])) of the world above: r with the judgments of many raters.
+OTHERS = float(np.exp(0.045) / np.sqrt(2 * (0.25 + 2 * np.exp(0.18))))
+
+
+def other_raters(columns: dict[str, Any]) -> dict[str, bool]:
+    """Tell what is found of documents, and of documents and raters."""
+    found = {}
+    for drawn, rater in (("documents", None), ("raters too", "rater")):
+        how: dict[str, Any] = {"document": "document", "rater": rater, "resamples": DRAWS}
+        group = meta_evaluate(columns, ["a", "b"], "human", **how).groups[0]
+        found[f"size, {drawn}"] = group.tests[0].p_two_sided < 0.05
+        found[f"coverage of r, {drawn}"] = covers(group["a"].ci, OTHERS)
+    return found
+
+
 def rated(
     rng: np.random.Generator, seen: int, segments: int = 50, z: bool = True
 ) -> tuple[Array, list[str], list[str]]:
@@ -142,6 +172,13 @@ SECTION = Section(
                 World("12 families", partial(family_members, families=12), of_systems),
                 World("6 families that say nothing", partial(family_members, share=0.0), of_systems),
             ],
+        ),
+        Table(
+            "Raters with scales of their own",
+            "40 documents of eight rows, each judged by one rater, who has a mean and a scale; two equally good "
+            "metrics. r of many raters is the truth.",
+            [f"{what}, {drawn}" for what in ("size", "coverage of r") for drawn in ("documents", "raters too")],
+            [World(f"{raters} raters", partial(own_scales, raters=raters), other_raters) for raters in (5, 10)],
         ),
         Table(
             "Raters who judged other systems",

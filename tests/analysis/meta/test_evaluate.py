@@ -18,8 +18,9 @@ from scipy import stats
 import bsx
 from bsx.analysis.meta.levels import checked_williams
 from bsx.analysis.meta.result import Judgments, MetaResult
-from bsx.analysis.meta.run import meta_evaluate, shared_units
+from bsx.analysis.meta.run import meta_evaluate
 from bsx.analysis.meta.settings import MetaSettings
+from bsx.analysis.meta.shared import shared_units
 from bsx.analysis.present.forms import parts_of, records_of
 from bsx.analysis.present.parts import Answer, TablePart
 from bsx.analysis.stats.clusters import adjust

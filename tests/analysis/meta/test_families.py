@@ -1,4 +1,4 @@
-"""Families of systems, drawn whole at the level of systems."""
+"""Families of systems, drawn whole at the level of systems, and raters at that of segments."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import bsx
-from benchmarks.calibration.units import family_members
+from benchmarks.calibration.units import family_members, own_scales
 from bsx.analysis.meta.result import MetaResult
 from bsx.analysis.meta.run import meta_evaluate
 from bsx.analysis.stats.resample import percentile_interval
@@ -60,3 +61,40 @@ def test_what_tells_no_families_is_none_and_refused_where_it_was_named() -> None
     columns = family_members(np.random.default_rng(5)) | {"family": ["one"] * 24}
     with pytest.raises(InputError, match="family"):
         meta_evaluate(columns, ["a", "b"], "human", **HOW, family="family")
+
+
+def test_raters_are_drawn_beside_documents() -> None:
+    """Against variances of both ways of clusters, by hand, from what every row adds to r."""
+    columns = own_scales(np.random.default_rng(3))
+    how: dict[str, Any] = {"document": "document", "resamples": 400, "seed": 1}
+    alone = meta_evaluate(columns, ["a", "b"], "human", **how)
+    both = meta_evaluate(columns, ["a", "b"], "human", **how, rater="rater")
+    x, y = (stats.zscore(columns[name]) for name in ("a", "human"))
+    row = x * y - float(np.mean(x * y)) / 2 * (x * x + y * y)
+    squares = []
+    for of in ("document", "rater"):
+        names = np.array(columns[of])
+        squares.append(sum(float(row[names == name].sum()) ** 2 for name in dict.fromkeys(names)))
+    documents, raters = squares[0], squares[1] * 5 / 4 - squares[0]  # every document has one rater
+    df = 4 / (raters / (raters + documents)) ** 2
+    wider = np.sqrt(1 + raters / documents) * stats.t.ppf(0.975, df) / stats.norm.ppf(0.975)
+    one, two = alone.groups[0]["a"], both.groups[0]["a"]
+    assert two.value == one.value
+    assert [two.value - two.ci[0], two.ci[1] - two.value] == pytest.approx(
+        [wider * (one.value - one.ci[0]), wider * (one.ci[1] - one.value)]
+    )
+    assert both.groups[0].tests[0].p_two_sided > alone.groups[0].tests[0].p_two_sided
+    assert (both.groups[0].tests[0].p < 0.5) == (alone.groups[0].tests[0].p < 0.5)
+    assert both.target.endswith(", judged by other raters")
+
+
+def test_a_column_of_raters_is_known_and_few_are_taken_as_they_are() -> None:
+    columns = own_scales(np.random.default_rng(3))
+    table = {name: columns[name] for name in ("a", "b", "human", "document")}
+    plain, few = ({"judge": columns["rater"]}, {"judge": [f"r{i % 4}" for i in range(len(columns["a"]))]})
+    targets = []
+    for judge in (plain, few):
+        found = bsx.meta(table | judge, columns=["a", "b"], document="document", resamples=200)
+        assert isinstance(found, MetaResult)
+        targets.append(found.target)
+    assert targets == ["other documents like these, judged by other raters", "other documents like these"]

@@ -1,0 +1,183 @@
+"""What groups of rows have in common, and what rows have of their raters: errors that do not cancel out."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bsx.analysis.meta.result import MetricAgreement
+from bsx.analysis.meta.settings import MetaSettings
+from bsx.analysis.stats.correlation import influence
+from bsx.analysis.stats.resample import Indices, cluster_codes
+from bsx.analysis.stats.results import Comparison
+from bsx.data.columns import Labels
+from bsx.support.checks import Array
+from bsx.support.optional import need
+
+FEWEST_RATERS = 5  # of fewer, next to nothing is known of other raters: intervals speak of those that judged
+
+
+def shared_units(documents: Labels | None, segments: Labels | None, sources: Sequence[str] | None) -> Indices | None:
+    """Number what groups may share: documents or segments that have the same sources, or the same names (n,).
+
+    A document is that with which most of its sources stood first, so that one which misses a segment is still known.
+
+    Args:
+        documents: each row's (n,), if they are drawn.
+        segments: each row's (n,), if they are named.
+        sources: text of each row's source (n,), if known.
+    """
+    if sources is None or documents is None:
+        names = sources or documents or segments
+        return None if names is None else cluster_codes([name or f"\0{row}" for row, name in enumerate(names)])
+    first: dict[Hashable, Hashable] = {}
+    stood: dict[Hashable, Counter[Hashable]] = {}
+    for document, source in zip(documents, sources, strict=True):
+        stood.setdefault(document, Counter())[first.setdefault(source, document)] += 1
+    return cluster_codes([stood[document].most_common(1)[0][0] for document in documents])
+
+
+def added_by(
+    rows: Mapping[str, Array],
+    human: str,
+    names: Sequence[Labels | None],
+    units: Indices | None,
+    places: Indices,
+    settings: MetaSettings,
+) -> dict[str, Array]:
+    """Return what each unit adds to each metric's figure in a group (units,), which tells how far groups err together.
+
+    It is the influence on Pearson's r: of ranks for rank correlations, and of scores less their mean by segment or
+    system where pairs of these are judged. Where the systems' scores are correlated, units are only counted, as if all
+    erred alike; systems that are drawn are not shared.
+    """
+    if units is None or (settings.level == "sys" and settings.sampled == "systems"):
+        return {}
+    present = ~np.any([np.isnan(x) for x in rows.values() if not np.isnan(x).all()], axis=0)
+    within = {"item": names[1], "sys": names[0]}.get(
+        "item" if settings.level in ("darr", "hybrid") else settings.grouped_by
+    )
+    of = None if within is None else cluster_codes([name for name, here in zip(within, present, strict=True) if here])
+    ranks = (
+        need("scipy.stats", "averages over groups").rankdata
+        if settings.statistic not in ("pearson", "acc_eq")
+        else None
+    )
+
+    def prepared(x: Array) -> Array:
+        x = x[present]
+        if of is not None:
+            return x - (np.bincount(of, weights=x) / np.bincount(of))[of]
+        return x if ranks is None else np.asarray(ranks(x), dtype=np.float64)
+
+    results, judged = dict[str, Array](), prepared(rows[human])
+    for name, x in rows.items():
+        scores = np.ones(len(judged)) if settings.level == "sys" else prepared(x)
+        if settings.level != "sys":
+            with np.errstate(invalid="ignore", divide="ignore"):  # of what does not vary, as a constant
+                turned = -1.0 if settings.absolute and (scores - scores.mean()) @ judged < 0 else 1.0
+                scores = np.nan_to_num(turned * influence(scores, judged))
+        added = np.bincount(units[places[present]], weights=scores, minlength=int(units.max()) + 1)
+        results[name] = added.astype(np.float64)
+    return results
+
+
+def together(parts: Sequence[float], added: Sequence[Array]) -> float:
+    """Return the error of the sum of groups' estimates from those of the groups.
+
+    Errors of independent groups add up in squares; of those that share units, so do the products of each two, as far as
+    the same units make both err. Errors that undo each other are not counted.
+
+    Source: Zou & Donner 2008, with the correlations of Zou 2007.
+
+    Args:
+        parts: error of each group.
+        added: what each unit adds to the estimate of each group (units,); empty where nothing is shared.
+    """
+    errors = np.array(parts)
+    square = float(errors @ errors)
+    if added:
+        table = np.stack(added)
+        norms = np.linalg.norm(table, axis=1)
+        table = table / np.where(norms > 0, norms, 1.0)[:, None] * errors[:, None]
+        square = max(square, square + float(np.square(table.sum(axis=0)).sum() - np.square(table).sum()))
+    return math.sqrt(square)
+
+
+@dataclass(frozen=True, eq=False)
+class Raters:
+    """Raters who are drawn beside segments or documents, so that intervals and tests speak of other raters too.
+
+    The error of a figure over both is that over segments, and that over raters, less that over what one rater judged of
+    one segment, which is in both; it is never taken to be smaller than the first. Its degrees of freedom are those of
+    the raters' part.
+
+    Source: Cameron, Gelbach & Miller 2011 for two ways of clusters; Satterthwaite 1946 for degrees of freedom.
+
+    Attributes:
+        many: how many there are.
+        added: what each segment (or document), each rater, and each two of them add to a metric's figure (units,).
+        confidence: level of intervals.
+    """
+
+    many: int
+    added: Sequence[Mapping[str, Array]]
+    confidence: float
+
+    def _reach(self, a: str, b: str | None = None) -> tuple[float, float]:
+        """Return by how much the error of a figure, or a difference, is larger; and its degrees of freedom."""
+        units, raters, both = (float(np.square(of[a] - (0.0 if b is None else of[b])).sum()) for of in self.added)
+        more = max(0.0, raters * self.many / (self.many - 1) - both)
+        if not (units > 0 and more > 0):
+            return 1.0, math.inf
+        return math.sqrt(1 + more / units), (self.many - 1) * (1 + units / more) ** 2
+
+    def _ends(self, value: float, ends: tuple[float, float], wider: float, df: float) -> tuple[float, float]:
+        stats, tail = need("scipy.stats", "intervals"), (1 - self.confidence) / 2
+        wider *= float(stats.t.isf(tail, df) / stats.norm.isf(tail))
+        return value - wider * (value - ends[0]), value + wider * (ends[1] - value)
+
+    def metric(self, one: MetricAgreement) -> MetricAgreement:
+        """Return a metric's figure with an interval for other raters too."""
+        low, high = self._ends(one.value, one.ci, *self._reach(one.metric))
+        return replace(one, ci=(max(-1.0, low), min(1.0, high)))
+
+    def test(self, one: Comparison, a: str, b: str) -> Comparison:
+        """Return a test of two metrics for other raters too."""
+        stats, (wider, df) = need("scipy.stats", "tests"), self._reach(a, b)
+        p = float(2 * stats.t.sf(stats.norm.isf(one.p_two_sided / 2) / wider, df))
+        ends = self._ends(one.difference, one.ci, wider, df)
+        return replace(one, ci=ends, p=p / 2 if one.p < 0.5 else 1 - p / 2, p_two_sided=p)
+
+
+def raters_of(
+    rows: Mapping[str, Array],
+    human: str,
+    names: Sequence[Labels | None],
+    raters: Labels,
+    settings: MetaSettings,
+) -> Raters | None:
+    """Return the raters of a group's rows, if they are drawn: at level seg, where as many as `FEWEST_RATERS` judged.
+
+    Args:
+        rows: scores (n,).
+        human: name of the human scores among them.
+        names: each row's system, segment and document, if known.
+        raters: who judged each row (n,), empty where it is not known.
+        settings: how.
+    """
+    here = ~np.any([np.isnan(x) for x in rows.values() if not np.isnan(x).all()], axis=0)
+    who = [name or f"\0{row}" for row, name in enumerate(raters)]
+    many = len({name for name, there in zip(who, here, strict=True) if there})
+    if settings.level != "seg" or settings.sampled != "segments" or many < FEWEST_RATERS:
+        return None
+    _, segment, document = names
+    units = document or segment or range(len(who))
+    ways: list[Sequence[Hashable]] = [units, who, list(zip(units, who, strict=True))]
+    places = np.arange(len(who))
+    of_ways = [added_by(rows, human, names, cluster_codes(way), places, settings) for way in ways]
+    return Raters(many, of_ways, settings.confidence)
