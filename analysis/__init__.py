@@ -106,7 +106,7 @@ if TYPE_CHECKING:
     from bsx.analysis.stats.detection import precision_recall as precision_recall
     from bsx.analysis.stats.detection import roc_auc as roc_auc
     from bsx.analysis.stats.detection import best_threshold as best_threshold
-    from bsx.analysis.stats.clusters import compare_all as compare_all, significance_clusters as significance_clusters
+    from bsx.analysis.stats.clusters import significance_clusters as significance_clusters
     from bsx.analysis.stats.correlation import bootstrap_correlations as bootstrap_correlations
     from bsx.analysis.stats.correlation import fisher_interval as fisher_interval, kendall as kendall
     from bsx.analysis.stats.correlation import pairwise_accuracy as pairwise_accuracy, pearson as pearson

@@ -196,7 +196,6 @@ BUILDERS: dict[str, Callable[[], object]] = {
         ({"seed": 1, "log": [{"epoch": k, "valid": value} for k, value in enumerate((None, 0.5, 0.4), start=1)]},),
         None,
     ),
-    "AllComparisons": lambda: analysis.compare_all({n: table()[n] for n in NAMES}, table()["human"], analysis.williams),
     "ChallengeResult": _challenge,
     "CompareResult": lambda: analysis.compare_systems(_scores(), metric="m_1", resamples=40, all_pairs=True),
     "Clusters": lambda: analysis.significance_clusters({"a_1": 0.5, "b": 0.4}, np.array([[1, 0.01], [0.9, 1]])),

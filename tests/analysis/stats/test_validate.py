@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from bsx.analysis.stats import resample
-from bsx.analysis.stats.clusters import adjust, compare_all, significance_clusters
+from bsx.analysis.stats.clusters import adjust, significance_clusters
 from bsx.analysis.stats.correlation import kendall, pairwise_accuracy, pearson, spearman
 from bsx.analysis.stats.selection import expected_model_selection, sample_model_selection
 from bsx.analysis.stats.significance import paired_bootstrap, perm_both, williams, williams_from_correlations
@@ -144,7 +144,6 @@ def test_no_statistic_takes_missing_values_unasked(call: Callable[[], object]) -
         ),
         (lambda: adjust([0.5, 1.5]), "p-values must lie between 0 and 1"),
         (lambda: adjust([0.5], cast("Any", "sidak")), "correction='sidak': use one of none, holm, bh"),
-        (lambda: compare_all({"m": TWO}, HUMAN, williams), "only the metric m is given"),
         (lambda: significance_clusters({"m": NAN}, [[NAN]]), "m: the correlation is not defined"),
         (lambda: significance_clusters({"m": 1.0}, [NAN]), r"p has shape \(1,\), expected one row and column"),
         (lambda: hybrid_systems(GRID, GRID, 0), "n=0: at least one hybrid"),
