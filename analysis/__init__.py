@@ -133,8 +133,6 @@ if TYPE_CHECKING:
     from bsx.analysis.stats.systems.hybrid import compare_hybrid_limits as compare_hybrid_limits
     from bsx.analysis.stats.systems.hybrid import hybrid_correlation as hybrid_correlation
     from bsx.analysis.stats.systems.hybrid import hybrid_correlation_limit as hybrid_correlation_limit
-    from bsx.analysis.stats.systems.paired import bootstrap_systems as bootstrap_systems
-    from bsx.analysis.stats.systems.paired import randomise_systems as randomise_systems
 
 
 if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every misspelt name pass

@@ -42,7 +42,6 @@ DEFAULTS: dict[str, tuple[object, ...]] = {
 }
 OTHERS: dict[tuple[str, str], object] = {
     ("settings", "resamples"): 1,  # what is checked where nothing is drawn
-    ("randomise_systems", "resamples"): 10_000,
     ("compare_coefficients", "resamples"): 2000,
     ("compare_systems", "resamples"): None,  # by the number of systems
     ("disentangle", "resamples"): 0,

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from bsx.analysis.compare.run import compare_systems
 from bsx.analysis.stats import resample
 from bsx.analysis.stats.clusters import adjust, significance_clusters
 from bsx.analysis.stats.correlation import kendall, pairwise_accuracy, pearson, spearman
@@ -18,7 +19,6 @@ from bsx.analysis.stats.significance import paired_bootstrap, perm_both, william
 from bsx.analysis.stats.systems.darr import compare_darr, darr, darr_from_pairs, preferences
 from bsx.analysis.stats.systems.grouped import compare_grouped, grid, grouped
 from bsx.analysis.stats.systems.hybrid import hybrid_correlation, hybrid_correlation_limit, hybrid_systems
-from bsx.analysis.stats.systems.paired import bootstrap_systems, randomise_systems
 from bsx.analysis.stats.systems.soft import soft_pairwise_accuracy
 from bsx.analysis.stats.systems.ties import calibrate_ties, compare_ties, pairwise_accuracy_with_ties
 from bsx.analysis.stats.validate import grids, vectors
@@ -95,8 +95,7 @@ HOLED = np.where(np.eye(3, 4) == 1, NAN, GRID**2)
         lambda: paired_bootstrap(ONE, TWO, HUMAN),
         lambda: perm_both(ONE, TWO, HUMAN),
         lambda: perm_both(HOLED, GRID, GRID, by="means"),
-        lambda: bootstrap_systems(ONE, TWO),
-        lambda: randomise_systems(ONE, TWO),
+        lambda: compare_systems({"a": ONE, "b": TWO}),
         lambda: hybrid_systems(HOLED, GRID),
         lambda: hybrid_correlation(HOLED, GRID),
         lambda: hybrid_correlation_limit(HOLED, GRID),
@@ -139,7 +138,7 @@ def test_no_statistic_takes_missing_values_unasked(call: Callable[[], object]) -
         (lambda: williams(TWO, [-x for x in TWO], HUMAN), "one metric is the other upside down"),
         (lambda: perm_both(TWO, HUMAN, HUMAN, by="item"), "by='item' needs matrices"),
         (
-            lambda: bootstrap_systems(TWO, HUMAN, aggregate=lambda s: s[..., 0]),
+            lambda: compare_systems({"a": TWO, "b": HUMAN}, aggregate=lambda s: s[..., 0]),
             r"a and b must be \(segments, statistics\)",
         ),
         (lambda: adjust([0.5, 1.5]), "p-values must lie between 0 and 1"),
