@@ -123,7 +123,6 @@ if TYPE_CHECKING:
     from bsx.analysis.stats.results import Comparison as Comparison, Estimate as Estimate
     from bsx.analysis.stats.selection import ModelSelection as ModelSelection
     from bsx.analysis.stats.selection import expected_model_selection as expected_model_selection
-    from bsx.analysis.stats.selection import sample_model_selection as sample_model_selection
     from bsx.analysis.stats.significance import paired_bootstrap as paired_bootstrap, perm_both as perm_both
     from bsx.analysis.stats.significance import williams as williams
     from bsx.analysis.stats.significance import williams_from_correlations as williams_from_correlations
@@ -131,7 +130,6 @@ if TYPE_CHECKING:
     from bsx.analysis.stats.systems.darr import darr_from_pairs as darr_from_pairs
     from bsx.analysis.stats.systems.grouped import compare_grouped as compare_grouped, grouped as grouped
     from bsx.analysis.stats.systems.hybrid import compare_hybrid_limits as compare_hybrid_limits
-    from bsx.analysis.stats.systems.hybrid import hybrid_correlation as hybrid_correlation
     from bsx.analysis.stats.systems.hybrid import hybrid_correlation_limit as hybrid_correlation_limit
 
 

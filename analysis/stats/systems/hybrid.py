@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bsx.analysis.stats.correlation import pearson
 from bsx.analysis.stats.resample import (
     Clustered,
     Seed,
@@ -46,7 +45,9 @@ def hybrid_systems(
 ) -> Hybrids:
     """Build hybrid systems: each takes every segment from a system drawn at random.
 
-    A hybrid's scores are the means over its segments. The draws are the same for human scores and all metrics.
+    A hybrid's scores are the means over its segments. The draws are the same for human scores and all metrics. The
+    interval of a correlation over hybrids shrinks with n, which is free to choose, and says nothing about other
+    segments: for that see `hybrid_correlation_limit`.
 
     Source: Graham & Liu 2016, section 4.
 
@@ -80,31 +81,6 @@ def hybrid_systems(
         means.append(np.stack([np.take(values, cells).mean(axis=1) for values in flat]))
     result = np.concatenate(means, axis=1)
     return Hybrids(result[1:] if several else result[1], result[0], segments)
-
-
-def hybrid_correlation(
-    metric: ArrayLike,
-    human: ArrayLike,
-    n: int = 10_000,
-    *,
-    confidence: float = 0.95,
-    seed: Seed = 1,
-    nan: NanPolicy = "error",
-) -> Estimate:
-    """Return Pearson's r over hybrid systems.
-
-    Interval and p are those of a correlation over n hybrids, as published. They shrink with n, which is free to choose,
-    and say nothing about other segments: for that see `hybrid_correlation_limit`.
-
-    Source: Graham & Liu 2016.
-
-    Arguments and errors: as for `hybrid_systems`; hybrids must differ.
-    """
-    hybrids = hybrid_systems(metric, human, n, seed=seed, nan=nan)
-    if hybrids.metric.ndim != 1:
-        raise InputError("metric: expected a matrix (systems, segments) of one metric")
-    r = pearson(hybrids.metric, hybrids.human, confidence=confidence)
-    return replace(r, n=n, method="pearson over hybrid systems, Fisher z interval")
 
 
 def hybrid_correlation_limit(

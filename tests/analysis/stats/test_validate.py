@@ -14,11 +14,11 @@ from bsx.analysis.compare.run import compare_systems
 from bsx.analysis.stats import resample
 from bsx.analysis.stats.clusters import adjust, significance_clusters
 from bsx.analysis.stats.correlation import kendall, pairwise_accuracy, pearson, spearman
-from bsx.analysis.stats.selection import expected_model_selection, sample_model_selection
+from bsx.analysis.stats.selection import expected_model_selection
 from bsx.analysis.stats.significance import paired_bootstrap, perm_both, williams, williams_from_correlations
 from bsx.analysis.stats.systems.darr import compare_darr, darr, darr_from_pairs, preferences
 from bsx.analysis.stats.systems.grouped import compare_grouped, grid, grouped
-from bsx.analysis.stats.systems.hybrid import hybrid_correlation, hybrid_correlation_limit, hybrid_systems
+from bsx.analysis.stats.systems.hybrid import hybrid_correlation_limit, hybrid_systems
 from bsx.analysis.stats.systems.soft import soft_pairwise_accuracy
 from bsx.analysis.stats.systems.ties import calibrate_ties, compare_ties, pairwise_accuracy_with_ties
 from bsx.analysis.stats.validate import grids, vectors
@@ -97,10 +97,8 @@ HOLED = np.where(np.eye(3, 4) == 1, NAN, GRID**2)
         lambda: perm_both(HOLED, GRID, GRID, by="means"),
         lambda: compare_systems({"a": ONE, "b": TWO}),
         lambda: hybrid_systems(HOLED, GRID),
-        lambda: hybrid_correlation(HOLED, GRID),
         lambda: hybrid_correlation_limit(HOLED, GRID),
         lambda: expected_model_selection(ONE, HUMAN, 2),
-        lambda: sample_model_selection(ONE, HUMAN, 2),
     ],
 )
 def test_no_statistic_takes_missing_values_unasked(call: Callable[[], object]) -> None:
@@ -148,7 +146,6 @@ def test_no_statistic_takes_missing_values_unasked(call: Callable[[], object]) -
         (lambda: hybrid_systems(GRID, GRID, 0), "n=0: at least one hybrid"),
         (lambda: hybrid_correlation_limit(np.ones((3, 4)), GRID), "the systems have the same scores on every segment"),
         (lambda: expected_model_selection(TWO, HUMAN, 6), "sample=6: .* 5$"),
-        (lambda: sample_model_selection(TWO, HUMAN, 2, repeats=1), "repeats=1: "),
         (lambda: grid(["a", "a"], [1, 1], {"x": [1, 2]}), "system 'a' has segment 1 more than once"),
         (lambda: grid(["a", "b"], [1, 1], {"x": [1]}), "columns differ in size: system 2, x 1"),
     ],
