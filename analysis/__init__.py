@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from bsx.analysis.adversarial.build_triples import conllu_tagger as conllu_tagger, nltk_tagger as nltk_tagger
     from bsx.analysis.adversarial.build_triples import stanza_tagger as stanza_tagger
     from bsx.analysis.adversarial.triples import TriplesResult as TriplesResult, prefer_paraphrase as prefer_paraphrase
-    from bsx.analysis.adversarial.triples import score_pairs as score_pairs, score_triples as score_triples
     from bsx.analysis.compare.result import CompareResult as CompareResult
     from bsx.analysis.compare.result import MetricComparison as MetricComparison
     from bsx.analysis.compare.run import compare_systems as compare_systems
@@ -73,7 +72,6 @@ if TYPE_CHECKING:
     from bsx.analysis.factors.crosslingual import cross_lingual_bias as cross_lingual_bias
     from bsx.analysis.factors.lexical import bleu1 as bleu1
     from bsx.analysis.factors.lexicon import build_lexicon as build_lexicon, read_lexicon as read_lexicon
-    from bsx.analysis.factors.lexicon import write_lexicon as write_lexicon
     from bsx.analysis.factors.morphology import mor as mor, mor_scores as mor_scores
     from bsx.analysis.factors.parsers import StanzaParser as StanzaParser
     from bsx.analysis.factors.parses import Parse as Parse, read_conllu as read_conllu
