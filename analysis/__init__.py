@@ -124,8 +124,7 @@ if TYPE_CHECKING:
     from bsx.analysis.stats.significance import paired_bootstrap as paired_bootstrap, perm_both as perm_both
     from bsx.analysis.stats.significance import williams as williams
     from bsx.analysis.stats.significance import williams_from_correlations as williams_from_correlations
-    from bsx.analysis.stats.systems.darr import compare_darr as compare_darr, darr as darr
-    from bsx.analysis.stats.systems.darr import darr_from_pairs as darr_from_pairs
+    from bsx.analysis.stats.systems.darr import compare_darr as compare_darr, darr_from_pairs as darr_from_pairs
     from bsx.analysis.stats.systems.grouped import compare_grouped as compare_grouped, grouped as grouped
     from bsx.analysis.stats.systems.hybrid import compare_hybrid_limits as compare_hybrid_limits
     from bsx.analysis.stats.systems.hybrid import hybrid_correlation_limit as hybrid_correlation_limit

@@ -16,7 +16,7 @@ from bsx.analysis.stats.clusters import adjust, significance_clusters
 from bsx.analysis.stats.correlation import kendall, pairwise_accuracy, pearson, spearman
 from bsx.analysis.stats.selection import expected_model_selection
 from bsx.analysis.stats.significance import paired_bootstrap, perm_both, williams, williams_from_correlations
-from bsx.analysis.stats.systems.darr import compare_darr, darr, darr_from_pairs, preferences
+from bsx.analysis.stats.systems.darr import compare_darr, darr_from_pairs, preferences
 from bsx.analysis.stats.systems.grouped import compare_grouped, grid, grouped
 from bsx.analysis.stats.systems.hybrid import hybrid_correlation_limit, hybrid_systems
 from bsx.analysis.stats.systems.soft import soft_pairwise_accuracy
@@ -85,7 +85,6 @@ HOLED = np.where(np.eye(3, 4) == 1, NAN, GRID**2)
         lambda: compare_grouped(HOLED, GRID, GRID),
         lambda: compare_ties(GRID, HOLED, GRID),
         lambda: preferences(HOLED),
-        lambda: darr(HOLED, GRID, threshold=1),
         lambda: darr_from_pairs(ONE, HUMAN, [1, 2, 3, 4, 5]),
         lambda: compare_darr((ONE, HUMAN), (TWO, HUMAN), [1, 2, 3, 4, 5]),
         lambda: pairwise_accuracy_with_ties(HOLED, GRID),
@@ -120,7 +119,6 @@ def test_no_statistic_takes_missing_values_unasked(call: Callable[[], object]) -
         (lambda: grouped(GRID, GRID, by=cast("Any", "segment")), "by='segment': use one of none, item, sys, means"),
         (lambda: grouped(GRID, np.ones((3, 4))), "no pearson is defined: every group is constant"),
         (lambda: preferences(GRID, threshold=0), "threshold=0: "),
-        (lambda: darr(GRID, GRID, threshold=99), "no two systems' human scores differ by 99 or more"),
         (lambda: darr_from_pairs(TWO, HUMAN), "segment is missing"),
         (
             lambda: darr_from_pairs(TWO, HUMAN, ties=cast("Any", "x"), unit="judgment"),
