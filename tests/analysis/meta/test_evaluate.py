@@ -36,7 +36,7 @@ from bsx.analysis.stats.systems.hybrid import (
     hybrid_systems,
 )
 from bsx.analysis.stats.systems.soft import soft_pairwise_accuracy
-from bsx.analysis.stats.systems.ties import calibrate_ties
+from bsx.analysis.stats.systems.ties import pairwise_accuracy_with_ties
 from bsx.errors import InputError, UnknownNameError
 from tests.helpers import wmt20
 from tests.helpers.tables import read_rows, write_columns
@@ -933,7 +933,7 @@ def test_accuracy_with_ties_beside_chance() -> None:
             how["grouping"] = by
         result = meta_evaluate(table, ["good", "poor"], "human", **how, **PLACES)
         good, poor = result.groups[0].metrics
-        expected = calibrate_ties(g.columns["good"], g.columns["human"], by=by or "item")
+        expected = pairwise_accuracy_with_ties(g.columns["good"], g.columns["human"], by=by or "item", epsilon=None)
         assert (good.value, good.figures["epsilon"]) == (expected.estimate, expected.epsilon)
         assert good.value > poor.value >= float(good.figures["chance"]) - 0.02  # type: ignore[arg-type]
         assert result.groups[0].clusters is not None

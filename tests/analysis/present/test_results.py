@@ -214,7 +214,7 @@ BUILDERS: dict[str, Callable[[], object]] = {
     "Preference": lambda: analysis.preference(table()["good"], table()["50%_x"], resamples=20),
     "ThresholdAccuracy": lambda: analysis.best_threshold([0, 1] * 20, table()["good"]),
     "TiedAccuracy": lambda: analysis.pairwise_accuracy_with_ties(
-        table()["good"].reshape(5, 8), table()["human"].reshape(5, 8)
+        table()["good"].reshape(5, 8), table()["human"].reshape(5, 8), epsilon=0
     ),
     "Comparison": lambda: analysis.williams(table()["good"], table()["50%_x"], table()["human"]),
     "DisentangleResult": lambda: disentangle(table(), ["good"], ["50%_x", "poor & slow"]),

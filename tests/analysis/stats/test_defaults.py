@@ -27,7 +27,6 @@ DEFAULTS: dict[str, tuple[object, ...]] = {
     "resample": ("segments", None),
     "higher_is_better": (True,),
     "margin": (None,),
-    "epsilon": (0.0,),
     "human_epsilon": (0.0,),
     "human_ties": (0.0,),
     "correction_over": ("group",),

@@ -20,7 +20,7 @@ from bsx.analysis.stats.systems.darr import compare_darr, darr_from_pairs, prefe
 from bsx.analysis.stats.systems.grouped import compare_grouped, grid, grouped
 from bsx.analysis.stats.systems.hybrid import hybrid_correlation_limit, hybrid_systems
 from bsx.analysis.stats.systems.soft import soft_pairwise_accuracy
-from bsx.analysis.stats.systems.ties import calibrate_ties, compare_ties, pairwise_accuracy_with_ties
+from bsx.analysis.stats.systems.ties import compare_ties, pairwise_accuracy_with_ties
 from bsx.analysis.stats.validate import grids, vectors
 from bsx.errors import InputError
 
@@ -87,8 +87,8 @@ HOLED = np.where(np.eye(3, 4) == 1, NAN, GRID**2)
         lambda: preferences(HOLED),
         lambda: darr_from_pairs(ONE, HUMAN, [1, 2, 3, 4, 5]),
         lambda: compare_darr((ONE, HUMAN), (TWO, HUMAN), [1, 2, 3, 4, 5]),
-        lambda: pairwise_accuracy_with_ties(HOLED, GRID),
-        lambda: calibrate_ties(HOLED, GRID),
+        lambda: pairwise_accuracy_with_ties(HOLED, GRID, epsilon=0),
+        lambda: pairwise_accuracy_with_ties(HOLED, GRID, epsilon=None),
         lambda: soft_pairwise_accuracy(HOLED, GRID),
         lambda: williams(ONE, TWO, HUMAN),
         lambda: paired_bootstrap(ONE, TWO, HUMAN),
@@ -125,7 +125,10 @@ def test_no_statistic_takes_missing_values_unasked(call: Callable[[], object]) -
             "ties='x': use one of discordant, drop, half",
         ),
         (lambda: pairwise_accuracy_with_ties(GRID, GRID, epsilon=-1), "epsilon=-1: it must be 0 or more"),
-        (lambda: calibrate_ties([[1, NAN], [NAN, 1]], np.ones((2, 2)), nan="omit"), "no group has two scored outputs"),
+        (
+            lambda: pairwise_accuracy_with_ties([[1, NAN], [NAN, 1]], np.ones((2, 2)), nan="omit", epsilon=None),
+            "no group has two scored outputs",
+        ),
         (lambda: soft_pairwise_accuracy(HOLED, GRID, method="wmt", nan="omit"), "method=wmt needs every system's"),
         (lambda: soft_pairwise_accuracy([[1, NAN], [NAN, 1]], np.ones((2, 2)), nan="omit"), "systems 0 and 1 share no"),
         (lambda: williams([1, 2, 3], [2, 1, 3], [3, 1, 2]), "a: 3 items are too few, at least 4"),
