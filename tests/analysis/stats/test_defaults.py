@@ -20,7 +20,6 @@ DEFAULTS: dict[str, tuple[object, ...]] = {
     "seed": (1,),
     "alpha": (0.05,),
     "nan": ("error",),
-    "absolute": (False,),
     "constant": ("skip",),
     "threshold": (25.0,),
     "ties": ("discordant",),
