@@ -373,7 +373,7 @@ def _hybrids(rows: Rows, settings: MetaSettings) -> Agreement:
     x, human = rows.metrics, rows.human
     how: dict[str, Any] = {"nan": "omit", "cluster": rows.clusters, **settings.resampling}
     drawn = hybrid_systems(np.stack(list(x.values())), human, settings.hybrids, seed=settings.seed, nan="omit")
-    scores = dict(zip(x, drawn.metric, strict=True))
+    scores = dict(zip(x, drawn.metrics, strict=True))
     metrics = []
     for name, values in scores.items():
         limit = hybrid_correlation_limit(x[name], human, **how)

@@ -207,8 +207,8 @@ def test_hybrids() -> None:
     for i, found in enumerate(result.groups[0].metrics):
         limit = hybrid_correlation_limit(g[found.metric], g["human"])
         assert (found.value, *found.ci) == (limit.estimate, *limit.ci)
-        assert found.figures["pearson"] == pytest.approx(stats.pearsonr(drawn.metric[i], drawn.human).statistic)
-        chosen = expected_model_selection(drawn.metric[i], drawn.human, 20)
+        assert found.figures["pearson"] == pytest.approx(stats.pearsonr(drawn.metrics[i], drawn.human).statistic)
+        chosen = expected_model_selection(drawn.metrics[i], drawn.human, 20)
         assert [found.figures[k] for k in ("hits_at_1", "mrr", "difference")] == pytest.approx(
             [chosen.hits_at_1, chosen.mrr, chosen.difference]
         )

@@ -117,8 +117,8 @@ def test_the_published_toy(shared: Path) -> None:
 
 
 def over_hybrids(x: np.ndarray, y: np.ndarray, n: int = 10_000, **how: Any) -> float:
-    drawn = hybrid_systems(x, y, n, **how)
-    return float(stats.pearsonr(drawn.metric, drawn.human).statistic)
+    drawn = hybrid_systems(x[None], y, n, **how)
+    return float(stats.pearsonr(drawn.metrics[0], drawn.human).statistic)
 
 
 def test_hybrids_are_means_over_drawn_segments() -> None:
@@ -129,8 +129,8 @@ def test_hybrids_are_means_over_drawn_segments() -> None:
     metric[0, 0] = metric[1, 2] = metric[:, 4] = NAN
     hybrids = hybrid_systems(np.stack([metric, -metric]), metric, 3000, nan="omit")
     assert hybrids.segments == 4
-    assert np.array_equal(hybrids.metric[0], hybrids.human)
-    assert np.array_equal(hybrids.metric[1], -hybrids.human)
+    assert np.array_equal(hybrids.metrics[0], hybrids.human)
+    assert np.array_equal(hybrids.metrics[1], -hybrids.human)
     digits = np.array([[int(d) for d in f"{round(v * 4 / 5):04d}"[::-1]] for v in hybrids.human])
     for k, allowed in enumerate([(1, 2), (0, 1, 2), (0, 2), (0, 1, 2)]):
         drawn, counts = np.unique(digits[:, k], return_counts=True)
@@ -142,9 +142,9 @@ def test_hybrids_are_means_over_drawn_segments() -> None:
 def test_hybrids_are_seeded() -> None:
     rng = np.random.default_rng(4)
     x, y = rng.normal(size=(2, 4, 9))
-    first, again, other = (hybrid_systems(x, y, 50, seed=seed) for seed in (1, 1, 2))
-    assert np.array_equal(first.metric, again.metric)
-    assert not np.array_equal(first.metric, other.metric)
+    first, again, other = (hybrid_systems(x[None], y, 50, seed=seed) for seed in (1, 1, 2))
+    assert np.array_equal(first.metrics, again.metrics)
+    assert not np.array_equal(first.metrics, other.metrics)
 
 
 @settings(max_examples=30, deadline=None)
