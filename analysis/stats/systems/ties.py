@@ -124,7 +124,7 @@ def pairwise_accuracy_with_ties(
         tied_metric=int((tied & ~human_tied).sum()),
         tied_both=int((tied & human_tied).sum()),
         n=len(pairs.human),
-        segments=pairs.segments,
+        segments=pairs.units(),
         method=f"acc_eq, mean over {_OVER[by]}, bootstrap over {_drawn(clusters)}{drawn}",
         confidence=confidence,
     )
@@ -267,11 +267,6 @@ class TiedPairs:
         x, y = metric[left, first] - metric[right, second], human[left, first] - human[right, second]
         y[np.abs(y) <= max(human_epsilon, rounding * float(np.nanmax(np.abs(human))))] = 0
         return cls(x, y, first, second, 1.0 / (counts[number] * len(counts)), columns, share)
-
-    @property
-    def segments(self) -> int:
-        """How many segments have a pair."""
-        return len(np.unique(np.concatenate([self.first, self.second])))
 
     def units(self, clusters: Clustered = None) -> int:
         """Return how many segments have a pair, or documents, where clusters (segments,) are those."""
