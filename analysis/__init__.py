@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from bsx.analysis.adversarial.build_triples import conllu_tagger as conllu_tagger, nltk_tagger as nltk_tagger
     from bsx.analysis.adversarial.build_triples import stanza_tagger as stanza_tagger
     from bsx.analysis.adversarial.triples import TriplesResult as TriplesResult, prefer_paraphrase as prefer_paraphrase
-    from bsx.analysis.adversarial.triples import score_pairs as score_pairs, score_triples as score_triples
     from bsx.analysis.compare.result import CompareResult as CompareResult
     from bsx.analysis.compare.result import MetricComparison as MetricComparison
     from bsx.analysis.compare.run import compare_systems as compare_systems
@@ -73,7 +72,6 @@ if TYPE_CHECKING:
     from bsx.analysis.factors.crosslingual import cross_lingual_bias as cross_lingual_bias
     from bsx.analysis.factors.lexical import bleu1 as bleu1
     from bsx.analysis.factors.lexicon import build_lexicon as build_lexicon, read_lexicon as read_lexicon
-    from bsx.analysis.factors.lexicon import write_lexicon as write_lexicon
     from bsx.analysis.factors.morphology import mor as mor, mor_scores as mor_scores
     from bsx.analysis.factors.parsers import StanzaParser as StanzaParser
     from bsx.analysis.factors.parses import Parse as Parse, read_conllu as read_conllu
@@ -106,7 +104,7 @@ if TYPE_CHECKING:
     from bsx.analysis.stats.detection import precision_recall as precision_recall
     from bsx.analysis.stats.detection import roc_auc as roc_auc
     from bsx.analysis.stats.detection import best_threshold as best_threshold
-    from bsx.analysis.stats.clusters import compare_all as compare_all, significance_clusters as significance_clusters
+    from bsx.analysis.stats.clusters import significance_clusters as significance_clusters
     from bsx.analysis.stats.correlation import bootstrap_correlations as bootstrap_correlations
     from bsx.analysis.stats.correlation import fisher_interval as fisher_interval, kendall as kendall
     from bsx.analysis.stats.correlation import pairwise_accuracy as pairwise_accuracy, pearson as pearson
@@ -114,7 +112,7 @@ if TYPE_CHECKING:
     from bsx.analysis.stats.folds import refuse_leak as refuse_leak, unit_folds as unit_folds, units as units
     from bsx.analysis.stats.importance import dominance as dominance
     from bsx.analysis.stats.layers import LayerAgreement as LayerAgreement, layer_agreement as layer_agreement
-    from bsx.analysis.stats.systems.ties import calibrate_ties as calibrate_ties, compare_ties as compare_ties
+    from bsx.analysis.stats.systems.ties import compare_ties as compare_ties
     from bsx.analysis.stats.systems.ties import pairwise_accuracy_with_ties as pairwise_accuracy_with_ties
     from bsx.analysis.stats.systems.soft import soft_pairwise_accuracy as soft_pairwise_accuracy
     from bsx.analysis.stats.preference import mcnemar as mcnemar, preference as preference
@@ -123,18 +121,13 @@ if TYPE_CHECKING:
     from bsx.analysis.stats.results import Comparison as Comparison, Estimate as Estimate
     from bsx.analysis.stats.selection import ModelSelection as ModelSelection
     from bsx.analysis.stats.selection import expected_model_selection as expected_model_selection
-    from bsx.analysis.stats.selection import sample_model_selection as sample_model_selection
     from bsx.analysis.stats.significance import paired_bootstrap as paired_bootstrap, perm_both as perm_both
     from bsx.analysis.stats.significance import williams as williams
     from bsx.analysis.stats.significance import williams_from_correlations as williams_from_correlations
-    from bsx.analysis.stats.systems.darr import compare_darr as compare_darr, darr as darr
-    from bsx.analysis.stats.systems.darr import darr_from_pairs as darr_from_pairs
+    from bsx.analysis.stats.systems.darr import compare_darr as compare_darr, darr_from_pairs as darr_from_pairs
     from bsx.analysis.stats.systems.grouped import compare_grouped as compare_grouped, grouped as grouped
     from bsx.analysis.stats.systems.hybrid import compare_hybrid_limits as compare_hybrid_limits
-    from bsx.analysis.stats.systems.hybrid import hybrid_correlation as hybrid_correlation
     from bsx.analysis.stats.systems.hybrid import hybrid_correlation_limit as hybrid_correlation_limit
-    from bsx.analysis.stats.systems.paired import bootstrap_systems as bootstrap_systems
-    from bsx.analysis.stats.systems.paired import randomise_systems as randomise_systems
 
 
 if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every misspelt name pass

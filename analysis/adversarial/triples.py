@@ -1,8 +1,8 @@
-"""Can a metric be fooled? Triples in which shared words point the wrong way; scores of any callable metric."""
+"""Can a metric be fooled? Triples in which shared words point the wrong way."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import ClassVar
@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from bsx.analysis.adversarial.settings import TripleSettings
 from bsx.analysis.datasets.triples import Triple
-from bsx.analysis.perturbations.scoring import Function, as_values
 from bsx.analysis.stats.clusters import Correction, corrected_tests
 from bsx.analysis.stats.preference import McNemar, Preference, mcnemar, preference, wilson_interval
 from bsx.analysis.stats.validate import vectors
@@ -123,30 +122,6 @@ class TriplesResult(Result):
     tests: tuple[McNemar, ...]
     splits: tuple[Split, ...]
     worst: tuple[TripleExample, ...]
-
-
-def score_pairs(
-    metrics: Mapping[str, Function], candidates: Sequence[str], references: Sequence[str]
-) -> dict[str, Array]:
-    """Return each metric's scores of n pairs: metric -> (n,).
-
-    Raises:
-        InputError: if the numbers of texts differ, or a metric returns another number of scores.
-    """
-    if len(candidates) != len(references):
-        raise InputError(f"{len(candidates)} candidates, {len(references)} references: the numbers must be the same")
-    return {name: as_values(metric(candidates, references), name, len(candidates)) for name, metric in metrics.items()}
-
-
-def score_triples(metrics: Mapping[str, Function], triples: Sequence[Triple]) -> dict[str, tuple[Array, Array]]:
-    """Return m(A, B) and m(A, C) of each metric, (n,) each; the anchor is the reference.
-
-    Raises:
-        InputError: as `score_pairs`.
-    """
-    candidates = [t.paraphrase for t in triples] + [t.nonparaphrase for t in triples]
-    scores = score_pairs(metrics, candidates, [t.anchor for t in triples] * 2)
-    return {name: (values[: len(triples)], values[len(triples) :]) for name, values in scores.items()}
 
 
 @settled(TripleSettings)

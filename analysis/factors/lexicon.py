@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 
 from bsx.data.lines import NamedFile
-from bsx.data.output import atomic_text
 from bsx.errors import InputError
 
 Token = tuple[str, str]
@@ -60,12 +59,6 @@ def read_lexicon(file: Path) -> Lexicon:
         if fields:
             lines.append(fields)
     return as_lexicon(lines)
-
-
-def write_lexicon(file: Path, lexicon: Lexicon) -> None:
-    """Write a lexicon that `read_lexicon` reads again."""
-    with atomic_text(file) as stream:
-        stream.writelines(" ".join([word, *neighbours]) + "\n" for word, neighbours in lexicon.items())
 
 
 def feature_set(feats: str) -> frozenset[str]:

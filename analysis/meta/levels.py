@@ -57,7 +57,7 @@ from bsx.analysis.stats.systems.grouped import (
 )
 from bsx.analysis.stats.systems.hybrid import compare_hybrid_limits, hybrid_correlation_limit, hybrid_systems
 from bsx.analysis.stats.systems.soft import soft_pairwise_accuracy
-from bsx.analysis.stats.systems.ties import calibrate_ties, compare_ties
+from bsx.analysis.stats.systems.ties import compare_ties, pairwise_accuracy_with_ties
 from bsx.data.frame import CorpusScores
 from bsx.errors import InputError
 from bsx.support.checks import Array
@@ -240,7 +240,7 @@ def _tied(rows: Rows, settings: MetaSettings) -> Agreement:
     by, human, metrics, epsilons = settings.grouped_by, rows.human, [], {}
     how: dict[str, Any] = {"by": by, "human_epsilon": settings.human_ties, "nan": "omit", "cluster": rows.clusters}
     for name, x in rows.metrics.items():
-        result = calibrate_ties(x, human, **how, **settings.resampling)
+        result = pairwise_accuracy_with_ties(x, human, epsilon=None, **how, **settings.resampling)
         figures: dict[str, Figure] = {"acc_eq": result.estimate, "chance": result.chance, "epsilon": result.epsilon}
         figures |= _by_group(x, human, by, STATISTICS)
         epsilons[name] = result.epsilon
@@ -373,7 +373,7 @@ def _hybrids(rows: Rows, settings: MetaSettings) -> Agreement:
     x, human = rows.metrics, rows.human
     how: dict[str, Any] = {"nan": "omit", "cluster": rows.clusters, **settings.resampling}
     drawn = hybrid_systems(np.stack(list(x.values())), human, settings.hybrids, seed=settings.seed, nan="omit")
-    scores = dict(zip(x, drawn.metric, strict=True))
+    scores = dict(zip(x, drawn.metrics, strict=True))
     metrics = []
     for name, values in scores.items():
         limit = hybrid_correlation_limit(x[name], human, **how)

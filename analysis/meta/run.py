@@ -615,7 +615,7 @@ def ranked(groups: Sequence[GroupResult], settings: MetaSettings) -> list[GroupR
     against = iter(corrected_tests(controls, correction, lambda test: deciding(test, settings.alternative)))
     for group in groups:
         if group.tests:
-            tests, _, clusters = next(found)
+            tests, clusters = next(found)
             ranks = dict(zip(clusters.names, clusters.ranks, strict=True))
             group = replace(group, tests=tests, clusters=Winners(clusters.winners, ranks, clusters.alpha))
         results.append(replace(group, control_tests=tuple(next(against) for _ in group.control_tests)))

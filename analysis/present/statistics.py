@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from bsx.analysis.present import charts
-from bsx.analysis.present.cells import FEWEST, estimate, listed, number, p_value, percent, plain_table, table, text
-from bsx.analysis.present.forms import as_row, lists, presents
+from bsx.analysis.present.cells import FEWEST, estimate, listed, number, percent, plain_table, table, text
+from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.numbers import figure
 from bsx.analysis.present.parts import Answer, Chart, Notes, Part
-from bsx.analysis.stats.clusters import AllComparisons, Clusters
+from bsx.analysis.stats.clusters import Clusters
 from bsx.analysis.stats.detection import PrecisionRecall
 from bsx.analysis.stats.importance import Dominance
 from bsx.analysis.stats.layers import LayerAgreement
@@ -97,24 +97,6 @@ def cluster_rows(result: Clusters) -> Iterator[Mapping[str, object]]:
     """Yield a row a metric."""
     for name, value, rank in zip(result.names, result.values, result.ranks, strict=True):
         yield {"name": name, "value": value, "rank": rank, "winner": name in result.winners}
-
-
-@presents(AllComparisons)
-def comparisons(result: AllComparisons) -> Iterator[Part]:
-    """Yield the clusters, then p of every ordered pair."""
-    yield from clusters(result.clusters)
-    results = [
-        [text(a), *(text("") if a == b else p_value(float(p)) for b, p in zip(result.names, row, strict=True))]
-        for a, row in zip(result.names, result.p, strict=True)
-    ]
-    yield table("p of the row being better than the column", ["", *result.names], results, full=True)
-
-
-@lists(AllComparisons)
-def comparison_rows(result: AllComparisons) -> Iterator[Mapping[str, object]]:
-    """Yield a row an ordered pair."""
-    for (a, b), comparison in result.tests.items():
-        yield {**as_row(comparison), "a": a, "b": b}
 
 
 @presents(Ols)

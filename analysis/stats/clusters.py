@@ -1,4 +1,4 @@
-"""Many metrics at once: all comparisons, corrections of their p-values, winners and ranks."""
+"""Many metrics at once: corrections of the p-values of their comparisons, winners and ranks."""
 
 from __future__ import annotations
 
@@ -37,24 +37,6 @@ class Clusters(Shown):
     ranks: tuple[int, ...]
     winners: tuple[str, ...]
     alpha: float
-
-
-@dataclass(frozen=True, repr=False)
-class AllComparisons(Shown):
-    """Every ordered pair of metrics.
-
-    Attributes:
-        names: of the metrics.
-        tests: (row, column) names -> Comparison, with the uncorrected p.
-        p: (metrics, metrics): of the pairs whose row has the higher value, the corrected p of the alternative
-            asked for; of the others, the uncorrected one-sided p of "row better than column"; NaN on the diagonal.
-        clusters: winners and ranks at these p.
-    """
-
-    names: tuple[str, ...]
-    tests: dict[tuple[str, str], Comparison]
-    p: Array
-    clusters: Clusters
 
 
 def adjust(p: ArrayLike, method: Correction = "holm") -> Array:
@@ -103,43 +85,6 @@ def corrected_tests(
     return tuple(replace(test, p_adjusted=float(one)) for test, one in zip(tests, adjusted, strict=True))
 
 
-def compare_all(
-    metrics: Mapping[str, ArrayLike],
-    human: ArrayLike,
-    test: Callable[[ArrayLike, ArrayLike, ArrayLike], Comparison],
-    *,
-    correction: Correction = "none",
-    alternative: Alternative = "two-sided",
-    alpha: float = 0.05,
-) -> AllComparisons:
-    """Test every metric against every other.
-
-    Which of two metrics has the higher value is seen on the data, so the p that makes a winner is two-sided: a
-    one-sided p in the direction observed calls one of two equally good metrics the better one in 10 % of data sets
-    at .05. ``greater`` takes that one-sided p, as WMT's tables do.
-
-    Args:
-        metrics: name -> scores, in the shape that ``test`` wants.
-        human: human scores.
-        test: (a, b, human) -> Comparison, e.g. `bsx.analysis.stats.significance.williams` or a partial of `perm_both`.
-        correction: of the p-values, over the pairs in the direction of the better metric: one test a pair.
-        alternative: ``two-sided`` or ``greater``.
-        alpha: level of significance.
-
-    Raises:
-        InputError: as ``test``, or if there is no metric.
-    """
-    choice("alternative", alternative, ("two-sided", "greater"))
-    names = tuple(metrics)
-    tests = {(a, b): test(metrics[a], metrics[b], human) for a in names for b in names if a != b}
-    if len(names) == 1:
-        raise InputError(f"only the metric {names[0]} is given: there is nothing to compare it with")
-    named = [replace(result, a=a, b=b) for (a, b), result in tests.items()]
-    ((_, p, clusters),) = ranked_tests([named], correction, alternative, alpha)
-    np.fill_diagonal(p, np.nan)
-    return AllComparisons(names, tests, p, clusters)
-
-
 def deciding(test: Comparison, alternative: Alternative) -> float:
     """Return the p of a test that decides, before it is corrected."""
     return test.p_two_sided if alternative == "two-sided" else test.p
@@ -147,7 +92,7 @@ def deciding(test: Comparison, alternative: Alternative) -> float:
 
 def ranked_tests(
     groups: Sequence[Sequence[Tested]], correction: Correction, alternative: Alternative, alpha: float
-) -> list[tuple[tuple[Tested, ...], Array, Clusters]]:
+) -> list[tuple[tuple[Tested, ...], Clusters]]:
     """Correct the p-values of tests, those of all groups as one family, and find the winners of each group.
 
     There is one test for each pair, that of the better metric; the other direction cannot be significant.
@@ -155,12 +100,13 @@ def ranked_tests(
     Args:
         groups: of each, the tests of every ordered pair of its metrics.
         correction: of the p-values.
-        alternative: as of `compare_all`.
+        alternative: whose p makes a winner. Which of two metrics has the higher value is seen on the data, so that
+            ``two-sided`` is due: a one-sided p in the direction observed, ``greater``, calls one of two equally good
+            metrics the better one in 10 % of data sets at .05, as WMT's tables do.
         alpha: level of significance.
 
     Returns:
-        Of each group, its tests with the corrected p where one is named, p (metrics, metrics) as `AllComparisons` has
-        it, and the clusters.
+        Of each group, its tests with the corrected p where one is named, and the clusters.
     """
     values = [{test.a: test.value_a for test in tests} for tests in groups]
     orders = [sorted(of, key=lambda name: -of[name]) for of in values]
@@ -179,7 +125,7 @@ def ranked_tests(
             decides = adjusted.get((place, test.a, test.b))
             p[names.index(test.a), names.index(test.b)] = test.p if decides is None else decides
             corrected.append(replace(test, p_adjusted=decides if correction != "none" else None))
-        results.append((tuple(corrected), p, significance_clusters(of, p, alpha=alpha)))
+        results.append((tuple(corrected), significance_clusters(of, p, alpha=alpha)))
     return results
 
 

@@ -1,7 +1,6 @@
 """Correlation of two columns with its interval: Pearson, Spearman, Kendall, and pairwise accuracy of system scores.
 
-Signs are kept: a metric that ranks upside down has a negative correlation. ``absolute=True`` hides that, as some
-published tables do.
+Signs are kept: a metric that ranks upside down has a negative correlation.
 """
 
 from __future__ import annotations
@@ -57,7 +56,6 @@ def pearson(
     confidence: float = 0.95,
     resamples: int = 1000,
     seed: Seed = 1,
-    absolute: bool = False,
     nan: NanPolicy = "error",
 ) -> Estimate:
     """Return Pearson's r of two columns.
@@ -73,7 +71,6 @@ def pearson(
         confidence: level of the interval.
         resamples: bootstrap resamples.
         seed: of the bootstrap: a number or a NumPy generator.
-        absolute: return the absolute value.
         nan: ``error``, or ``omit`` to leave out items that miss a value.
 
     Returns:
@@ -89,7 +86,7 @@ def pearson(
     def variance(_: float) -> float:
         return 1 / (len(x) - 3) if len(x) > 3 else math.inf
 
-    return _estimate("pearson", x, y, test, variance, interval, absolute, **drawn)
+    return _estimate("pearson", x, y, test, variance, interval, **drawn)
 
 
 def spearman(
@@ -100,7 +97,6 @@ def spearman(
     confidence: float = 0.95,
     resamples: int = 1000,
     seed: Seed = 1,
-    absolute: bool = False,
     nan: NanPolicy = "error",
 ) -> Estimate:
     """Return Spearman's rho of two columns; arguments, result and errors as for `pearson`.
@@ -116,7 +112,7 @@ def spearman(
     def variance(rho: float) -> float:
         return (1 + rho * rho / 2) / (n - 3) if n > 3 else math.inf
 
-    result = _estimate("spearman", x, y, test, variance, interval, absolute, **drawn)
+    result = _estimate("spearman", x, y, test, variance, interval, **drawn)
     return replace(result, p=_exact_spearman_p(x, y)) if n <= EXACT_UP_TO else result
 
 
@@ -129,7 +125,6 @@ def kendall(
     confidence: float = 0.95,
     resamples: int = 1000,
     seed: Seed = 1,
-    absolute: bool = False,
     nan: NanPolicy = "error",
 ) -> Estimate:
     """Return Kendall's tau-b or tau-c of two columns; arguments, result and errors otherwise as for `pearson`.
@@ -146,7 +141,6 @@ def kendall(
         confidence: level of the interval.
         resamples: bootstrap resamples.
         seed: of the bootstrap.
-        absolute: return the absolute value.
         nan: ``error`` or ``omit``.
     """
     choice("variant", variant, ("b", "c"))
@@ -159,7 +153,7 @@ def kendall(
     def variance(_: float) -> float:
         return 0.437 / (len(x) - 4) if len(x) > 4 else math.inf
 
-    return _estimate(f"kendall-{variant}", x, y, test, variance, interval, absolute, **drawn)
+    return _estimate(f"kendall-{variant}", x, y, test, variance, interval, **drawn)
 
 
 def pairwise_accuracy(
@@ -354,7 +348,6 @@ def _estimate(
     test: Untyped,
     variance: Callable[[float], float],
     interval: Interval,
-    absolute: bool,
     **drawn: Unpack[Resampling],
 ) -> Estimate:
     """Return SciPy's test with the interval asked for; ``variance`` is that of atanh of a value."""
@@ -369,17 +362,13 @@ def _estimate(
         low, high = fisher_interval(value, variance(value), confidence)
     elif interval == "leave-one-out":
         low, high = _hull(statistic, value, x, y, variance, confidence)
-    name = statistic.replace("kendall-", "kendall tau-")
-    if absolute:
-        ends = sorted((abs(low), abs(high)))
-        value, low, high, name = abs(value), 0.0 if low < 0 < high else ends[0], ends[1], f"|{name}|"
     words = {
         "analytic": ", Fisher z interval",
         "leave-one-out": ", from the lowest to the highest end of Fisher z intervals with each one left out",
         "bootstrap": ", bootstrap interval",
         "none": "",
     }
-    method = name + words[interval]
+    method = statistic.replace("kendall-", "kendall tau-") + words[interval]
     return Estimate(
         estimate=value, ci=(low, high), p=float(test.pvalue), n=len(x), method=method, confidence=confidence
     )

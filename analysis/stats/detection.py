@@ -151,7 +151,7 @@ def roc_auc(
     choice("interval", interval, ("auto", "logit", "wilson", "delong", "bootstrap"))
     settings(resamples=resamples, confidence=confidence)
     positive, columns, of = clustered({"labels": labels, "scores": scores}, cluster, nan)
-    interval = _chosen(interval, positive, of)
+    interval = _interval_for(positive, of) if interval == "auto" else interval
     areas = _delong(positive, columns, of)
     auc, error = float(areas.values[0]), math.sqrt(areas.covariance[0, 0])
     degrees = areas.degrees(np.ones(1)) if of is not None or interval == "wilson" else math.inf
@@ -183,24 +183,21 @@ def roc_auc(
     )
 
 
-def area_interval(labels: ArrayLike, interval: AreaInterval = "auto", cluster: ArrayLike | None = None) -> AreaInterval:
-    """Return which interval `roc_auc` takes for these labels: what ``auto`` stands for, or the one that was named.
+def area_interval(labels: ArrayLike, cluster: ArrayLike | None = None) -> AreaInterval:
+    """Return which interval `roc_auc` takes for these labels: what ``auto`` stands for.
 
     Args:
         labels: 1 for positive, 0 for negative (n,).
-        interval: as `roc_auc`.
         cluster: as `roc_auc`.
 
     Raises:
         InputError: as `roc_auc`.
     """
     positive, _, of = clustered({"labels": labels, "scores": labels}, cluster, "error")
-    return _chosen(interval, positive, of)
+    return _interval_for(positive, of)
 
 
-def _chosen(interval: AreaInterval, positive: Mask, of: Numbers | None) -> AreaInterval:
-    if interval != "auto":
-        return interval
+def _interval_for(positive: Mask, of: Numbers | None) -> AreaInterval:
     return "wilson" if min(drawn_of_each(positive, of)) < FEW_LABELS else "logit"
 
 

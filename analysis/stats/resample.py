@@ -206,15 +206,14 @@ def permuted(
     method: str,
     *,
     plus_one: bool = True,
-    sign: int = 1,
     ends: tuple[float, float] = (float("nan"), float("nan")),
     confidence: float = 0.95,
 ) -> Comparison:
     """Return two values compared by the differences (resamples,) that chance alone would give.
 
-    The interval's ends come from elsewhere, if at all; ``sign`` is -1 where lower is better.
+    The interval's ends come from elsewhere, if at all.
     """
-    p = permutation_p(sign * draws, sign * (a - b), plus_one=plus_one)
+    p = permutation_p(draws, a - b, plus_one=plus_one)
     two_sided = permutation_p(np.abs(draws), abs(a - b), plus_one=plus_one)
     floor = 1 / (np.count_nonzero(~np.isnan(draws)) + 1)
     known = {"ci": ends, "n": n, "method": method, "confidence": confidence}

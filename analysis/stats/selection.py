@@ -1,4 +1,4 @@
-"""Choosing a model by a metric: how often its favourite is that of human judgments, exactly and by sampling."""
+"""Choosing a model by a metric: how often its favourite is that of human judgments."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bsx.analysis.stats.resample import CELLS, Seed, block_sizes
+from bsx.analysis.stats.resample import CELLS
 from bsx.analysis.stats.validate import vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
@@ -25,25 +25,15 @@ class ModelSelection(Shown):
         hits_at_1: probability that no system in the sample has a higher human score than the chosen one.
         mrr: mean of 1 / (human rank of the chosen one in the sample); rank 1 + systems with a higher human score.
         difference: mean human score lost, best in the sample less the chosen one; published tables show 100 times this.
-        hits_at_1_error: Monte Carlo standard error of hits_at_1; 0 for the closed form.
-        mrr_error: the same of mrr.
-        difference_error: the same of difference.
         n: systems.
         sample: systems in a sample.
-        repeats: samples drawn; 0 for the closed form.
-        method: in words.
     """
 
     hits_at_1: float
     mrr: float
     difference: float
-    hits_at_1_error: float
-    mrr_error: float
-    difference_error: float
     n: int
     sample: int
-    repeats: int
-    method: str
 
 
 def expected_model_selection(
@@ -65,11 +55,12 @@ def expected_model_selection(
 
     Raises:
         InputError: if sizes differ, scores are missing or infinite, the sample does not fit, or ties in the metric are
-            so many that exact averaging would take too long (thousands of equal scores); `sample_model_selection`
-            draws samples instead.
+            so many that exact averaging would take too long (thousands of equal scores).
     """
-    m, h = _checked(metric_scores, human_scores, sample, nan)
+    m, h = vectors({"metric_scores": metric_scores, "human_scores": human_scores}, nan=nan, minimum=1)
     n, s = len(m), sample
+    if not 1 <= s <= n:
+        raise InputError(f"sample={sample}: it must lie between 1 and the number of systems, {n}")
     share = _Shares(n, s)
     below, tied = _ranks(m)
     # The best of the sample: sort by human score; the item at place i is the top of C(i, s - 1) samples.
@@ -83,59 +74,9 @@ def expected_model_selection(
         hits_at_1=min(1.0, hits),  # rounding may exceed the limits by a hair
         mrr=min(1.0, _expected_reciprocal_rank(share, below, tied, worse, equal)),
         difference=max(0.0, best - float(h @ chosen)),
-        hits_at_1_error=0.0,
-        mrr_error=0.0,
-        difference_error=0.0,
         n=n,
         sample=s,
-        repeats=0,
-        method="closed form",
     )
-
-
-def sample_model_selection(
-    metric_scores: ArrayLike,
-    human_scores: ArrayLike,
-    sample: int = 100,
-    *,
-    repeats: int = 100_000,
-    seed: Seed = 1,
-    nan: NanPolicy = "error",
-) -> ModelSelection:
-    """Estimate the same as `expected_model_selection` by drawing samples, as the paper did.
-
-    Source: Zhang et al. 2020, section 4: 100 of 10,000 hybrid systems, 100,000 times.
-
-    ``repeats`` samples are drawn, each without replacement, from ``seed``. Other arguments and errors: as for
-    `expected_model_selection`, ties aside.
-    """
-    m, h = _checked(metric_scores, human_scores, sample, nan)
-    if repeats < 2:
-        raise InputError(f"repeats={repeats}: at least 2 are needed")
-    rng = np.random.default_rng(seed)
-    results = np.empty((3, repeats))
-    done = 0
-    for size in block_sizes(repeats, sample):
-        subset = _subsets(size, sample, len(m), rng)
-        # The draws come in no particular order of ties, so a random key decides among equal metric scores.
-        scores, human = m[subset], h[subset]
-        tied = scores == scores.max(axis=1, keepdims=True)
-        pick = np.where(tied, rng.random(tied.shape), -1.0).argmax(axis=1)
-        chosen = human[np.arange(size), pick]
-        higher = np.count_nonzero(human > chosen[:, None], axis=1)
-        results[:, done : done + size] = higher == 0, 1 / (1 + higher), human.max(axis=1) - chosen
-        done += size
-    hits, mrr, difference = (float(value) for value in results.mean(axis=1))
-    errors = [float(value) for value in results.std(axis=1, ddof=1) / np.sqrt(repeats)]
-    method = f"{repeats} random samples"
-    return ModelSelection(hits, mrr, difference, errors[0], errors[1], errors[2], len(m), sample, repeats, method)
-
-
-def _checked(metric: ArrayLike, human: ArrayLike, sample: int, nan: NanPolicy) -> tuple[Array, Array]:
-    m, h = vectors({"metric_scores": metric, "human_scores": human}, nan=nan, minimum=1)
-    if not 1 <= sample <= len(m):
-        raise InputError(f"sample={sample}: it must lie between 1 and the number of systems, {len(m)}")
-    return m, h
 
 
 class _Shares:
@@ -200,7 +141,7 @@ def _expected_reciprocal_rank(
     if int((tied * (rivals + 1))[~alone].sum()) > MAX_TIE_CELLS:
         raise InputError(
             f"up to {tied.max()} systems have the same metric score: too many ties for the closed form; "
-            "sample_model_selection draws samples instead"
+            "take fewer systems, or hybrids"
         )
     log_binomial = share.log_binomial
     for i in np.flatnonzero(~alone):
@@ -214,24 +155,3 @@ def _expected_reciprocal_rank(
         value = share(below[i] + t + 1, worse[i] + others) / (preferred[i] + r + 1)
         total += float((p * value).sum())
     return total
-
-
-def _subsets(repeats: int, sample: int, n: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return random subsets (repeats, sample) of 0..n-1 without repetition.
-
-    Numbers are drawn one after another and repetitions skipped, for all subsets at once; where the sample is most of
-    everything, shuffling is quicker.
-    """
-    if 2 * sample > n:
-        return rng.permuted(np.tile(np.arange(n), (repeats, 1)), axis=1)[:, :sample]
-    subset = np.sort(rng.integers(n, size=(repeats, sample)), axis=1)
-    while True:
-        repeated = np.zeros(subset.shape, dtype=bool)
-        repeated[:, 1:] = subset[:, 1:] == subset[:, :-1]
-        rows = np.flatnonzero(repeated.any(axis=1))
-        if not len(rows):
-            return subset
-        again = repeated[rows]
-        part = subset[rows]
-        part[again] = rng.integers(n, size=int(again.sum()))
-        subset[rows] = np.sort(part, axis=1)

@@ -27,7 +27,6 @@ def williams(
     b: ArrayLike,
     human: ArrayLike,
     *,
-    absolute: bool = False,
     confidence: float = 0.95,
     nan: NanPolicy = "error",
 ) -> Comparison:
@@ -40,7 +39,6 @@ def williams(
         a: scores of the first metric (n,).
         b: scores of the second (n,).
         human: human scores (n,).
-        absolute: compare |r|, as WMT's tables do: a metric with a negative correlation is turned round first.
         confidence: level of the interval.
         nan: ``error``, or ``omit`` to leave out items that miss any of the three.
 
@@ -52,9 +50,6 @@ def williams(
     """
     x, y, h = vectors({"a": a, "b": b, "human": human}, nan=nan, minimum=4, varied=True)
     r_ah, r_bh, r_ab = (float(pearson_rows(*pair)) for pair in ((x, h), (y, h), (x, y)))
-    if absolute:
-        r_ab *= math.copysign(1, r_ah) * math.copysign(1, r_bh)
-        r_ah, r_bh = abs(r_ah), abs(r_bh)
     return williams_from_correlations(r_ah, r_bh, r_ab, len(h), confidence=confidence)
 
 
@@ -131,7 +126,6 @@ def paired_bootstrap(
     human: ArrayLike,
     *,
     statistic: Literal["pearson", "spearman", "kendall", "kendall_c"] = "pearson",
-    absolute: bool = False,
     confidence: float = 0.95,
     resamples: int = 1000,
     seed: Seed = 1,
@@ -149,11 +143,8 @@ def paired_bootstrap(
     choice("statistic", statistic, ("pearson", "spearman", "kendall", "kendall_c"))
     settings(resamples=resamples, confidence=confidence)
     x, y, h = vectors({"a": a, "b": b, "human": human}, nan=nan, varied=True)
-    values = [float(ROWS[statistic](z, h)) for z in (x, y)]
-    signs = [math.copysign(1, value) if absolute else 1.0 for value in values]
-    both = np.stack([x, y]) * np.array(signs)[:, None]
-    draws = bootstrap_correlations(both, h, statistic, resamples=resamples, seed=seed)
-    first, second = values[0] * signs[0], values[1] * signs[1]
+    first, second = (float(ROWS[statistic](z, h)) for z in (x, y))
+    draws = bootstrap_correlations(np.stack([x, y]), h, statistic, resamples=resamples, seed=seed)
     method = f"difference of {statistic}, paired bootstrap"
     return compared(first, second, draws[:, 0] - draws[:, 1], len(h), method, confidence)
 

@@ -79,38 +79,6 @@ def preferences(human: ArrayLike, *, threshold: float = 25.0, nan: NanPolicy = "
     return Preferences(np.where(first, i[pair], j[pair]), np.where(first, j[pair], i[pair]), segment.astype(np.int64))
 
 
-def darr(
-    metric: ArrayLike,
-    human: ArrayLike,
-    *,
-    threshold: float = 25.0,
-    ties: Ties = "discordant",
-    unit: Unit = "segment",
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: Seed = 1,
-    nan: NanPolicy = "error",
-) -> DarrTau:
-    """Return a metric's tau over the preferences in raw direct assessment.
-
-    Source: Ma et al. 2018 (WMT18 metrics task), Kendall's tau formulation.
-
-    Both matrices are (systems, segments), human references excluded; human differences from ``threshold`` on count.
-    With ``nan="omit"`` the cells where either misses a value are left out. Other arguments: as for `darr_from_pairs`.
-
-    Raises:
-        InputError: if shapes differ, values are missing or infinite, or no pair reaches the threshold.
-    """
-    scores, judged = grids({"metric": metric, "human": human}, nan=nan)
-    pairs = preferences(judged, threshold=threshold, nan="omit")
-    if not len(pairs.segment):
-        raise InputError(f"no two systems' human scores differ by {threshold:g} or more on any segment")
-    better, worse = pairs.scores(scores)
-    return darr_from_pairs(
-        better, worse, pairs.segment, ties=ties, unit=unit, confidence=confidence, resamples=resamples, seed=seed
-    )
-
-
 def darr_from_pairs(
     better: ArrayLike,
     worse: ArrayLike,

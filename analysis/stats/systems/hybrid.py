@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bsx.analysis.stats.correlation import pearson
 from bsx.analysis.stats.resample import (
     Clustered,
     Seed,
@@ -31,27 +31,29 @@ class Hybrids:
     """Scores of hybrid systems.
 
     Attributes:
-        metric: (n,), or (metrics, n) if several metrics were given.
+        metrics: (metrics, n).
         human: (n,).
         segments: segments each hybrid consists of.
     """
 
-    metric: Array
+    metrics: Array
     human: Array
     segments: int
 
 
 def hybrid_systems(
-    metric: ArrayLike, human: ArrayLike, n: int = 10_000, *, seed: Seed = 1, nan: NanPolicy = "error"
+    metrics: ArrayLike, human: ArrayLike, n: int = 10_000, *, seed: Seed = 1, nan: NanPolicy = "error"
 ) -> Hybrids:
     """Build hybrid systems: each takes every segment from a system drawn at random.
 
-    A hybrid's scores are the means over its segments. The draws are the same for human scores and all metrics.
+    A hybrid's scores are the means over its segments. The draws are the same for human scores and all metrics. The
+    interval of a correlation over hybrids shrinks with n, which is free to choose, and says nothing about other
+    segments: for that see `hybrid_correlation_limit`.
 
     Source: Graham & Liu 2016, section 4.
 
     Args:
-        metric: scores (systems, segments), or of several metrics (metrics, systems, segments).
+        metrics: scores of metrics (metrics, systems, segments).
         human: human scores (systems, segments).
         n: hybrids to build.
         seed: of the draws.
@@ -61,7 +63,7 @@ def hybrid_systems(
     Raises:
         InputError: if shapes differ, values are missing or infinite, or n is not positive.
     """
-    scores, several, _ = _stack(metric, human, nan)
+    scores, _ = _stack({f"metric {i}": x for i, x in enumerate(np.asarray(metrics))}, human, nan)
     if n < 1:
         raise InputError(f"n={n}: at least one hybrid is needed")
     segments = scores.shape[2]
@@ -79,32 +81,7 @@ def hybrid_systems(
         cells = rows[drawn, columns] * segments + columns
         means.append(np.stack([np.take(values, cells).mean(axis=1) for values in flat]))
     result = np.concatenate(means, axis=1)
-    return Hybrids(result[1:] if several else result[1], result[0], segments)
-
-
-def hybrid_correlation(
-    metric: ArrayLike,
-    human: ArrayLike,
-    n: int = 10_000,
-    *,
-    confidence: float = 0.95,
-    seed: Seed = 1,
-    nan: NanPolicy = "error",
-) -> Estimate:
-    """Return Pearson's r over hybrid systems.
-
-    Interval and p are those of a correlation over n hybrids, as published. They shrink with n, which is free to choose,
-    and say nothing about other segments: for that see `hybrid_correlation_limit`.
-
-    Source: Graham & Liu 2016.
-
-    Arguments and errors: as for `hybrid_systems`; hybrids must differ.
-    """
-    hybrids = hybrid_systems(metric, human, n, seed=seed, nan=nan)
-    if hybrids.metric.ndim != 1:
-        raise InputError("metric: expected a matrix (systems, segments) of one metric")
-    r = pearson(hybrids.metric, hybrids.human, confidence=confidence)
-    return replace(r, n=n, method="pearson over hybrid systems, Fisher z interval")
+    return Hybrids(result[1:], result[0], segments)
 
 
 def hybrid_correlation_limit(
@@ -141,9 +118,7 @@ def hybrid_correlation_limit(
         InputError: if shapes differ, values are missing or infinite, or the systems do not differ on any segment.
     """
     settings(resamples=resamples, confidence=confidence)
-    scores, several, clusters = _stack(metric, human, nan, cluster)
-    if several:
-        raise InputError("metric: expected a matrix (systems, segments) of one metric")
+    scores, clusters = _stack({"metric": metric}, human, nan, cluster)
     values, draws, units = _limits(scores, resamples, seed, clusters)
     low, high = percentile_interval(draws[0], confidence, units)
     over = sampled_units("segments", documents=clusters is not None)
@@ -180,8 +155,7 @@ def compare_hybrid_limits(
     `hybrid_correlation_limit`.
     """
     settings(resamples=resamples, confidence=confidence)
-    both = np.stack([np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)])
-    scores, _, clusters = _stack(both, human, nan, cluster)
+    scores, clusters = _stack({"a": a, "b": b}, human, nan, cluster)
     values, draws, units = _limits(scores, resamples, seed, clusters)
     over = sampled_units("segments", documents=clusters is not None)
     method = f"difference of limits over hybrid systems, paired bootstrap over {over}"
@@ -212,16 +186,13 @@ def _limits(scores: Array, resamples: int, seed: Seed, clusters: Clustered = Non
 
 
 def _stack(
-    metric: ArrayLike, human: ArrayLike, nan: NanPolicy, cluster: ArrayLike | None = None
-) -> tuple[Array, bool, Clustered]:
+    metrics: Mapping[str, ArrayLike], human: ArrayLike, nan: NanPolicy, cluster: ArrayLike | None = None
+) -> tuple[Array, Clustered]:
     """Return human and metric scores (1 + metrics, systems, segments), same cells missing, no empty segment.
 
-    Beside them, whether there are several metrics, and the document of each segment.
+    Beside them the document of each segment.
     """
-    several = np.ndim(metric) == 3
-    metrics = list(np.asarray(metric)) if several else [metric]
-    names = {f"metric {i}" if several else "metric": values for i, values in enumerate(metrics)}
-    scores = np.stack(grids({"human": human, **names}, nan=nan))
+    scores = np.stack(grids({"human": human, **metrics}, nan=nan))
     there = ~np.isnan(scores[0]).all(axis=0)
     kept = None if cluster is None else np.asarray(cluster)[there]
-    return scores[:, :, there], several, clusters_of(kept, int(there.sum()))
+    return scores[:, :, there], clusters_of(kept, int(there.sum()))

@@ -28,87 +28,11 @@ from bsx.analysis.stats.resample import (
 )
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.rowwise import clip_variance
-from bsx.analysis.stats.validate import settings, several_units, vectors
+from bsx.analysis.stats.validate import several_units, vectors
 from bsx.errors import InputError
-from bsx.support.checks import Array, NanPolicy
+from bsx.support.checks import Array
 
 Aggregate = Callable[[Array], Array]  # means of sufficient statistics (…, k) -> scores (…,)
-
-
-def bootstrap_systems(
-    a: ArrayLike,
-    b: ArrayLike,
-    *,
-    aggregate: Aggregate | None = None,
-    documents: Sequence[Hashable] | None = None,
-    higher_is_better: bool = True,
-    confidence: float = 0.95,
-    margin: float | None = None,
-    resamples: int = 1000,
-    seed: Seed = 1,
-    nan: NanPolicy = "error",
-) -> Comparison:
-    """Compare two systems' scores over the same bootstrap resamples of segments, or of documents.
-
-    The resampled differences are centred on their mean, which gives their spread if the systems were equal; p is the
-    share that reaches the observed difference, (b + 1) / (n + 1). The interval holds the differences that this test
-    does not reject. Of under 100 segments (documents), p and interval are those of t. sacreBLEU centres absolute
-    differences, which for a clear difference is the one-sided p here.
-
-    Source: Koehn 2004; Riezler & Maxwell 2005 for the shift; Hesterberg 2015, section 5.3, for few segments;
-    Schuirmann 1987 for equivalence.
-
-    Args:
-        a: metric scores of the first system's segments (n,), or sufficient statistics (n, k) with ``aggregate``.
-        b: the second system's, same shape, same segments.
-        aggregate: from the mean statistics over segments (…, k) to scores (…,); None: the mean of segment scores. Sums
-            of whole documents are divided by n too, so that a score has to be a ratio of sums.
-        documents: which each segment is from (n,); they are drawn whole.
-        higher_is_better: False for error rates such as TER: p then speaks of a being lower.
-        confidence: level of the difference's interval.
-        margin: largest difference that does not matter: test equivalence too.
-        resamples: how many.
-        seed: of the draws.
-        nan: ``error``, or ``omit`` to leave out segments that miss a value.
-
-    Returns:
-        Comparison; ``p`` one-sided for "a better than b", ``p_two_sided`` for "they differ".
-
-    Raises:
-        InputError: if shapes differ, values are missing or infinite, or there are under 2 segments or documents.
-    """
-    settings(resamples=resamples, confidence=confidence)
-    pair = prepared(a, b, aggregate, documents, nan)
-    (x, y), _ = pair.draws([pair.x, pair.y], resamples, seed)
-    return bootstrapped(pair, x - y, higher_is_better=higher_is_better, confidence=confidence, margin=margin)
-
-
-def randomise_systems(
-    a: ArrayLike,
-    b: ArrayLike,
-    *,
-    aggregate: Aggregate | None = None,
-    documents: Sequence[Hashable] | None = None,
-    higher_is_better: bool = True,
-    confidence: float = 0.95,
-    margin: float | None = None,
-    resamples: int = 10_000,
-    seed: Seed = 1,
-    nan: NanPolicy = "error",
-) -> Comparison:
-    """Compare two systems by letting segments, or documents, trade places between them at random.
-
-    p is the share of permutations whose difference reaches the observed one, (b + 1) / (n + 1). The interval holds the
-    differences that the same permutations do not reject when every segment has as much of them; its ends are infinite
-    where so few segments reject none.
-
-    Source: Noreen 1989; Riezler & Maxwell 2005; the interval is the test turned round (Hartigan 1969).
-
-    Args, returns and errors: as `bootstrap_systems`.
-    """
-    settings(resamples=resamples, confidence=confidence)
-    pair = prepared(a, b, aggregate, documents, nan)
-    return randomised(pair, resamples, seed, higher_is_better=higher_is_better, confidence=confidence, margin=margin)
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +126,16 @@ class Paired:
 def bootstrapped(
     pair: Paired, draws: Array, *, higher_is_better: bool, confidence: float, margin: float | None
 ) -> Comparison:
-    """Return two systems compared by the differences (resamples,) of their bootstrap draws; see `bootstrap_systems`."""
+    """Return two systems compared by the differences (resamples,) of their scores in the same bootstrap resamples.
+
+    Draws are centred on their mean, which gives their spread if the systems were equal; p is the share that reaches the
+    observed difference, (b + 1) / (n + 1), one-sided for "a better than b". The interval holds the differences that
+    this test does not reject. Of under 100 segments (documents), p and interval are those of t. sacreBLEU centres
+    absolute differences, which for a clear difference is the one-sided p here.
+
+    Source: Koehn 2004; Riezler & Maxwell 2005 for the shift; Hesterberg 2015, section 5.3, for few segments;
+    Schuirmann 1987 for equivalence.
+    """
     a, b = pair.observed()
     centred, difference = draws - draws.mean(), a - b
     units = pair.units if pair.units < FEW_UNITS else None
@@ -263,7 +196,7 @@ def studentised(
         draws: differences in bootstrap resamples (resamples,).
         errors: their standard errors in the same resamples (resamples,).
         added: what each unit adds to the difference (units,).
-        higher_is_better: as of `bootstrap_systems`, like the others.
+        higher_is_better: False for error rates such as TER: p then speaks of a being lower.
         confidence: level of the difference's interval.
         margin: largest difference that does not matter: test equivalence too.
     """
@@ -315,7 +248,14 @@ def deciding(added: Array) -> int:
 def randomised(
     pair: Paired, resamples: int, seed: Seed, *, higher_is_better: bool, confidence: float, margin: float | None
 ) -> Comparison:
-    """Return two systems compared by permutations; see `randomise_systems`."""
+    """Return two systems compared by letting segments, or documents, trade places between them at random.
+
+    p is the share of permutations whose difference reaches the observed one, (b + 1) / (n + 1). The interval holds the
+    differences that the same permutations do not reject when every segment has as much of them; its ends are infinite
+    where so few segments reject none.
+
+    Source: Noreen 1989; Riezler & Maxwell 2005; the interval is the test turned round (Hartigan 1969).
+    """
     x, y, n = pair.x, pair.y, len(pair.x)
     draws, kept = [], []
     for mask in swaps(resamples, n, seed, pair.clusters):
@@ -367,17 +307,18 @@ def _inverted(swapped: Array, share: Array, difference: float, confidence: float
     return float(np.partition(low, needed - 1)[needed - 1]), float(np.partition(high, -needed)[-needed])
 
 
-def prepared(
-    a: ArrayLike,
-    b: ArrayLike,
-    aggregate: Aggregate | None,
-    documents: Sequence[Hashable] | None,
-    nan: NanPolicy = "error",
-) -> Paired:
-    """Return both systems, checked; see `bootstrap_systems`.
+def prepared(a: ArrayLike, b: ArrayLike, aggregate: Aggregate | None, documents: Sequence[Hashable] | None) -> Paired:
+    """Return both systems, checked.
+
+    Args:
+        a: metric scores of the first system's segments (n,), or sufficient statistics (n, k) with ``aggregate``.
+        b: the second system's, same shape, same segments.
+        aggregate: from the mean statistics over segments (…, k) to scores (…,); None: the mean of segment scores. Sums
+            of whole documents are divided by n too, so that a score has to be a ratio of sums.
+        documents: which each segment is from (n,); they are drawn whole.
 
     Raises:
-        InputError: as `bootstrap_systems`.
+        InputError: if shapes differ, values are missing or infinite, or there are under 2 segments or documents.
     """
     columns: dict[str, ArrayLike]
     if aggregate is None:
@@ -391,7 +332,7 @@ def prepared(
         columns = {f"{side}[:, {k}]": z[:, k] for side, z in (("a", x), ("b", y)) for k in range(x.shape[1])}
     if documents is not None:
         columns["documents"] = cluster_codes(list(documents)).astype(np.float64)
-    checked = list(vectors(columns, nan=nan, minimum=2))
+    checked = list(vectors(columns, minimum=2))
     clusters = None
     if documents is not None:
         clusters = cluster_codes(checked.pop().tolist())

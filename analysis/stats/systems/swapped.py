@@ -148,7 +148,7 @@ class SwappedTies:
             epsilons.append(pairs.best_epsilon())
             verdicts.append(pairs.alike(epsilons[-1]))
         weighted = np.stack(verdicts).astype(np.float64) * pairs.weight
-        self.pairs, self.segments, self.epsilons = len(pairs.weight), pairs.segments, np.array(epsilons)
+        self.pairs, self.segments, self.epsilons = len(pairs.weight), pairs.units(), np.array(epsilons)
         self.values = weighted.sum(axis=1)
         kept = [mask.astype(np.float64) @ weighted.T for mask in swaps(resamples, self.pairs, seed)]
         self._kept = np.concatenate(kept) if kept else np.empty((0, len(metrics)))

@@ -64,7 +64,7 @@ def pairwise_accuracy_with_ties(
     metric: ArrayLike,
     human: ArrayLike,
     *,
-    epsilon: float = 0.0,
+    epsilon: float | None,
     human_epsilon: float = 0.0,
     by: Grouping = "item",
     confidence: float = 0.95,
@@ -75,12 +75,15 @@ def pairwise_accuracy_with_ties(
 ) -> TiedAccuracy:
     """Return acc_eq and tau_eq, averaged over groups.
 
-    Source: Deutsch et al. 2023 ("Ties matter"), equations 1 to 3, and section 3 for the groupings.
+    Calibrated, epsilon is the one that maximises both: 0 or an observed difference, the smallest of equally good ones.
+    The interval is that of the chosen epsilon: it leaves out the (small) optimism of choosing it on the same data.
+
+    Source: Deutsch et al. 2023 ("Ties matter"), equations 1 to 3, section 3 for the groupings, 5 for calibration.
 
     Args:
         metric: scores (systems, segments).
         human: human scores (systems, segments).
-        epsilon: metric differences of at most this size count as ties.
+        epsilon: metric differences of at most this size count as ties; None: calibrated on these data.
         human_epsilon: human differences of at most this size count as ties; those that rounding alone makes always do.
         by: pairs of systems within a segment (``item``), of segments within a system (``sys``), or of any two cells
             (``none``). Of more than two million pairs, as many are drawn at random.
@@ -94,50 +97,13 @@ def pairwise_accuracy_with_ties(
     Raises:
         InputError: if shapes differ, values are missing or infinite, epsilon is negative, or no group has a pair.
     """
-    if not epsilon >= 0:
+    if epsilon is not None and not epsilon >= 0:
         raise InputError(f"epsilon={epsilon}: it must be 0 or more")
-    x, y = grids({"metric": metric, "human": human}, nan=nan)
-    pairs = TiedPairs.of(x, y, by, human_epsilon)
-    return _accuracy(pairs, epsilon, by, confidence, resamples, seed, clusters_of(cluster, x.shape[1]))
-
-
-def calibrate_ties(
-    metric: ArrayLike,
-    human: ArrayLike,
-    *,
-    human_epsilon: float = 0.0,
-    by: Grouping = "item",
-    confidence: float = 0.95,
-    resamples: int = 1000,
-    seed: Seed = 1,
-    nan: NanPolicy = "error",
-    cluster: ArrayLike | None = None,
-) -> TiedAccuracy:
-    """Return acc_eq at the epsilon that maximises it: 0 or an observed difference, the smallest of equally good ones.
-
-    The same epsilon maximises tau_eq. The interval is that of the chosen epsilon: it leaves out the (small) optimism of
-    choosing it on the same data.
-
-    Source: Deutsch et al. 2023, section 5 (tie calibration).
-
-    Args and errors: as `pairwise_accuracy_with_ties`.
-    """
+    settings(resamples=resamples, confidence=confidence)
     x, y = grids({"metric": metric, "human": human}, nan=nan)
     pairs = TiedPairs.of(x, y, by, human_epsilon)
     clusters = clusters_of(cluster, x.shape[1])
-    return _accuracy(pairs, pairs.best_epsilon(), by, confidence, resamples, seed, clusters)
-
-
-def _accuracy(
-    pairs: TiedPairs,
-    epsilon: float,
-    by: Grouping,
-    confidence: float,
-    resamples: int,
-    seed: Seed,
-    clusters: Clustered,
-) -> TiedAccuracy:
-    settings(resamples=resamples, confidence=confidence)
+    epsilon = pairs.best_epsilon() if epsilon is None else epsilon
     tied, alike = np.abs(pairs.metric) <= epsilon, pairs.alike(epsilon)
     drawn_alike = pairs.resampled(alike[None], resamples, seed, clusters)[0]
     low, high = percentile_interval(drawn_alike, confidence, pairs.units(clusters))
@@ -158,7 +124,7 @@ def _accuracy(
         tied_metric=int((tied & ~human_tied).sum()),
         tied_both=int((tied & human_tied).sum()),
         n=len(pairs.human),
-        segments=pairs.segments,
+        segments=pairs.units(),
         method=f"acc_eq, mean over {_OVER[by]}, bootstrap over {_drawn(clusters)}{drawn}",
         confidence=confidence,
     )
@@ -301,11 +267,6 @@ class TiedPairs:
         x, y = metric[left, first] - metric[right, second], human[left, first] - human[right, second]
         y[np.abs(y) <= max(human_epsilon, rounding * float(np.nanmax(np.abs(human))))] = 0
         return cls(x, y, first, second, 1.0 / (counts[number] * len(counts)), columns, share)
-
-    @property
-    def segments(self) -> int:
-        """How many segments have a pair."""
-        return len(np.unique(np.concatenate([self.first, self.second])))
 
     def units(self, clusters: Clustered = None) -> int:
         """Return how many segments have a pair, or documents, where clusters (segments,) are those."""

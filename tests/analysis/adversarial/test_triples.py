@@ -1,4 +1,4 @@
-"""Paraphrase pairs and triples: counts by hand, the published triples, builders, and callables as metrics."""
+"""Paraphrase pairs and triples: counts by hand, the published triples, and builders."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from bsx.analysis.adversarial.build_triples import (
     permute_nouns,
 )
 from bsx.analysis.adversarial.pairs import PairsResult, detect_pairs, easy_to_hard
-from bsx.analysis.adversarial.triples import TriplesResult, prefer_paraphrase, score_pairs, score_triples
+from bsx.analysis.adversarial.triples import TriplesResult, prefer_paraphrase
 from bsx.analysis.datasets.pairs import load_pairs
 from bsx.analysis.datasets.triples import Triple, load_triples
 from bsx.analysis.present.forms import parts_of
@@ -33,35 +33,12 @@ from bsx.analysis.stats.detection import roc_auc
 from bsx.errors import InputError, ModelUnavailableError, UnknownNameError
 
 Array = np.ndarray
-TRIPLES = [Triple("a b c", "a x y", "c b a", 1), Triple("d e f", "d e z", "q q q", 2), Triple("g", "g", "g", 3)]
 
 
-def shared_words(candidates: Sequence[str], references: Sequence[str]) -> list[float]:
-    return [len(set(c.split()) & set(r.split())) for c, r in zip(candidates, references, strict=True)]
-
-
-def test_any_callable_is_a_metric() -> None:
-    scores = score_triples({"words": shared_words}, TRIPLES)
-    assert scores["words"][0].tolist() == [1, 2, 1]
-    assert scores["words"][1].tolist() == [3, 0, 1]
-    found = prefer_paraphrase(scores, worst=2).results[0]
+def test_preferences_counted_by_hand() -> None:
+    found = prefer_paraphrase({"words": ([1.0, 2, 1], [3.0, 0, 1])}, worst=2).results[0]
     assert (found.first, found.ties, found.n) == (1, 1, 3)
     assert (found.mean_paraphrase, found.mean_nonparaphrase) == pytest.approx((4 / 3, 4 / 3))
-    with pytest.raises(InputError, match="half: 2 rows, scores of shape"):
-        score_pairs({"half": lambda c, r: [1.0]}, ["a", "b"], ["a", "b"])
-    with pytest.raises(InputError, match="1 candidates, 2 references"):
-        score_pairs({"words": shared_words}, ["a"], ["a", "b"])
-
-
-def test_the_anchor_is_the_reference() -> None:
-    seen: list[tuple[Sequence[str], Sequence[str]]] = []
-
-    def listen(candidates: Sequence[str], references: Sequence[str]) -> list[float]:
-        seen.append((candidates, references))
-        return [0.0] * len(candidates)
-
-    score_triples({"m": listen}, TRIPLES[:1])
-    assert seen == [(["a x y", "c b a"], ["a b c", "a b c"])]
 
 
 def test_triples_tests_worst_and_what_is_left_out() -> None:

@@ -15,17 +15,18 @@ import pytest
 
 import bsx
 import bsx.analysis
-from bsx.analysis.compare.result import CompareResult, SystemTest
+from bsx.analysis.compare.result import CompareResult
 from bsx.analysis.compare.run import compare_systems, together
 from bsx.analysis.compare.settings import CompareSettings
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.parts import Answer, Surprise, TablePart
 from bsx.analysis.stats.equivalence import equivalence_p
-from bsx.analysis.stats.systems.paired import bootstrap_systems, deciding, prepared, randomise_systems
+from bsx.analysis.stats.systems.paired import deciding, prepared
 from bsx.data.corpus import MemoryCorpus
 from bsx.errors import InputError
 from bsx.metrics.base import get_metrics
 from bsx.metrics.paired import paired_scores
+from tests.helpers.systems import bootstrap_systems, randomise_systems, studentised_systems
 from tests.helpers.tables import read_rows, write_lines
 
 Run = Callable[..., Any]
@@ -70,12 +71,6 @@ def test_a_bootstrap_of_few_segments_keeps_its_level(n: int) -> None:
     zero = np.zeros(n)
     called = [bootstrap_systems(d, zero, resamples=400, seed=2).p_two_sided < 0.05 for d in rng.normal(size=(600, n))]
     assert np.mean(called) == pytest.approx(0.05, abs=0.03)
-
-
-def studentised_systems(a: Any, b: Any, **settings: Any) -> SystemTest:
-    """Compare two systems by the default test, as functions of other tests do."""
-    (test,) = compare_systems({"b": b, "a": a}, **settings).metrics[0].tests
-    return test
 
 
 @pytest.mark.parametrize("function", [bootstrap_systems, randomise_systems, studentised_systems])
@@ -403,7 +398,7 @@ def test_corpus_metrics_agree_with_sacrebleu(texts: dict[str, list[str]], test: 
                 assert (score.ci[1] - score.ci[0]) / 2 == pytest.approx(expected.ci, rel=0.12)
 
 
-def test_one_pass_gives_what_the_modules_give(texts: dict[str, list[str]]) -> None:
+def test_one_pass_gives_what_each_pair_alone_gives(texts: dict[str, list[str]]) -> None:
     rng = np.random.default_rng(1)
     scores = {"a": rng.normal(size=50), "b": rng.normal(0.3, size=50), "c": rng.normal(size=50)}
     for test, function in (("bootstrap", bootstrap_systems), ("randomise", randomise_systems)):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bsx import get_metric
-from bsx.analysis import calibrate_ties, grouped, soft_pairwise_accuracy
+from bsx.analysis import grouped, pairwise_accuracy_with_ties, soft_pairwise_accuracy
 from bsx.analysis.stats.systems.grouped import grid
 from bsx.data.tables import Table
 from bsx.support.checks import Array
@@ -35,7 +35,10 @@ def check(expected: Mapping[str, float], metric: Array, human: Array) -> None:
         ours = (
             soft_pairwise_accuracy(metric, human, method="wmt", resamples=1).estimate
             if figure == "SPA"
-            else getattr(calibrate_ties(x, y, by=by, resamples=1), statistic.replace("acc_eq", "estimate"))  # type: ignore[arg-type]
+            else getattr(
+                pairwise_accuracy_with_ties(x, y, by=by, resamples=1, epsilon=None),  # type: ignore[arg-type]
+                statistic.replace("acc_eq", "estimate"),
+            )
             if statistic in ("acc_eq", "epsilon", "tau_eq")
             else grouped(metric, human, by=by, statistic=statistic, resamples=1, nan="omit").estimate  # type: ignore[arg-type]
         )

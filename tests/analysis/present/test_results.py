@@ -196,7 +196,6 @@ BUILDERS: dict[str, Callable[[], object]] = {
         ({"seed": 1, "log": [{"epoch": k, "valid": value} for k, value in enumerate((None, 0.5, 0.4), start=1)]},),
         None,
     ),
-    "AllComparisons": lambda: analysis.compare_all({n: table()[n] for n in NAMES}, table()["human"], analysis.williams),
     "ChallengeResult": _challenge,
     "CompareResult": lambda: analysis.compare_systems(_scores(), metric="m_1", resamples=40, all_pairs=True),
     "Clusters": lambda: analysis.significance_clusters({"a_1": 0.5, "b": 0.4}, np.array([[1, 0.01], [0.9, 1]])),
@@ -215,7 +214,7 @@ BUILDERS: dict[str, Callable[[], object]] = {
     "Preference": lambda: analysis.preference(table()["good"], table()["50%_x"], resamples=20),
     "ThresholdAccuracy": lambda: analysis.best_threshold([0, 1] * 20, table()["good"]),
     "TiedAccuracy": lambda: analysis.pairwise_accuracy_with_ties(
-        table()["good"].reshape(5, 8), table()["human"].reshape(5, 8)
+        table()["good"].reshape(5, 8), table()["human"].reshape(5, 8), epsilon=0
     ),
     "Comparison": lambda: analysis.williams(table()["good"], table()["50%_x"], table()["human"]),
     "DisentangleResult": lambda: disentangle(table(), ["good"], ["50%_x", "poor & slow"]),

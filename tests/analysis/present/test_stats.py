@@ -11,12 +11,11 @@ import pytest
 
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.parts import Answer, Chart, TablePart
-from bsx.analysis.stats.clusters import Clusters, compare_all, significance_clusters
+from bsx.analysis.stats.clusters import significance_clusters
 from bsx.analysis.stats.detection import PrecisionRecall, precision_recall
 from bsx.analysis.stats.importance import dominance
 from bsx.analysis.stats.layers import layer_agreement
 from bsx.analysis.stats.regression import fit_ols
-from bsx.analysis.stats.significance import williams
 from bsx.support.result import Shown
 
 
@@ -68,19 +67,6 @@ def test_clusters_name_winners_only_if_others_are_significantly_worse() -> None:
         ("c", False, 2),
     ]
     assert [row["winner"] for row in records(told)] == ["True", "False", "False"]
-
-
-def test_all_comparisons_show_every_ordered_pair() -> None:
-    draw = np.random.default_rng(3).normal(size=(4, 60))
-    metrics = {"good": draw[0] + 0.2 * draw[1], "poor": draw[2], "worse": draw[3]}
-    found = compare_all(metrics, draw[0], williams)
-    assert answer(found) == answer(found.clusters)
-    pairs = [part for part in parts_of(found) if isinstance(part, TablePart)][1]
-    assert (pairs.full, pairs.columns) == (True, ("", "good", "poor", "worse"))
-    assert pairs.rows[0][2].value == found.p[0, 1]
-    assert {(row["a"], row["b"]) for row in records(found)} == set(found.tests)
-    assert isinstance(found.to_dict()["clusters"], dict)
-    assert isinstance(found.clusters, Clusters)
 
 
 def test_least_squares_name_the_terms_that_are_significant() -> None:

@@ -20,14 +20,12 @@ DEFAULTS: dict[str, tuple[object, ...]] = {
     "seed": (1,),
     "alpha": (0.05,),
     "nan": ("error",),
-    "absolute": (False,),
     "constant": ("skip",),
     "threshold": (25.0,),
     "ties": ("discordant",),
     "resample": ("segments", None),
     "higher_is_better": (True,),
     "margin": (None,),
-    "epsilon": (0.0,),
     "human_epsilon": (0.0,),
     "human_ties": (0.0,),
     "correction_over": ("group",),
@@ -42,7 +40,6 @@ DEFAULTS: dict[str, tuple[object, ...]] = {
 }
 OTHERS: dict[tuple[str, str], object] = {
     ("settings", "resamples"): 1,  # what is checked where nothing is drawn
-    ("randomise_systems", "resamples"): 10_000,
     ("compare_coefficients", "resamples"): 2000,
     ("compare_systems", "resamples"): None,  # by the number of systems
     ("disentangle", "resamples"): 0,

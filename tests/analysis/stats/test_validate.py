@@ -10,17 +10,17 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from bsx.analysis.compare.run import compare_systems
 from bsx.analysis.stats import resample
-from bsx.analysis.stats.clusters import adjust, compare_all, significance_clusters
+from bsx.analysis.stats.clusters import adjust, significance_clusters
 from bsx.analysis.stats.correlation import kendall, pairwise_accuracy, pearson, spearman
-from bsx.analysis.stats.selection import expected_model_selection, sample_model_selection
+from bsx.analysis.stats.selection import expected_model_selection
 from bsx.analysis.stats.significance import paired_bootstrap, perm_both, williams, williams_from_correlations
-from bsx.analysis.stats.systems.darr import compare_darr, darr, darr_from_pairs, preferences
+from bsx.analysis.stats.systems.darr import compare_darr, darr_from_pairs, preferences
 from bsx.analysis.stats.systems.grouped import compare_grouped, grid, grouped
-from bsx.analysis.stats.systems.hybrid import hybrid_correlation, hybrid_correlation_limit, hybrid_systems
-from bsx.analysis.stats.systems.paired import bootstrap_systems, randomise_systems
+from bsx.analysis.stats.systems.hybrid import hybrid_correlation_limit, hybrid_systems
 from bsx.analysis.stats.systems.soft import soft_pairwise_accuracy
-from bsx.analysis.stats.systems.ties import calibrate_ties, compare_ties, pairwise_accuracy_with_ties
+from bsx.analysis.stats.systems.ties import compare_ties, pairwise_accuracy_with_ties
 from bsx.analysis.stats.validate import grids, vectors
 from bsx.errors import InputError
 
@@ -85,23 +85,19 @@ HOLED = np.where(np.eye(3, 4) == 1, NAN, GRID**2)
         lambda: compare_grouped(HOLED, GRID, GRID),
         lambda: compare_ties(GRID, HOLED, GRID),
         lambda: preferences(HOLED),
-        lambda: darr(HOLED, GRID, threshold=1),
         lambda: darr_from_pairs(ONE, HUMAN, [1, 2, 3, 4, 5]),
         lambda: compare_darr((ONE, HUMAN), (TWO, HUMAN), [1, 2, 3, 4, 5]),
-        lambda: pairwise_accuracy_with_ties(HOLED, GRID),
-        lambda: calibrate_ties(HOLED, GRID),
+        lambda: pairwise_accuracy_with_ties(HOLED, GRID, epsilon=0),
+        lambda: pairwise_accuracy_with_ties(HOLED, GRID, epsilon=None),
         lambda: soft_pairwise_accuracy(HOLED, GRID),
         lambda: williams(ONE, TWO, HUMAN),
         lambda: paired_bootstrap(ONE, TWO, HUMAN),
         lambda: perm_both(ONE, TWO, HUMAN),
         lambda: perm_both(HOLED, GRID, GRID, by="means"),
-        lambda: bootstrap_systems(ONE, TWO),
-        lambda: randomise_systems(ONE, TWO),
-        lambda: hybrid_systems(HOLED, GRID),
-        lambda: hybrid_correlation(HOLED, GRID),
+        lambda: compare_systems({"a": ONE, "b": TWO}),
+        lambda: hybrid_systems(HOLED[None], GRID),
         lambda: hybrid_correlation_limit(HOLED, GRID),
         lambda: expected_model_selection(ONE, HUMAN, 2),
-        lambda: sample_model_selection(ONE, HUMAN, 2),
     ],
 )
 def test_no_statistic_takes_missing_values_unasked(call: Callable[[], object]) -> None:
@@ -123,14 +119,16 @@ def test_no_statistic_takes_missing_values_unasked(call: Callable[[], object]) -
         (lambda: grouped(GRID, GRID, by=cast("Any", "segment")), "by='segment': use one of none, item, sys, means"),
         (lambda: grouped(GRID, np.ones((3, 4))), "no pearson is defined: every group is constant"),
         (lambda: preferences(GRID, threshold=0), "threshold=0: "),
-        (lambda: darr(GRID, GRID, threshold=99), "no two systems' human scores differ by 99 or more"),
         (lambda: darr_from_pairs(TWO, HUMAN), "segment is missing"),
         (
             lambda: darr_from_pairs(TWO, HUMAN, ties=cast("Any", "x"), unit="judgment"),
             "ties='x': use one of discordant, drop, half",
         ),
         (lambda: pairwise_accuracy_with_ties(GRID, GRID, epsilon=-1), "epsilon=-1: it must be 0 or more"),
-        (lambda: calibrate_ties([[1, NAN], [NAN, 1]], np.ones((2, 2)), nan="omit"), "no group has two scored outputs"),
+        (
+            lambda: pairwise_accuracy_with_ties([[1, NAN], [NAN, 1]], np.ones((2, 2)), nan="omit", epsilon=None),
+            "no group has two scored outputs",
+        ),
         (lambda: soft_pairwise_accuracy(HOLED, GRID, method="wmt", nan="omit"), "method=wmt needs every system's"),
         (lambda: soft_pairwise_accuracy([[1, NAN], [NAN, 1]], np.ones((2, 2)), nan="omit"), "systems 0 and 1 share no"),
         (lambda: williams([1, 2, 3], [2, 1, 3], [3, 1, 2]), "a: 3 items are too few, at least 4"),
@@ -139,18 +137,16 @@ def test_no_statistic_takes_missing_values_unasked(call: Callable[[], object]) -
         (lambda: williams(TWO, [-x for x in TWO], HUMAN), "one metric is the other upside down"),
         (lambda: perm_both(TWO, HUMAN, HUMAN, by="item"), "by='item' needs matrices"),
         (
-            lambda: bootstrap_systems(TWO, HUMAN, aggregate=lambda s: s[..., 0]),
+            lambda: compare_systems({"a": TWO, "b": HUMAN}, aggregate=lambda s: s[..., 0]),
             r"a and b must be \(segments, statistics\)",
         ),
         (lambda: adjust([0.5, 1.5]), "p-values must lie between 0 and 1"),
         (lambda: adjust([0.5], cast("Any", "sidak")), "correction='sidak': use one of none, holm, bh"),
-        (lambda: compare_all({"m": TWO}, HUMAN, williams), "only the metric m is given"),
         (lambda: significance_clusters({"m": NAN}, [[NAN]]), "m: the correlation is not defined"),
         (lambda: significance_clusters({"m": 1.0}, [NAN]), r"p has shape \(1,\), expected one row and column"),
-        (lambda: hybrid_systems(GRID, GRID, 0), "n=0: at least one hybrid"),
+        (lambda: hybrid_systems(GRID[None], GRID, 0), "n=0: at least one hybrid"),
         (lambda: hybrid_correlation_limit(np.ones((3, 4)), GRID), "the systems have the same scores on every segment"),
         (lambda: expected_model_selection(TWO, HUMAN, 6), "sample=6: .* 5$"),
-        (lambda: sample_model_selection(TWO, HUMAN, 2, repeats=1), "repeats=1: "),
         (lambda: grid(["a", "a"], [1, 1], {"x": [1, 2]}), "system 'a' has segment 1 more than once"),
         (lambda: grid(["a", "b"], [1, 1], {"x": [1]}), "columns differ in size: system 2, x 1"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bsx.analysis.stats.resample import bootstrap_indices
-from bsx.analysis.stats.systems.darr import TIES, compare_darr, darr, darr_from_pairs, preferences, tau_of
+from bsx.analysis.stats.systems.darr import TIES, DarrTau, compare_darr, darr_from_pairs, preferences, tau_of
 from tests.helpers import wmt20
 
 NAN = float("nan")
+
+
+def darr(metric: np.ndarray, human: np.ndarray, threshold: float = 25.0, **how: Any) -> DarrTau:
+    pairs = preferences(np.where(np.isnan(metric), NAN, human), threshold=threshold, nan="omit")
+    return darr_from_pairs(*pairs.scores(metric), pairs.segment, **how)
 
 
 def counts_by_hand(metric: np.ndarray, human: np.ndarray, threshold: float) -> tuple[int, int, int]:
@@ -49,7 +55,7 @@ def test_counts_are_loops(seed: int, threshold: float) -> None:
         "half": (concordant - discordant) / n,
     }
     for ties in TIES:
-        result = darr(metric, human, threshold=threshold, ties=ties, nan="omit", resamples=20)  # type: ignore[arg-type]
+        result = darr(metric, human, threshold, ties=ties, resamples=20)
         assert (result.concordant, result.discordant, result.ties, result.n) == (*expected, n)
         assert result.estimate == pytest.approx(taus[ties], nan_ok=True)
 
@@ -128,11 +134,11 @@ def test_wmt20_counts(shared: Path) -> None:
     for name, expected in values["wmt20_darr_tau"].items():
         pair, metric = name.split("_", 1)
         scores = wmt20.judged(shared, pair).columns
-        result = darr(scores[metric], scores["human_raw"], nan="omit", resamples=1)
+        result = darr(scores[metric], scores["human_raw"], resamples=1)
         assert (result.concordant, result.ties, result.n) == (expected["concordant"], expected["ties"], expected["n"])
         assert result.estimate == pytest.approx(expected["tau"], abs=values["_tolerances"]["deterministic_statistics"])
     ter = wmt20.judged(shared, "cs-en").columns
-    dropped = darr(ter["TER"], ter["human_raw"], ties="drop", nan="omit", resamples=1)
+    dropped = darr(ter["TER"], ter["human_raw"], ties="drop", resamples=1)
     assert dropped.estimate == pytest.approx(0.109, abs=5e-4)
     for pair, part in values["wmt20_complete_matrix"].items():
         scores = wmt20.complete(shared, pair).columns

@@ -8,7 +8,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from bsx.analysis import calibrate_ties, perm_both, soft_pairwise_accuracy
+from bsx.analysis import pairwise_accuracy_with_ties, perm_both, soft_pairwise_accuracy
 from bsx.analysis.stats.systems.swapped import (
     Early,
     SwappedAccuracy,
@@ -90,7 +90,9 @@ def test_verdicts_on_pairs() -> None:
     human[0, 1] = np.nan
     task = SwappedTies(metrics, human, DRAWS, 1)
     present = np.where(np.isnan(human), np.nan, metrics)
-    assert task.values == pytest.approx([calibrate_ties(one, human, nan="omit").estimate for one in present])
+    assert task.values == pytest.approx(
+        [pairwise_accuracy_with_ties(one, human, nan="omit", epsilon=None).estimate for one in present]
+    )
     right: list[Array] = []
     weight: list[float] = []
     for k, epsilon in enumerate(task.epsilons):
@@ -114,7 +116,7 @@ def test_human_scores_are_compared_exactly_as_wmt_does() -> None:
     human = np.array([[-25.2], [-25.200000000000003]])
     metrics = np.array([[[1.0], [1.0]], [[2.0], [1.0]]])
     assert SwappedTies(metrics, human, 0, 1).values.tolist() == [0, 1]
-    assert calibrate_ties(metrics[0], human, resamples=1).estimate == 1
+    assert pairwise_accuracy_with_ties(metrics[0], human, resamples=1, epsilon=None).estimate == 1
 
 
 def test_soft_pairwise_accuracy() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from bsx.analysis.stats.resample import bootstrap_indices
-from bsx.analysis.stats.systems.ties import calibrate_ties, compare_ties, pairwise_accuracy_with_ties
+from bsx.analysis.stats.systems.ties import compare_ties, pairwise_accuracy_with_ties
 from tests.helpers import wmt20
 
 NAN = float("nan")
@@ -69,7 +69,7 @@ def test_calibration_tries_every_candidate(seed: int) -> None:
     candidates = sorted({0.0, *differences[~np.isnan(differences)]})
     values = [by_hand(metric, human, candidate)[0] for candidate in candidates]
     best = next(c for c, value in zip(candidates, values, strict=True) if value > max(values) - 1e-12)
-    result = calibrate_ties(metric, human, nan="omit", resamples=20)
+    result = pairwise_accuracy_with_ties(metric, human, nan="omit", resamples=20, epsilon=None)
     assert result.estimate == pytest.approx(max(values))
     assert result.epsilon == best
     assert result.ci[0] <= result.estimate <= result.ci[1]
@@ -79,7 +79,7 @@ def test_ties_interval_resamples_segments() -> None:
     rng = np.random.default_rng(1)
     metric, human = rng.integers(4, size=(2, 4, 9)).astype(float)
     chosen = next(bootstrap_indices(1, 9, 6))[0]
-    one = pairwise_accuracy_with_ties(metric, human, resamples=1, seed=6)
+    one = pairwise_accuracy_with_ties(metric, human, resamples=1, seed=6, epsilon=0)
     assert one.ci[0] == pytest.approx(by_hand(metric[:, chosen], human[:, chosen], 0)[0])
 
 
@@ -89,7 +89,7 @@ def test_wmt20_ties(shared: Path) -> None:
     for pair, part in values["wmt20_complete_matrix"].items():
         scores = wmt20.complete(shared, pair).columns
         for metric, expected in part["metrics"].items():
-            result = calibrate_ties(scores[metric], scores["human_raw"], resamples=20)
+            result = pairwise_accuracy_with_ties(scores[metric], scores["human_raw"], resamples=20, epsilon=None)
             assert result.estimate == pytest.approx(expected["acc_eq_raw_mtme"], abs=tolerance)
             assert result.epsilon == expected["eps_mtme"] == 0
     bins = {
@@ -100,11 +100,11 @@ def test_wmt20_ties(shared: Path) -> None:
     for name, expected in values["acc_eq_binned"].items():
         _, binned, metric = name.split("|")
         human = bins[binned](scores["human_raw"])
-        result = calibrate_ties(scores[metric], human, resamples=20)
+        result = pairwise_accuracy_with_ties(scores[metric], human, resamples=20, epsilon=None)
         assert result.estimate == pytest.approx(expected["acc_eq"], abs=tolerance)
         assert result.tau_eq == pytest.approx(expected["tau23"], abs=tolerance)
         assert result.epsilon == pytest.approx(expected["own_eps"])
-        zero = pairwise_accuracy_with_ties(scores[metric], human, resamples=20)
+        zero = pairwise_accuracy_with_ties(scores[metric], human, resamples=20, epsilon=0)
         assert zero.estimate == pytest.approx(expected["acc_eq_eps0"], abs=tolerance)
 
 
@@ -131,7 +131,7 @@ def test_comparing_ties_tends_to_the_full_enumeration(swap: Literal["segments", 
     assert result.p == pytest.approx(np.mean(draws >= result.difference - 1e-9), abs=0.015)
     assert result.p_two_sided == pytest.approx(np.mean(np.abs(draws) >= abs(result.difference) - 1e-9), abs=0.015)
     calibrated = compare_ties(a, b, human, nan="omit")
-    assert calibrated.value_a == pytest.approx(calibrate_ties(a, seen, nan="omit").estimate)
+    assert calibrated.value_a == pytest.approx(pairwise_accuracy_with_ties(a, seen, nan="omit", epsilon=None).estimate)
     same = compare_ties(b, b, human)
     assert (same.difference, same.p, same.p_two_sided) == (0, 1, 1)
 
@@ -172,18 +172,18 @@ def test_ties_within_systems_and_everywhere_by_hand(by: Literal["sys", "none"]) 
     for h, m in groups:
         pairs = list(combinations(range(len(h)), 2))
         shares.append(np.mean([np.sign(m[i] - m[j]) == np.sign(h[i] - h[j]) for i, j in pairs]))
-    result = pairwise_accuracy_with_ties(metric, human, by=by, resamples=300)
+    result = pairwise_accuracy_with_ties(metric, human, by=by, resamples=300, epsilon=0)
     assert result.estimate == pytest.approx(np.mean(shares))
     assert result.ci[0] < result.estimate < result.ci[1]
     best = max(pairwise_accuracy_with_ties(metric, human, by=by, epsilon=e, resamples=1).estimate for e in (0, 1, 2, 3))
-    assert calibrate_ties(metric, human, by=by, resamples=1).estimate == pytest.approx(best)
+    assert pairwise_accuracy_with_ties(metric, human, by=by, resamples=1, epsilon=None).estimate == pytest.approx(best)
 
 
 def test_human_ties_forgive_rounding_and_what_is_asked() -> None:
     human = np.array([[0.1 + 0.2, 1.0], [0.3, 1.4], [0.9, 2.0]])
-    found = pairwise_accuracy_with_ties(human, human, resamples=1)
+    found = pairwise_accuracy_with_ties(human, human, resamples=1, epsilon=0)
     assert (found.tied_human, found.tied_both, found.n) == (1, 0, 6)
-    assert pairwise_accuracy_with_ties(human, human, human_epsilon=0.5, resamples=1).tied_human == 2
+    assert pairwise_accuracy_with_ties(human, human, human_epsilon=0.5, resamples=1, epsilon=0).tied_human == 2
     assert found.chance == pytest.approx((1 - (1 / 3 + 0) / 2) / 2)
 
 
@@ -192,7 +192,7 @@ def test_the_interval_over_few_documents_is_expanded(documents: list[int] | None
     rng = np.random.default_rng(4)
     metric, human = rng.integers(3, size=(2, 4, 8)).astype(float)
     metric[1:, 6:] = NAN  # the last document has no pair, and is not drawn
-    found = pairwise_accuracy_with_ties(metric, human, nan="omit", cluster=documents, resamples=400, seed=3)
+    found = pairwise_accuracy_with_ties(metric, human, nan="omit", cluster=documents, resamples=400, seed=3, epsilon=0)
     units = 6 if documents is None else 3
     per = 6 // units
     counts = np.stack([np.bincount(row, minlength=units) for row in next(bootstrap_indices(400, units, 3))])
