@@ -110,7 +110,6 @@ if TYPE_CHECKING:
     from bsx.analysis.stats.correlation import pairwise_accuracy as pairwise_accuracy, pearson as pearson
     from bsx.analysis.stats.correlation import spearman as spearman
     from bsx.analysis.stats.folds import refuse_leak as refuse_leak, unit_folds as unit_folds, units as units
-    from bsx.analysis.stats.importance import dominance as dominance
     from bsx.analysis.stats.layers import LayerAgreement as LayerAgreement, layer_agreement as layer_agreement
     from bsx.analysis.stats.systems.ties import compare_ties as compare_ties
     from bsx.analysis.stats.systems.ties import pairwise_accuracy_with_ties as pairwise_accuracy_with_ties

@@ -55,7 +55,7 @@ from bsx.analysis.disentangle.variants import (
 from bsx.analysis.stats.clusters import adjust
 from bsx.analysis.stats.equivalence import equivalence_p
 from bsx.analysis.stats.folds import Rows
-from bsx.analysis.stats.importance import commonality, dominance, shapley_shares, subset_r2
+from bsx.analysis.stats.importance import commonality, shapley_shares, subset_r2
 from bsx.analysis.stats.regression import (
     Ols,
     PooledTest,
@@ -265,7 +265,7 @@ def _fit_all(
         full = len(subsets) - 1
         without = np.array([subsets[full ^ 1 << i] for i in range(p)])
         gain, left = np.maximum(subsets[full] - without, 0.0), 1 - without
-        share, worth = shapley_shares(subsets), dominance(factors, subsets)
+        share = shapley_shares(subsets)
         classic = own if errors.kind == "classic" else fit_ols(y[:, j], x, intercept=settings.intercept)
         partial, semipartial = partial_intervals(own, classic, vif)
         r2_out, importance = out_of_sample(x, y[:, j], errors, settings.seed)
@@ -301,8 +301,6 @@ def _fit_all(
             semipartial_r2_ci=dict(zip(factors, semipartial, strict=True)),
             importance=named(importance),
             commonality=commonality(factors, subsets),
-            conditional_dominance=dict(zip(factors, map(tuple, worth.conditional.tolist()), strict=True)),
-            dominates={how: getattr(worth, how) for how in ("completely", "conditionally", "generally")},
             df=own.df,
             intercept=float(own.coef[0]) if settings.intercept else None,
             intercept_se=float(own.se[0]) if settings.intercept else None,

@@ -68,8 +68,6 @@ class MetricFit(Coefficients):
         semipartial_r2_ci: their intervals, likewise.
         importance: drop in ``r2_out`` when the factor's values are shuffled.
         commonality: parts of ``r2`` that factors explain alone (``sem``) and in common (``sem+lex``).
-        conditional_dominance: mean gain in R² by adding the factor to models of 0, 1, … other factors.
-        dominates: ``completely``, ``conditionally`` and ``generally``: (stronger, weaker).
         df: residual degrees of freedom.
         intercept: 0 up to rounding, because the columns are standardised; None if the model has none.
         intercept_se: its standard error.
@@ -93,8 +91,6 @@ class MetricFit(Coefficients):
     semipartial_r2_ci: dict[str, Interval]
     importance: dict[str, Number]
     commonality: dict[str, Number]
-    conditional_dominance: dict[str, tuple[Number, ...]]
-    dominates: dict[str, tuple[tuple[str, str], ...]]
     df: int
     intercept: float | None = None
     intercept_se: float | None = None

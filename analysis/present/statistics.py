@@ -7,11 +7,9 @@ from collections.abc import Iterator, Mapping
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, estimate, listed, number, percent, plain_table, table, text
 from bsx.analysis.present.forms import lists, presents
-from bsx.analysis.present.numbers import figure
 from bsx.analysis.present.parts import Answer, Chart, Notes, Part
 from bsx.analysis.stats.clusters import Clusters
 from bsx.analysis.stats.detection import PrecisionRecall
-from bsx.analysis.stats.importance import Dominance
 from bsx.analysis.stats.layers import LayerAgreement
 from bsx.analysis.stats.regression import Ols
 
@@ -126,26 +124,6 @@ def least_squares_rows(result: Ols) -> Iterator[Mapping[str, object]]:
     columns = zip(*(getattr(result, name).tolist() for name in names), strict=True)
     for i, row in enumerate(columns):
         yield {"term": i, **dict(zip(names, row, strict=True))}
-
-
-@presents(Dominance)
-def shares(result: Dominance) -> Iterator[Part]:
-    """Yield each factor's share of R², and which factor dominates which."""
-    said = ", ".join(f"{name} {figure(value, 3)}" for name, value in result.general.items())
-    yield Answer(f"R² is {sum(result.general.values()):.3f}, of which {said}; these shares are not tested.")
-    rows = [
-        {"factor": name, "share": value, "dominates completely": listed([b for a, b in result.completely if a == name])}
-        for name, value in result.general.items()
-    ]
-    yield plain_table("Shares of R² (general dominance)", rows)
-    points = [charts.Point(name, 0, value) for name, value in result.general.items()]
-    yield charts.forest("Shares of R²", points, alt=f"Shares of R²: {said}.", axis="share of R²")
-
-
-@lists(Dominance)
-def share_rows(result: Dominance) -> Iterator[Mapping[str, object]]:
-    """Yield a row a factor."""
-    yield from ({"name": name, "share": value} for name, value in result.general.items())
 
 
 @presents(PrecisionRecall)

@@ -1,40 +1,17 @@
-"""How much of R² each factor accounts for: Shapley/LMG shares, dominance and commonality, from correlations alone."""
+"""How much of R² each factor accounts for: Shapley/LMG shares and commonality, from correlations alone."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from bsx.errors import InputError
 from bsx.support.checks import Array
-from bsx.support.result import Shown
 
 MOST_FACTORS = 15  # 2^15 models; the shares of more factors are out of reach this way
 MOST_PARTS = 6  # factors up to which R² is divided into what they share: 2^p - 1 parts
-
-
-@dataclass(frozen=True, repr=False)
-class Dominance(Shown):
-    """Which factor is worth more than which, in three senses from weak to strong.
-
-    Attributes:
-        names: of the factors.
-        conditional: (factors, sizes): mean gain in R² by adding the factor to models of 0, 1, … others.
-        general: factor -> mean over sizes of ``conditional``; this is the Shapley/LMG share.
-        generally: (a, b): the general value of a is above b's.
-        conditionally: (a, b): for every size a gains at least as much on average as b.
-        completely: (a, b): added to any model without the two, a gains at least as much as b.
-    """
-
-    names: tuple[str, ...]
-    conditional: Array
-    general: dict[str, float]
-    generally: tuple[tuple[str, str], ...]
-    conditionally: tuple[tuple[str, str], ...]
-    completely: tuple[tuple[str, str], ...]
 
 
 def subset_r2(correlations: Array, response: Array) -> Array:
@@ -70,63 +47,15 @@ def shapley_shares(r2: Array) -> Array:
 
     Source: Lindeman, Merenda & Gold 1980 (LMG); Shapley 1953.
     """
-    shares: Array = conditional_gains(r2).mean(axis=-1)
-    return shares
-
-
-def conditional_gains(r2: Array) -> Array:
-    """Return (…, p, p): the mean gain in R² by adding factor i to models of k other factors, at [i, k].
-
-    Source: Azen & Budescu 2003, conditional dominance.
-    """
     p = int(r2.shape[-1]).bit_length() - 1
-    gains = np.zeros((*r2.shape[:-1], p, p))
-    masks = np.arange(1 << p)
+    shares, masks = np.zeros((*r2.shape[:-1], p)), np.arange(1 << p)
     sizes = np.array([mask.bit_count() for mask in range(1 << p)])
     for i in range(p):
         without = masks[masks >> i & 1 == 0]
         gain = r2[..., without | 1 << i] - r2[..., without]
-        for size in range(p):
-            gains[..., i, size] = gain[..., sizes[without] == size].mean(axis=-1)
-    return gains
-
-
-def dominance(names: Sequence[str], r2: Array) -> Dominance:
-    """Compare factors by dominance analysis.
-
-    Source: Azen & Budescu 2003. Their general dominance is the LMG share.
-
-    Args:
-        names: of the factors (p,).
-        r2: from `subset_r2`, (2^p,).
-    """
-    p, slack = len(names), 1e-12
-    masks = np.arange(1 << p)
-    gains = conditional_gains(r2)
-    general = gains.mean(axis=-1)
-    pairs = [(i, j) for i in range(p) for j in range(p) if i != j]
-
-    def complete(i: int, j: int) -> bool:
-        both = 1 << i | 1 << j
-        without = masks[masks & both == 0]
-        margins = r2[without | 1 << i] - r2[without | 1 << j]
-        return bool(margins.min() >= -slack and margins.max() > slack)
-
-    def conditional(i: int, j: int) -> bool:
-        margins = gains[i] - gains[j]
-        return bool(margins.min() >= -slack and margins.max() > slack)
-
-    def named(chosen: list[tuple[int, int]]) -> tuple[tuple[str, str], ...]:
-        return tuple((names[i], names[j]) for i, j in chosen)
-
-    return Dominance(
-        names=tuple(names),
-        conditional=gains,
-        general={name: float(value) for name, value in zip(names, general, strict=True)},
-        generally=named([(i, j) for i, j in pairs if general[i] > general[j] + slack]),
-        conditionally=named([pair for pair in pairs if conditional(*pair)]),
-        completely=named([pair for pair in pairs if complete(*pair)]),
-    )
+        means = [gain[..., sizes[without] == size].mean(axis=-1) for size in range(p)]
+        shares[..., i] = np.mean(means, axis=0)
+    return shares
 
 
 def commonality(names: Sequence[str], subsets: Array) -> dict[str, float]:

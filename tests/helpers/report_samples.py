@@ -28,7 +28,7 @@ GROUPS = ("cs-en", "de-en", "zh-en", "fi-en", "lv-en", "ru-en", "tr-en", "all of
 OPEN = (  # noqa: SIM905 - prose reads better
     "coef members weights versions signatures settings significant r2_share ranks by by_factor p p_adjusted se vif "
     "statistic importance commonality partial_r2 partial_r2_ci semipartial_r2 semipartial_r2_ci "
-    "conditional_dominance"
+    "slopes products"
 ).split()
 
 

@@ -20,7 +20,7 @@ from bsx.analysis.disentangle.fit import disentangle, notices
 from bsx.analysis.disentangle.result import DisentangleResult
 from bsx.analysis.disentangle.show import worded
 from bsx.analysis.disentangle.variants import linearity_checks, nested_test
-from bsx.analysis.stats.importance import dominance, shapley_shares, subset_r2
+from bsx.analysis.stats.importance import shapley_shares, subset_r2
 from bsx.analysis.stats.regression import fit_ols, pooled_test
 from bsx.data.columns import read_columns, standardise
 from bsx.errors import InputError, UnknownNameError
@@ -138,25 +138,16 @@ def test_shares_are_the_mean_gain_over_all_orders() -> None:
         assert fit.partial_r2[name] == pytest.approx(gain / (1 - r2_of(x, y, others)))
 
 
-def test_dominance_by_its_definition() -> None:
+def test_shares_of_four_factors_are_the_mean_gain_over_all_orders() -> None:
     rng = np.random.default_rng(4)
     x = rng.normal(size=(60, 4)) @ rng.normal(size=(4, 4))
     y = x @ np.array([1.0, 0.2, -0.5, 0.0]) + rng.normal(size=60)
     x, y = (x - x.mean(axis=0)) / x.std(axis=0), z(y)
-    r2 = subset_r2(x.T @ x / 60, x.T @ y / 60)
-    found = dominance("abcd", r2)
-    for i, j in itertools.permutations(range(4), 2):
-        rest = [k for k in range(4) if k not in (i, j)]
-        subsets = [s for size in range(3) for s in itertools.combinations(rest, size)]
-        complete = all(r2_of(x, y, (*s, i)) >= r2_of(x, y, (*s, j)) for s in subsets)
-        assert (("abcd"[i], "abcd"[j]) in found.completely) == complete
-    for i in range(4):
-        for size in range(4):
-            others = [k for k in range(4) if k != i]
-            gains = [r2_of(x, y, (*s, i)) - r2_of(x, y, s) for s in itertools.combinations(others, size)]
-            assert found.conditional[i, size] == pytest.approx(np.mean(gains))
-    assert list(found.general.values()) == pytest.approx(shapley_shares(r2))
-    assert set(found.completely) <= set(found.conditionally) <= set(found.generally)
+    shares = np.zeros(4)
+    for order in itertools.permutations(range(4)):
+        for place, j in enumerate(order):
+            shares[j] += (r2_of(x, y, order[: place + 1]) - r2_of(x, y, order[:place])) / 24
+    assert shapley_shares(subset_r2(x.T @ x / 60, x.T @ y / 60)) == pytest.approx(shares)
     with pytest.raises(InputError, match="at most 15"):
         subset_r2(np.eye(16), np.zeros(16))
 

@@ -200,7 +200,6 @@ BUILDERS: dict[str, Callable[[], object]] = {
     "CompareResult": lambda: analysis.compare_systems(_scores(), metric="m_1", resamples=40, all_pairs=True),
     "Clusters": lambda: analysis.significance_clusters({"a_1": 0.5, "b": 0.4}, np.array([[1, 0.01], [0.9, 1]])),
     "DarrTau": lambda: analysis.darr_from_pairs([1.0, 2, 3, 4], [0.0, 1, 4, 2], [1, 2, 3, 4], resamples=20),
-    "Dominance": lambda: analysis.dominance(["a_1", "b"], np.array([0, 0.3, 0.2, 0.4])),
     "GroupedEstimate": lambda: analysis.grouped(
         table()["good"].reshape(5, 8), table()["human"].reshape(5, 8), resamples=20
     ),

@@ -13,7 +13,6 @@ from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.parts import Answer, Chart, TablePart
 from bsx.analysis.stats.clusters import significance_clusters
 from bsx.analysis.stats.detection import PrecisionRecall, precision_recall
-from bsx.analysis.stats.importance import dominance
 from bsx.analysis.stats.layers import layer_agreement
 from bsx.analysis.stats.regression import fit_ols
 from bsx.support.result import Shown
@@ -78,12 +77,6 @@ def test_least_squares_name_the_terms_that_are_significant() -> None:
     assert [row[1].value for row in table(found).rows] == found.coef.tolist()
     assert [float(row["p"]) for row in records(found)] == found.p.tolist()
     assert found.to_dict()["coef"] == found.coef.tolist()
-
-
-def test_shares_of_r2_are_said_to_be_untested() -> None:
-    found = dominance(["a", "b"], np.array([0, 0.3, 0.2, 0.4]))
-    assert "not tested" in answer(found)
-    assert [row[1].value for row in table(found).rows] == list(found.general.values())
 
 
 @pytest.mark.parametrize(("shift", "place"), [(3.0, "above"), (0.0, "holds"), (-3.0, "below")])
