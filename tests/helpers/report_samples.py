@@ -304,10 +304,11 @@ def spoiler(payload: str) -> Callable[[Any], Any]:
         if not isinstance(value, dict):
             return value
         of_data = key in OPEN or (key == "ci" and not inside)
+        notice = {*value} == {"name", "about", "values"}
         return {
-            (name + payload if of_data or name == "pearson" else name): spoil(
-                item, "" if of_data else name, inside=of_data
-            )
+            (name + payload if of_data or name == "pearson" else name): item
+            if notice and name == "name"  # of the format's
+            else spoil(item, "" if of_data else name, inside=of_data)
             for name, item in value.items()
         }
 

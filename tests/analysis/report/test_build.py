@@ -87,7 +87,11 @@ def test_agreement_is_what_the_document_says(report: Report) -> None:
         assert row == [average["metric"], *figures, average["value"], average["ci"][0], average["wins"]]
     matrix: Any = next(b for b in section(report, "agreement").blocks if isinstance(b, Chart) and b.title == TESTS)
     cells = [cell["text"] for cell in matrix.panels[0][1]["data"]["values"]]
-    assert cells[:3] == ["", "3", "3"]  # counted by hand: every difference is significant everywhere
+    first, *others = content["metrics"]
+    tests = [test for group in content["groups"] for test in group["tests"] if test["a"] == first]
+    wins = [test["b"] for test in tests if test["difference"] > 0 and test["p_adjusted"] < 0.05]
+    assert cells[:3] == ["", *(str(wins.count(other)) for other in others)]
+    assert 0 < len(wins) < 6  # three groups, two others; Holm's correction takes one
 
 
 def test_factor_profiles_are_what_the_document_says(report: Report) -> None:
@@ -208,14 +212,14 @@ def test_groups_are_one_chart_and_one_table_with_their_test(report: Report) -> N
     shown = table(report, "factors", "Coefficients by group")
     content = samples.disentangle()
     heads = [f"{name} (n = {part['n']})" for name, part in content["groups"].items()]
-    assert shown.columns == ("metric", "factor", "all (n = 300)", *heads, "p: the same")
+    assert shown.columns == ("metric", "factor", "all (n = 300)", *heads, "p: the same", "p: the same slope")
     parts = [content, *content["groups"].values()]
     coefficients = [part["results"][0]["coef"]["sem"] for part in parts]
     test = content["pooled"][0]
-    assert values(shown)[0] == ["bertscore", "sem", *coefficients, test["by_factor"]["sem"]]
+    assert values(shown)[0] == ["bertscore", "sem", *coefficients, test["by_factor"]["sem"], test["slopes"]["sem"]]
     assert values(shown)[3][:3] == ["bertscore", "R²", content["results"][0]["r2"]]
     pooled = table(report, "factors", "Do the groups share all their coefficients, each on its own scale? (Chow test)")
-    assert values(pooled)[0] == ["bertscore", test["statistic"], test["df1"], test["df2"], test["p"]]
+    assert values(pooled)[0] == ["bertscore", test["statistic"], test["df1"], test["df2"], test["p"], test["p_slopes"]]
     assert "Do the groups share all their coefficients" in report.to_html()
 
 
