@@ -306,6 +306,7 @@ def _finding(result: DisentangleResult) -> str:
         if variant.name in _BESIDE:
             inside = f"Within one {' and '.join(variant.levels)}" if variant.levels else "Corrected for noise"
             same = "the same coefficients are significant, with the same signs"
+            same = same if np.any(signs) else "no coefficient is significant either"
             said.append(f"{inside}, {same if own == signs else _associations(variant.results, result.factors)}.")
     return " ".join(said)
 

@@ -51,6 +51,12 @@ def test_the_answer_claims_no_more_of_pooling_than_is_significant() -> None:
     assert "rises" not in answer
     assert "Careful" not in answer  # neither over all rows nor within
     assert "coefficients within one lp differ" in result.to_text()
+    rng = np.random.default_rng(1)
+    table = {name: rng.normal(size=60) for name in ("m", "syn", "lex")}
+    none = disentangle({**table, "lp": ["a", "b"] * 30}, ["m"], FACTORS, within=["lp"], alpha=1e-6)
+    answer = none.to_text().splitlines()[0]
+    assert "Within one lp, no coefficient is significant either" in answer
+    assert "same coefficients are significant" not in answer
 
 
 def test_random_effects_by_their_definition() -> None:
