@@ -324,9 +324,8 @@ def _told_apart(result: CoefficientComparison) -> str:
 
 def _few(result: DisentangleResult) -> list[str]:
     """Return the factors with significant coefficients that few clusters decide, and how few."""
-    found = next((notice.values["factors"] for notice in result.warnings if notice.name == "few-clusters"), {})
-    said = []
-    for factor, one in found.items():
+    said, found = [], [notice.values["factors"] for notice in result.warnings if notice.name == "few-clusters"]
+    for factor, one in (item for factors in found for item in factors.items()):
         reasons = [f"{one['df'] or 0:.1f} degrees of freedom"] * (not (one["df"] or 0) >= FEW_DEGREES)
         reasons += [f"{100 * one['share']:.0f} % of its variation in one cluster"] * (one["share"] > MOST_SHARE)
         if any(fit.significant.get(factor) for fit in result.results):
