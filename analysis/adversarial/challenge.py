@@ -14,6 +14,7 @@ from bsx.analysis.adversarial.settings import ChallengeSettings
 from bsx.analysis.adversarial.triples import complete_sides, paired_tests
 from bsx.analysis.datasets.challenge import MinimalPair
 from bsx.analysis.stats.preference import McNemar, clustered_share, wilson_interval
+from bsx.analysis.stats.validate import several_units
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.result import Interval, Number, Result
@@ -131,7 +132,7 @@ def challenge(
         settings: see `ChallengeSettings`.
 
     Raises:
-        InputError: if sizes differ, numbers are missing, or there is nothing to compare.
+        InputError: if sizes differ, numbers are missing, there is nothing to compare, or all is about one sentence.
     """
     if any(len(np.atleast_1d(np.asarray(side))) != len(pairs) for both in scores.values() for side in both):
         raise InputError(f"{len(pairs)} pairs need as many scores of the good and of the bad")
@@ -140,6 +141,8 @@ def challenge(
     phenomenon, severity = (np.array([getattr(pair, name) for pair in used]) for name in ("phenomenon", "severity"))
     item = np.unique([pair.item for pair in used], return_inverse=True)[1]
     counted = severity != BASE
+    if counted.sum() > 1:
+        several_units(len(np.unique(item[counted])), "the pairs", unit="sentence")
     phenomena = {str(name): phenomenon == name for name in dict.fromkeys(phenomenon.tolist())}
     kinds = {name: "/".join(dict.fromkeys(severity[rows].tolist())) for name, rows in phenomena.items()}
 

@@ -23,6 +23,7 @@ from bsx.analysis.datasets.challenge import ChallengeSet, load_challenge
 from bsx.analysis.datasets.pairs import load_pairs
 from bsx.analysis.datasets.triples import load_triples
 from bsx.analysis.stats.folds import Rows, units
+from bsx.analysis.stats.validate import several_units
 from bsx.data.columns import Labels, label_column
 from bsx.data.documents import DOCUMENTS, refuse_single
 from bsx.data.long import ColumnName, ColumnNames, DocumentColumn, ScoreColumns, Segment, systems_together
@@ -120,7 +121,7 @@ def detect_paraphrases(settings: PairsRun) -> PairsResult:
         if settings.document is not None and settings.document in scores:
             told_twice = f"document: the column {settings.document!r} is named twice"
             raise InputError(told_twice, file=table.name, setting="document")
-        clusters.append(_tied_rows([*sides.values()], own, _documents(table, document)))
+        clusters.append(_tied_rows(table.name, [*sides.values()], own, _documents(table, document)))
         labels = pairs.numbers("label")
         result = detect_pairs(labels, scores, **asked, cluster=clusters[-1])
         own += systems_together(table)
@@ -173,8 +174,14 @@ def _documents(table: Table, column: str | None) -> Labels | None:
     return names
 
 
-def _tied_rows(sides: Sequence[Sequence[str]], notes: list[str], documents: Labels | None = None) -> Rows | None:
-    """Return the set of each row (n,): rows that share a document, or a text on any side, directly or over others."""
+def _tied_rows(
+    name: str, sides: Sequence[Sequence[str]], notes: list[str], documents: Labels | None = None
+) -> Rows | None:
+    """Return the set of each row (n,): rows that share a document, or a text on any side, directly or over others.
+
+    Raises:
+        InputError: naming the table, if all rows are one set.
+    """
     if not (sides or documents):
         return None
     n, copies = len(sides[0] if sides else documents or ()), max(len(sides), 1)
@@ -187,10 +194,9 @@ def _tied_rows(sides: Sequence[Sequence[str]], notes: list[str], documents: Labe
     sizes = np.bincount(of)
     sizes = sizes[sizes > 0]
     what = "text" if documents is None else "text or a document" if sides else "document"
-    if sizes.max() == 1 or len(sizes) == 1:
-        if n > 1 and len(sizes) == 1:
-            notes.append("all rows hang together by what they share: they are taken as independent, which they are not")
+    if sizes.max() == 1:
         return None
+    several_units(len(sizes), name, unit=f"set that shares a {what}, directly or through others")
     notes.append(
         f"{int(sizes[sizes > 1].sum())} of {n} rows share a {what} with another: intervals and tests take their "
         f"{len(sizes)} sets as independent, not the rows; the largest has {sizes.max()}"
@@ -256,7 +262,7 @@ def prefer_paraphrases(settings: TriplesRun) -> TriplesResult:
             notes.append(f"not split by lexical overlap: {error}")
     documents = _documents(file, settings.document)
     of_triples = None if documents is None else [documents[t.row - 1] for t in triples]
-    of = _tied_rows(sides, notes, of_triples)
+    of = _tied_rows(file.name, sides, notes, of_triples)
     result = prefer_paraphrase(scores, triples=triples, gap=gap, cluster=of, **asked)
     left = n - result.results[0].n
     if left:

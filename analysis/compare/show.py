@@ -46,7 +46,15 @@ def parts(result: CompareResult) -> Iterator[Part]:
     yield _tests(result)
     if result.published:
         yield _needed(result)
-    said = [_worded(notice) for notice in result.warnings if notice.name != "too-few-to-swap"]  # the answer says that
+    means = [notice for notice in result.warnings if notice.name == "mean-of-segments"]
+    others = [notice for notice in result.warnings if notice not in means and notice.name != "too-few-to-swap"]
+    said = [_worded(notice) for notice in others]  # the answer says the one left out
+    if means:
+        scores = [f"{one.about} ({one.values['system']}: {one.values['score']:.4f})" for one in means]
+        said.append(
+            f"{listed(scores)}: systems are compared by the mean of their segments' scores; in brackets is the "
+            "metric's own score of all segments, which is another. Compute metrics to compare by that."
+        )
     said += [f"{note}." for note in result.notes]
     yield Notes(tuple(said))
     yield from _contradictions(result)
@@ -72,28 +80,24 @@ def _worded(notice: Notice) -> str:
         what, few = next((what, values[what]) for what in ("segments", "documents") if what in values)
         if notice.name == "few-segments":
             return (
-                f"{few} {what} are few for a bootstrap, corrected as it is: it is off where scores are skewed; the "
-                "default test keeps its level better."
+                f"{few} {what} are few for a bootstrap: even corrected for that, it is off where scores are skewed; "
+                "the default test keeps its level better."
             )
         if notice.name == "few-decide":
             others = f", and few decide {values['tests'] - 1} other differences" if values["tests"] > 1 else ""
             return (
                 f"{notice.about}: {values['decide']} of {few:,} {what} decide the difference of {values['a']} and "
-                f"{values['b']}{others}: nine tenths of the squares are theirs, and other {what} may decide otherwise."
+                f"{values['b']}{others}: nine tenths of the sum of squared differences are theirs, and other {what} "
+                "may decide otherwise."
             )
         number_of = f" in {values['tests']} tests" if values["tests"] > 1 else ""
         return (
             f"{few} {what} can be drawn or swapped in so few ways that p is {values['p']:.2g} at least{number_of}: "
             "no difference can be significant."
         )
-    if notice.name == "few-resamples":
-        return (
-            f"{values['resamples']} resamples give no p under {values['p']:.2g} for {values['tests']} tests: "
-            "no difference can be significant; ask for more (resamples)."
-        )
     return (
-        f"{notice.about}: systems are compared by the mean of their segments' scores, and the metric's own score of "
-        f"all segments is another ({values['system']}: {values['score']:.4f}); compute metrics to compare by that."
+        f"{values['resamples']} resamples give no p under {values['p']:.2g} for {values['tests']} tests: "
+        "no difference can be significant; ask for more (resamples)."
     )
 
 

@@ -207,7 +207,9 @@ def choose_errors(
     if se == "classic" or se == "hc3":
         return Errors(se, None, of, "", held=fixed)
     if many >= FEWEST_CROSSED and (se == "cluster" or min(len(sizes), many) > factors):
-        why.append(f"outputs of {many} systems")
+        nameless = systems.count("")
+        why.append(f"outputs of {many - (nameless > 0)} systems")
+        why[-1] += f", and {nameless:,} rows that name none as of one more" if nameless else ""
         return Errors("cluster", clusters, of, "; ".join(why), systems, (sampled, CROSSED))
     if sharing and (se == "cluster" or len(sizes) > factors):
         return Errors("cluster", clusters, of, shared, sampled=(sampled,), held=fixed)

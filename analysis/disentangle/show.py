@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -270,12 +269,15 @@ def _finding(result: DisentangleResult) -> str:
     for notice in sorted(result.warnings, key=lambda notice: notice.name != "simpson"):
         if notice.name == "simpson":
             one, about = notice.values["differences"][0], notice.about
-            over, significant = "rises" if one["pooled"] > 0 else "falls", one["p"] < result.alpha
-            paradox = "" if significant and one["pooled"] * one["within"] > 0 else ", Simpson's paradox"
+            over, within = result[one["metric"]].significant.get(one["factor"]), one["p"] < result.alpha
+            if not (over or within):  # the notes say that they differ
+                continue
+            paradox = ", Simpson's paradox" if over and within and one["pooled"] * one["within"] < 0 else ""
+            verb = ("rises" if one["pooled"] > 0 else "falls") if over else "does not significantly go"
             said.append(
-                f"Careful{paradox}: over all rows {one['metric']} {over} with {one['factor']} ({one['pooled']:.2f}), "
-                f"within one {about} the coefficient is {one['within']:.2f}{', not significant' * (not significant)}; "
-                f"the rest comes from differences between levels of {about}."
+                f"Careful{paradox}: over all rows {one['metric']} {verb} with {one['factor']} ({one['pooled']:.2f}), "
+                f"within one {about} the coefficient is {one['within']:.2f}{', not significant' * (not within)}; "
+                f"the difference comes from how levels of {about} differ."
             )
         if notice.name == "bent":
             one = notice.values["changed"][0]
@@ -291,8 +293,11 @@ def _finding(result: DisentangleResult) -> str:
             )
     if result.comparison is not None:
         said.append(_told_apart(result.comparison))
-    few = [notice.values["factors"] for notice in result.warnings if notice.name == "few-clusters"]
-    said.append(f"On {result.n:,} rows, {_associations(result.results, result.factors, *few)}.")
+    drawn, held = ([_PLURAL.get(name, name) for name in names] for names in (result.sampled, result.held))
+    population = f"other {listed(drawn)} like these{f' of these {listed(held)}' if held else ''}"
+    level = f"Significant: p < {result.alpha:g}, {CORRECTED[result.correction]}, for {population}"
+    few = "".join(f"; few clusters decide on {factor}" for factor in _few(result))
+    said.append(f"On {result.n:,} rows, {_associations(result.results, result.factors)}. {level}{few}.")
     signs, *others = (
         [[np.sign(fit.coef[f]) if fit.significant.get(f) else 0 for f in result.factors] for fit in fits]
         for fits in (result.results, *(variant.results for variant in result.variants))
@@ -301,6 +306,7 @@ def _finding(result: DisentangleResult) -> str:
         if variant.name in _BESIDE:
             inside = f"Within one {' and '.join(variant.levels)}" if variant.levels else "Corrected for noise"
             same = "the same coefficients are significant, with the same signs"
+            same = same if np.any(signs) else "no coefficient is significant either"
             said.append(f"{inside}, {same if own == signs else _associations(variant.results, result.factors)}.")
     return " ".join(said)
 
@@ -316,23 +322,25 @@ def _told_apart(result: CoefficientComparison) -> str:
     return f"{result.a} and {result.b} differ significantly in {listed(shown)} (uncorrected)."
 
 
-def _associations(
-    fits: Sequence[Coefficients], factors: Sequence[str], few: Mapping[str, Mapping[str, float]] = MappingProxyType({})
-) -> str:
-    """Return which coefficients are significant: metric by metric, or of many metrics factor by factor.
+def _few(result: DisentangleResult) -> list[str]:
+    """Return the factors with significant coefficients that few clusters decide, and how few."""
+    said, found = [], [notice.values["factors"] for notice in result.warnings if notice.name == "few-clusters"]
+    for factor, one in (item for factors in found for item in factors.items()):
+        reasons = [f"{one['df'] or 0:.1f} degrees of freedom"] * (not (one["df"] or 0) >= FEW_DEGREES)
+        reasons += [f"{100 * one['share']:.0f} % of its variation in one cluster"] * (one["share"] > MOST_SHARE)
+        if any(fit.significant.get(factor) for fit in result.results):
+            said.append(f"{factor} ({', '.join(reasons)})")
+    return said
 
-    Those that few clusters decide are said to rest on them: factor -> degrees of freedom and the largest share.
-    """
+
+def _associations(fits: Sequence[Coefficients], factors: Sequence[str]) -> str:
+    """Return which coefficients are significant: metric by metric, or of many metrics factor by factor."""
     phrases = []
-    rests = {}
-    for factor, found in few.items():
-        rests[factor] = f", on {found['df'] or 0:.1f} degrees of freedom" * (not (found["df"] or 0) >= FEW_DEGREES)
-        rests[factor] += f", {100 * found['share']:.0f} % in one cluster" * (found["share"] > MOST_SHARE)
     for fit in fits if len(fits) <= _BY_METRIC else ():
         strong = sorted((f for f in factors if fit.significant.get(f)), key=lambda f: -abs(fit.coef[f]))
         ways = []
         for verb, sign in (("rises", 1), ("falls", -1)):
-            if own := [f"{f} ({fit.coef[f]:.2f}{rests.get(f, '')})" for f in strong if fit.coef[f] * sign > 0]:
+            if own := [f"{f} ({fit.coef[f]:.2f})" for f in strong if fit.coef[f] * sign > 0]:
                 ways.append(f"{verb} with {listed(own)}")
         phrases.append(f"{fit.metric} {' and '.join(ways) or 'is significantly associated with no factor'}")
     if phrases:
@@ -346,7 +354,7 @@ def _associations(
                 ends = [f"{end(side.values(), key=abs):.2f}" for end in (min, max)]
                 many = f"all {len(fits)} metrics" if len(side) == len(fits) else some(list(side))
                 spread = " to ".join(ends[: len(side)])
-                ways.append(f"{many} {verb}{'s' * (len(side) == 1)} with {factor} ({spread}{rests.get(factor, '')})")
+                ways.append(f"{many} {verb}{'s' * (len(side) == 1)} with {factor} ({spread})")
         phrases.append(" and ".join(ways) or f"no metric is significantly associated with {factor}")
     return "; ".join(phrases)
 

@@ -131,7 +131,7 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
         frame.save(scores_out, {ENSEMBLE: result.scores.tolist()}, [{"metric": ENSEMBLE, "higher_is_better": True}])
     group, segment, system, notes = settings.group, columns["segment"], frame.column("system"), [*one]
     if system is not None and system != group:
-        notes += together([name for name in map(str, table[system]) if name], system)
+        notes += together(list(map(str, table[system])), system)
     if system is not None and segment is not None and (texts := frame.shared_texts()) is not None:
         pairing = Pairing()
         for row, (name, unit, content) in enumerate(zip(table[system], table[segment], texts, strict=True)):

@@ -84,8 +84,8 @@ def worded(notice: Notice) -> str:
         return "no column names segments or holds texts: every row counts as a segment of its own."
     if name == "best-of-the-same-rows":
         return (
-            "the best member was chosen on the rows it is compared on, which favours it; best=training chooses it on "
-            "other rows."
+            "the best member was chosen on the rows it is compared on, so that the gain comes out too low, which its "
+            "interval and the bootstrap test allow for; best=training chooses it on other rows."
         )
     if name == "equal-weights":
         where = f"in {values['folds']} of {values['of']} folds" if values["folds"] else "on all rows"
@@ -104,7 +104,8 @@ def _finding(result: EnsembleResult) -> str:
     if total < FEWEST:
         return f"{total} rows are too few to say what {listed(result.members)} gain together."
     names = f"the ensemble of {listed(result.members)} ({_HOW.get(result.how, result.how)})"
-    where = f"on {total:,} rows{f' in {many} groups' * (many > 1)}"
+    where, units = f"on {total:,} rows{f' in {many} groups' * (many > 1)}", sum(group.units for group in result.groups)
+    where += f" ({units:,} independent sets)" * (units < total)
     value, ends = _average(result)
     rises = result.average_p < ALPHA and value > 0
     best = "the best of them alone" if many > 1 else f"{result.groups[0].best}, the best of them alone"
@@ -112,6 +113,7 @@ def _finding(result: EnsembleResult) -> str:
     said = f"At agreeing with human judgments {where}, {said}{' on average over the groups' * (many > 1)}: "
     said += f"gain {_gain(value, ends)}" if result.bounded else f"difference of r {_difference_cell(value, ends).text}"
     said += f", one-sided p {p_text(result.average_p)}" * rises
+    said += ", but the interval reaches 0" * (rises and not ends[0] > 0)
     if many > 1:
         p = [group.decisive for group in result.groups]
         up, down = sum(one < ALPHA for one in p), sum(one > 1 - ALPHA for one in p)
@@ -179,13 +181,14 @@ def _gains(result: EnsembleResult) -> TablePart:
         f"{confidence(result)} intervals, n = {total:,}"
     )
     units = sum(group.units for group in result.groups)
-    drawn = (
-        "rows" if units == total else f"sets of rows with the same {' or '.join(result.kept_together)} ({units:,} here)"
-    )
+    drawn = "other rows like these"
+    if units < total:
+        drawn = f"other sets of rows like these {units:,}; rows that share {' or '.join(result.kept_together)}, "
+        drawn += "directly or through others, are one set"
     averaged = ", of the average the bootstrap" * several
     note = (
         f"Bold: the higher correlation. †: the ensemble's is higher, one-sided p < {ALPHA}, uncorrected "
-        f"({_tests(result)}{averaged}).\nIntervals and tests speak about other {drawn} like these."
+        f"({_tests(result)}{averaged}).\nIntervals and tests speak about {drawn}."
     )
     made = table_of(caption, result.groups, columns, note=note, names=2, foot=int(several))
     if not several:

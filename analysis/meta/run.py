@@ -345,8 +345,8 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
     )
     if stuck:
         notes.append(
-            f"of {stuck} tests p is the smallest that {draws:,} resamples give, and with its correction not under "
-            f"{settings.alpha:g}: more resamples may tell these metrics apart"
+            f"in {stuck} test{'s' * (stuck > 1)} no draw of {draws:,} comes as far as the data, and the corrected p "
+            f"is not under {settings.alpha:g}: more resamples may tell these metrics apart"
         )
     unit = "documents" if document is not None else "segments"
     arranged = settings.level != "seg" or (system is not None and segment is not None)
@@ -510,7 +510,9 @@ def _group(
     how: dict[str, Any] = {"segments": segment is not None, "systems": systems, "clusters": clusters}
     if of_family:
         how["families"] = cluster_codes([of_family[str(name)] for name in systems])
-        several_units(drawn_units(len(systems), how["families"]), "family", "systems", "family")
+        several_units(units := drawn_units(len(systems), how["families"]), "family", "systems", "family")
+        if units < FEWEST_ITEMS:
+            notes.append(f"{units} families are few: intervals and tests that draw them say little about others")
     result = agreement(Rows(rows, judgments, **how, **whole), settings)
     if raters is not None:
         compare = result.compare

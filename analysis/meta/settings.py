@@ -301,7 +301,7 @@ class MetaSettings(DrawSettings, Significance, MetaColumns):
         """
         if self.sampled == "segments" or not systems:
             return f"{'these systems on ' * systems}other {unit} like these"
-        return "other systems " + (
+        return f"other {'families of ' * (self.family is not None)}systems " + (
             "like these, on these segments" if self.sampled == "systems" else f"and other {unit} like these"
         )
 

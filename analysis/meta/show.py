@@ -142,7 +142,7 @@ def _finding(result: MetaResult) -> str:
     name, told, stands = standing(values, of.tests, **how, shown=lambda value: number(value).text)
     best, nothing = of[name], _nothing_shown(result)
     value = f"{number(best.value).text} {interval(best.ci).text}".removesuffix(f" {NONE}")
-    value, population = f"{value} {where}", f"for {result.target}"
+    value, population = f"{value} {where}", f"for {result.target}{', in these groups' * (groups > 1)}"
     if len(values) == 1:
         return f"The {headline} of {name} with {human} is {value}, {population}.{nothing}"
     if told and not nothing:
@@ -290,7 +290,8 @@ def _counted(result: MetaResult) -> str:
     n = f"n = {' to '.join(f'{count:,}' for count in dict.fromkeys((counts[0], counts[-1])))}"
     if groups > 1:
         return f"{n} in {'each of ' if len(counts) == 1 else ''}{groups} groups"
-    left = result.groups[0].left_out
+    left, systems = result.groups[0].left_out, result.groups[0].systems
+    n = n if systems is None else f"n = {systems:,} systems ({counts[0]:,} rows)"
     return f"{n}, {left:,} rows left out" if left else n
 
 

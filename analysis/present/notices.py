@@ -16,7 +16,8 @@ def in_words(notice: Notice) -> str:
         return (
             f"{notice.about} is standardised within each of {values['raters']:,} raters, who judged "
             f"{values['judged']:.1f} of {values['systems']} systems on average, and two of them {values['common']:.1f} "
-            "in common: what their systems differ by is lost, and correlations over systems are too low."
+            "in common: what systems of different raters differ by is lost, and correlations over systems can be too "
+            "low."
         )
     if notice.name == "unjudged":
         means = ", ".join(

@@ -25,6 +25,9 @@ def layers(result: LayerAgreement) -> Iterator[Part]:
     share, rows = percent(result.win_share).text, f"{chosen.n:,} {unit}"
     if chosen.n < FEWEST:
         said = f"{rows} are too few to choose a layer."
+    elif not chosen.ci[0] > 0:
+        said = f"No layer is shown to agree with human judgments: F1 of {best} is the best in {share} of resamples of "
+        said += f"{rows}."
     elif result.win_share >= _SURE or result.best_layer == result.runner_up:
         said = f"F1 of {best} agrees best with human judgments: it is the best in {share} of resamples of {rows}."
     else:

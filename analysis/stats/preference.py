@@ -194,9 +194,11 @@ def clustered_share(right: NDArray[np.bool_], of: NDArray[np.int64], confidence:
     """Return Wilson's interval of a share, with as many items as would be as informative if they were independent.
 
     With fewer than a hundred clusters, the quantile is that of t, of one degree of freedom less than there are clusters
-    (Korn & Graubard 1998).
+    (Korn & Graubard 1998). One cluster of several items has no interval: it says nothing about others.
     """
     n, share, clusters = len(right), float(right.mean()), int(of.max()) + 1
+    if clusters < 2 <= n:
+        return float("nan"), float("nan")
     sums, sizes = np.bincount(of, weights=right.astype(np.float64)), np.bincount(of)
     added = (n * sums - right.sum() * sizes) / n  # of whole numbers: what is 0 is exactly 0
     variance = float((added**2).sum()) / n**2 * clusters / max(clusters - 1, 1)

@@ -146,11 +146,11 @@ def together(systems: Sequence[str], column: str = SYSTEM, instead: str = "") ->
     """Return the sentence that says that the rows of several systems are taken together; none for fewer than two.
 
     Args:
-        systems: each row's system (rows,).
+        systems: each row's system (rows,); a row of which none is named counts for none.
         column: where they are named.
         instead: what treats each system by itself.
     """
-    n = len(set(systems))
+    n = len({*systems} - {""})
     more = f"; {instead}" if instead else ""
     return [f"the column {column!r} names {n} systems: the rows of all are taken together{more}"] if n > 1 else []
 

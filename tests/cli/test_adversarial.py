@@ -168,7 +168,7 @@ def test_bad_input_is_one_line(
     write(Path("one.tsv"), "label\tm", "1\t2", "1\t3", "1\t4")
     write(Path("half.tsv"), "label\tsentence1\tsentence2\tm", "1\ta\tb\t1", "0\ta\tc\t1", "1\tc\td\t1")
     write(Path("plain.tsv"), "label\tsentence1\tsentence2", "1\ta\tb", "0\ta\tc")
-    write(Path("gap.tsv"), "label\tsentence1\tsentence2\tm", "1\ta\tb\t1", "0\ta\tc\tnan", "1\tc\td\t1", "0\tc\te\t1")
+    write(Path("gap.tsv"), "label\tsentence1\tsentence2\tm", "1\ta\tb\t1", "0\ta\tc\tnan", "1\tf\td\t1", "0\tf\te\t1")
     done = cli("adversarial", *arguments)
     assert done.status == 2
     assert message in done.err

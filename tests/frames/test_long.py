@@ -72,7 +72,7 @@ def test_scores_on_disk_compare_as_scores_computed_now(
         assert [one["score"], *one["ci"]] == pytest.approx([other["score"], *other["ci"]], rel=1e-6)  # nine digits kept
     assert kept_scores["tests"][0]["p"] == new_scores["tests"][0]["p"]
     assert [found["higher_is_better"] for found in then["metrics"]] == [True, False]  # as the sidecar says
-    assert "ter: systems are compared by the mean of their segments' scores" in kept.err
+    assert "): systems are compared by the mean of their segments' scores" in kept.err
     found = compare(table=str(scores), columns=["ter"], lower=["ter"], system="mt", segment="sid", all_pairs=True)
     assert len(found.metrics[0].systems) == len(found.metrics[0].tests) == 3
 

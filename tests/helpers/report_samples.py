@@ -306,10 +306,11 @@ def spoiler(payload: str) -> Callable[[Any], Any]:
         if value.keys() >= {"about", "values"}:  # a notice, whose name is the format's
             return {**{name: spoil(item, name) for name, item in value.items()}, "name": value["name"]}
         of_data = key in OPEN or (key == "ci" and not inside)
+        notice = {*value} == {"name", "about", "values"}
         return {
-            (name + payload if of_data or name == "pearson" else name): spoil(
-                item, "" if of_data else name, inside=of_data
-            )
+            (name + payload if of_data or name == "pearson" else name): item
+            if notice and name == "name"  # of the format's
+            else spoil(item, "" if of_data else name, inside=of_data)
             for name, item in value.items()
         }
 

@@ -96,6 +96,17 @@ def test_rows_about_one_sentence_are_worth_less() -> None:
     assert wide.ci == pytest.approx((low, high), abs=0.008)  # 40 / (40 - 1) more variance, t of 39
 
 
+def test_one_sentence_says_nothing_about_others() -> None:
+    pairs = [*(pair("p", item="1") for _ in range(5)), *(pair("q", item=str(i)) for i in range(5))]
+    scores = np.array([1, 0, 1, 1, 0, 1, 1, 0, 1, 1.0]), np.full(10, 0.5)
+    found = analysis.challenge(pairs, {"m": scores}).metrics["m"]
+    assert found.phenomena["p"].rate == 0.6
+    assert all(map(math.isnan, found.phenomena["p"].ci))
+    assert not any(map(math.isnan, found.phenomena["q"].ci))
+    with pytest.raises(InputError, match="of one sentence"):
+        analysis.challenge(pairs[:5], {"m": (scores[0][:5], scores[1][:5])})
+
+
 @pytest.mark.slow
 def test_intervals_cover() -> None:
     # 30 sentences x 8 rows, right with a probability of each sentence's own: mean .8.

@@ -55,3 +55,22 @@ def test_triples_of_a_document_are_one_set(cli: Callable[..., Any], tmp_path: Pa
     found = json.loads(cli("adversarial", "triples", file, "--resamples", "99", "--format", "json", *named).out)
     assert [one["metric"] for one in found["results"]] == ["m"]
     assert any("their 20 sets" in note for note in found["notes"])
+
+
+@pytest.mark.parametrize("form", ["pairs", "triples"])
+def test_rows_that_one_text_chains_together_are_refused(cli: Callable[..., Any], tmp_path: Path, form: str) -> None:
+    n = 2 * DOCUMENTS
+    columns: dict[str, Any] = {
+        "label": [1, 0] * DOCUMENTS,
+        "sentence1": [f"anchor {k // 2}" for k in range(n)],
+        "sentence2": [f"other {k}" for k in range(n)],
+        "m": np.random.default_rng(1).normal(size=n),
+    }
+    apart = write_columns(tmp_path / "apart.tsv", columns)
+    assert cli("adversarial", form, apart, "--columns", "m", "--resamples", "99").status == 0
+    # Neighbouring rows share their first text or their second, by turns: one set.
+    chained = columns | {"sentence2": ["other 0", *(f"link {(k + 1) // 2}" for k in range(1, n))]}
+    file = write_columns(tmp_path / "chained.tsv", chained)
+    refused = cli("adversarial", form, file, "--columns", "m", "--resamples", "99")
+    assert (refused.status, refused.err.count("\n")) == (2, 1)
+    assert "chained.tsv" in refused.err

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("statsmodels")
+import bsx
 from bsx.analysis.disentangle.errors import (
     Errors,
     bootstrap_regressions,
@@ -207,8 +208,18 @@ def test_a_coefficient_on_few_degrees_of_freedom_is_said_to_rest_on_them() -> No
     df = few["factors"]["lex"]["df"]
     assert df < 8
     assert result["m"].significant["lex"]
-    assert f"on {df:.1f} degrees of freedom" in result.to_text().split("\n")[0]
+    answer = result.to_text().split("\n")[0]
+    assert answer.count(f"{df:.1f} degrees of freedom") == 1
+    assert "uncorrected, for other documents like these" in answer
     assert "few-clusters" not in {w.name for w in disentangle(table, ["m"], ["sem", "lex"]).warnings}
+
+
+def test_rows_without_a_system_are_not_counted_as_one() -> None:
+    table: dict[str, Any] = make(90)
+    table["system"] = [f"s{i % 9}" if i % 9 else "" for i in range(90)]
+    result = bsx.disentangle(table, columns=["m"], factor_columns=FACTORS)
+    assert "outputs of 8 systems, and 10 rows that name none" in result.se_reason
+    assert any("names 8 systems" in note for note in result.notes)
 
 
 def test_few_documents_widen_the_interval_of_r2_and_are_told() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,10 +34,29 @@ def test_simpsons_paradox_is_warned_of_and_equal_slopes_are_not() -> None:
     moved = next(w.values["differences"] for w in result.warnings if w.name == "simpson")
     moved = next(one for one in moved if one["factor"] == "lex")
     assert moved["pooled"] > 0.4 > 0.1 > abs(moved["within"])
-    assert result.to_text().startswith("Careful, Simpson's paradox: over all rows m rises with lex (")
-    assert ", not significant; the rest comes from differences between levels of lp" in result.to_text()
+    answer = result.to_text().splitlines()[0]
+    assert answer.startswith("Careful: over all rows m rises with lex (")
+    assert ", not significant; the difference comes from how levels of lp differ" in answer
+    turned = disentangle(grouped(-0.5, 2.0), ["m"], FACTORS, group="lp").to_text()
+    assert turned.startswith("Careful, Simpson's paradox: over all rows m rises with lex (")
     assert result.pooled[0].p > 0.05  # groups standardised by themselves look alike
     assert "simpson" not in {w.name for w in disentangle(grouped(1.0, 2.0), ["m"], FACTORS, group="lp").warnings}
+
+
+def test_the_answer_claims_no_more_of_pooling_than_is_significant() -> None:
+    result = disentangle(grouped(0.0, 2.0), ["m"], FACTORS, group="lp")
+    (fit,) = result.results
+    unsure = replace(fit, significant=dict.fromkeys(fit.significant, False))
+    answer = replace(result, results=(unsure,)).to_text().splitlines()[0]
+    assert "rises" not in answer
+    assert "Careful" not in answer  # neither over all rows nor within
+    assert "coefficients within one lp differ" in result.to_text()
+    rng = np.random.default_rng(1)
+    table = {name: rng.normal(size=60) for name in ("m", "syn", "lex")}
+    none = disentangle({**table, "lp": ["a", "b"] * 30}, ["m"], FACTORS, within=["lp"], alpha=1e-6)
+    answer = none.to_text().splitlines()[0]
+    assert "Within one lp, no coefficient is significant either" in answer
+    assert "same coefficients are significant" not in answer
 
 
 def test_random_effects_by_their_definition() -> None:

@@ -34,7 +34,9 @@ def test_documents_are_drawn_and_held_out_whole() -> None:
     assert np.diff(whole.average_ci) > np.diff(rows.average_ci)
     assert rows.groups[0].decisive == rows.groups[0].tests["williams"].p
     assert whole.groups[0].decisive == whole.groups[0].tests["bootstrap"].p
-    assert "sets of rows with the same segment or doc (20 here)" in whole.to_text()
+    assert "(20 independent sets)" in whole.to_text().splitlines()[0]
+    assert "rows that share segment or doc, directly or through others, are one set" in whole.to_text()
+    assert "independent sets" not in rows.to_text().splitlines()[0]
     learnt = ensemble(columns, ["a", "b"], "human", document="doc", how="ridge", folds=5, resamples=20)
     assert {fold.test for fold in learnt.folds} == {4 * SIZE}
 

@@ -612,7 +612,7 @@ def test_a_two_sided_interval_that_holds_0_is_no_significant_gain() -> None:
     held = replace(result, average_p=0.04, average_ci=(-0.01, 0.2))
     assert "significantly better" in first_line(result)
     assert "significantly" not in first_line(held)
-    assert "one-sided p 0.04" in first_line(held)
+    assert "one-sided p 0.040, but the interval reaches 0" in first_line(held)
 
 
 def first_line(result: EnsembleResult) -> str:

@@ -7,6 +7,7 @@ import html
 import io
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
@@ -850,8 +851,13 @@ def test_interval_and_test_have_one_target_that_the_caption_names(how: dict[str,
     result = meta_evaluate(several(1), ["good", "poor"], "human", resamples=60, **how, **PLACES)
     assert test in result.groups[0].tests[0].method
     assert f"speak about {target}" in result.to_text()
-    assert result.target in answer(result).text
+    assert f"{result.target}, in these groups" in answer(result).text
     assert target in result.target
+    if how.get("level") == "sys":
+        one = replace(result, groups=result.groups[:1])
+        rows = one.groups[0].n
+        caption = next(part.caption for part in parts_of(one) if isinstance(part, TablePart))
+        assert f"n = {one.groups[0].systems} systems ({rows:,} rows)" in caption
     for found in result.groups[0].metrics:
         assert found.ci[0] < found.value <= found.ci[1]
 

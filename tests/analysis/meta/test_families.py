@@ -47,7 +47,8 @@ def test_the_column_is_found_by_its_usual_name() -> None:
     )
     assert isinstance(found, MetaResult)
     assert found.groups[0]["a"].ci == named["a"].ci
-    assert any("6 families" in note for note in found.notes)
+    assert any("6 families are few" in note for note in found.notes)
+    assert found.target.startswith("other families of systems like these")
     ignored = bsx.meta(table | {"family": columns["system"]}, columns=["a", "b"], level="sys", resamples=200)
     assert isinstance(ignored, MetaResult)
     assert not any("families" in note for note in ignored.notes)  # each system is one by itself

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -75,6 +77,17 @@ def test_the_figure_of_the_choice_is_not_the_winners() -> None:
     assert np.mean(own) > 0.55
     assert abs(np.mean(chosen) - 0.5) < 0.03
     assert held >= 17
+
+
+def test_no_layer_agrees_best_whose_choice_is_not_shown_to_agree_at_all() -> None:
+    f1, human, segments = equal_layers(np.random.default_rng(7), 40, 2)
+    f1 = f1.astype(np.float32)
+    result = layer_agreement(f1, f1, f1, human.tolist(), ["all"] * 80, resamples=50, clusters=segments)
+    sure = replace(result, win_share=1.0)
+    none = replace(sure, chosen=replace(result.chosen, ci=(-0.1, 0.9)))
+    said = [one.to_text().splitlines()[0] for one in (sure, none)]
+    assert ["agrees best" in line for line in said] == [True, False]
+    assert "No layer is shown to agree" in said[1]
 
 
 @pytest.mark.parametrize("statistic", ["pearson", "kendall"])
