@@ -118,6 +118,7 @@ def _finding(result: CompareResult) -> str:
         return f"{where} are too few to tell systems apart: {_worded(swapped).removesuffix('.')}."
     if any(notice.name == "few-segments" for notice in result.warnings):
         return f"{where} are too few for a bootstrap to tell systems apart."
+    others = f", for these systems on other {'segments' if result.documents is None else 'documents'} like these"
     found: dict[str, list[str]] = {}
     for metric in result.metrics:
         if result.baseline is not None:  # which systems are better than it or worse
@@ -126,8 +127,8 @@ def _finding(result: CompareResult) -> str:
         else:
             sign = 1 if metric.higher_is_better else -1
             values = {system.system: sign * system.score for system in metric.systems}
-            best, _, others = standing(values, metric.tests, alpha=result.settings.get("alpha", ALPHA), how=None)
-            stands = f"{best} is {others}"
+            best, _, stand = standing(values, metric.tests, alpha=result.settings.get("alpha", ALPHA), how=None)
+            stands = f"{best} is {stand}"
         found.setdefault(stands, []).append(metric.metric)
     told = " ".join(f"Under {listed(names)}, {stands}." for stands, names in found.items())
     tests = [test for metric in result.metrics for test in metric.tests]
@@ -138,11 +139,11 @@ def _finding(result: CompareResult) -> str:
         told += f" On {where}, {different} of {len(tests)} differences are significant ({_level(result)})"
         if None not in (margin, *(test.verdict for test in tests)):
             told += f", {same} shown to be smaller than {margin:g}, and {verdicts.count('undecided')} undecided"
-        return f"{told}."
+        return f"{told}{others}."
     (test,) = tests
     few = next((notice.values["decide"] for notice in result.warnings if notice.name == "few-decide"), None)
     decide = "" if few is None else f", and {few} of them decide it"
-    told += f" On {where}, the two-sided p is {p_text(test.decisive)} ({_test(result)}){decide}."
+    told += f" On {where}, the two-sided p is {p_text(test.decisive)} ({_test(result)}){decide}{others}."
     if None not in (margin, test.verdict):
         told += f" They are{'' if same else ' not'} shown to be equivalent within {margin:g}."
     if test.published is not None:

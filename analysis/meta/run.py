@@ -298,8 +298,7 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
     of = document if document is not None else segment
     least = min(len(rows) if of is None else len({labels[of][row] for row in rows}) for *_, rows in parts)
     # Of metrics alone: controls change nothing about them.
-    tests = math.comb(len(metrics), 2) * (len(parts) if settings.correction_over == "all" else 1)
-    draws = settings.draws_for(tests, least if settings.sampled != "systems" else None)
+    draws = settings.draws_for(math.comb(len(metrics), 2), least if settings.sampled != "systems" else None)
     settings = settings.model_copy(update={"resamples": draws, "correction": settings.corrected_by})
     results: list[GroupResult] = []
     units = None
@@ -326,8 +325,6 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
             raise InputError(f"{where}{error}") from error
         results.append(one)
         notes += [f"{where}{note}" for note in more]
-    if settings.correction_over == "all":
-        results = ranked(results, settings)
     average, several = None, len(results) > 1
     if not settings.categories:  # the mean of kinds of errors says nothing
         average = AverageResult(
@@ -532,7 +529,7 @@ def _group(
         pairwise_tests(result, product(competing, [control.metric for control in controls]), settings),
         len(systems) if settings.level == "sys" else None,
     )
-    return ranked([group], settings)[0], [*notes, *result.notes]
+    return ranked(group, settings), [*notes, *result.notes]
 
 
 def _clusters(names: Sequence[Labels | None], settings: MetaSettings) -> tuple[Clustered, Clustered]:
@@ -608,20 +605,15 @@ def _with_margin(tests: Sequence[Comparison], settings: MetaSettings) -> tuple[C
     return tuple(replace(test, p_equivalence=float(adjusted[frozenset((test.a, test.b))])) for test in tests)
 
 
-def ranked(groups: Sequence[GroupResult], settings: MetaSettings) -> list[GroupResult]:
-    """Return groups with p-values corrected, the tests of all of them as one family, and the winners that they give."""
-    correction, results = settings.corrected_by, []
-    tested = [group.tests for group in groups if group.tests]
-    found = iter(ranked_tests(tested, correction, settings.alternative, settings.alpha))
-    controls = [test for group in groups for test in group.control_tests]
-    against = iter(corrected_tests(controls, correction, lambda test: deciding(test, settings.alternative)))
-    for group in groups:
-        if group.tests:
-            tests, clusters = next(found)
-            ranks = dict(zip(clusters.names, clusters.ranks, strict=True))
-            group = replace(group, tests=tests, clusters=Winners(clusters.winners, ranks, clusters.alpha))
-        results.append(replace(group, control_tests=tuple(next(against) for _ in group.control_tests)))
-    return results
+def ranked(group: GroupResult, settings: MetaSettings) -> GroupResult:
+    """Return a group with p-values corrected, and the winners that they give."""
+    correction = settings.corrected_by
+    if group.tests:
+        tests, clusters = ranked_tests(group.tests, correction, settings.alternative, settings.alpha)
+        ranks = dict(zip(clusters.names, clusters.ranks, strict=True))
+        group = replace(group, tests=tests, clusters=Winners(clusters.winners, ranks, clusters.alpha))
+    against = corrected_tests(group.control_tests, correction, lambda test: deciding(test, settings.alternative))
+    return replace(group, control_tests=against)
 
 
 def average_tests(

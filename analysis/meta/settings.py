@@ -133,11 +133,6 @@ class MetaSettings(DrawSettings, Significance, MetaColumns):
             description="Correction of p-values for the number of metric pairs. [holm; none for perm-both, as WMT's]"
         ),
     ] = None
-    correction_over: Annotated[
-        Literal["group", "all"],
-        Field(description="Correct for the pairs of each group, or for those of all groups."),
-        _DETAIL,
-    ] = "group"
     alternative: Annotated[
         Literal["two-sided", "greater"],
         Field(

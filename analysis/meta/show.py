@@ -266,7 +266,7 @@ def _how(result: MetaResult) -> str:
     alpha, correction = _setting(result, "alpha"), _correction(result)
     corrected = CORRECTED[correction]
     if correction != "none" and len(result.groups) > 1:
-        corrected += " over all groups" if _setting(result, "correction_over") == "all" else " within groups"
+        corrected += " within groups"
     method = next(test.method for group in result.groups for test in (*group.tests, *group.control_tests))
     sided = "one-sided" if _setting(result, "alternative") == "greater" else "two-sided"
     return f"{method}, {sided} p < {alpha:g}, {corrected}"

@@ -91,14 +91,14 @@ def deciding(test: Comparison, alternative: Alternative) -> float:
 
 
 def ranked_tests(
-    groups: Sequence[Sequence[Tested]], correction: Correction, alternative: Alternative, alpha: float
-) -> list[tuple[tuple[Tested, ...], Clusters]]:
-    """Correct the p-values of tests, those of all groups as one family, and find the winners of each group.
+    tests: Sequence[Tested], correction: Correction, alternative: Alternative, alpha: float
+) -> tuple[tuple[Tested, ...], Clusters]:
+    """Correct the p-values of tests, and find the winners.
 
     There is one test for each pair, that of the better metric; the other direction cannot be significant.
 
     Args:
-        groups: of each, the tests of every ordered pair of its metrics.
+        tests: of every ordered pair of metrics.
         correction: of the p-values.
         alternative: whose p makes a winner. Which of two metrics has the higher value is seen on the data, so that
             ``two-sided`` is due: a one-sided p in the direction observed, ``greater``, calls one of two equally good
@@ -106,27 +106,20 @@ def ranked_tests(
         alpha: level of significance.
 
     Returns:
-        Of each group, its tests with the corrected p where one is named, and the clusters.
+        The tests with the corrected p where one is named, and the clusters.
     """
-    values = [{test.a: test.value_a for test in tests} for tests in groups]
-    orders = [sorted(of, key=lambda name: -of[name]) for of in values]
+    values = {test.a: test.value_a for test in tests}
+    names, order = list(values), sorted(values, key=lambda name: -values[name])
     family = {
-        (place, test.a, test.b): deciding(test, alternative)
-        for place, (tests, order) in enumerate(zip(groups, orders, strict=True))
-        for test in tests
-        if order.index(test.a) < order.index(test.b)
+        (test.a, test.b): deciding(test, alternative) for test in tests if order.index(test.a) < order.index(test.b)
     }
     adjusted = dict(zip(family, adjust(list(family.values()), correction).tolist(), strict=True))
-    results = []
-    for place, (tests, of) in enumerate(zip(groups, values, strict=True)):
-        names, corrected = list(of), []
-        p = np.ones((len(names), len(names)))
-        for test in tests:
-            decides = adjusted.get((place, test.a, test.b))
-            p[names.index(test.a), names.index(test.b)] = test.p if decides is None else decides
-            corrected.append(replace(test, p_adjusted=decides if correction != "none" else None))
-        results.append((tuple(corrected), significance_clusters(of, p, alpha=alpha)))
-    return results
+    p, corrected = np.ones((len(names), len(names))), []
+    for test in tests:
+        decides = adjusted.get((test.a, test.b))
+        p[names.index(test.a), names.index(test.b)] = test.p if decides is None else decides
+        corrected.append(replace(test, p_adjusted=decides if correction != "none" else None))
+    return tuple(corrected), significance_clusters(values, p, alpha=alpha)
 
 
 def significance_clusters(values: Mapping[str, float], p: ArrayLike, *, alpha: float = 0.05) -> Clusters:

@@ -303,8 +303,6 @@ def spoiler(payload: str) -> Callable[[Any], Any]:
             return [spoil(item, key) for item in value]
         if not isinstance(value, dict):
             return value
-        if value.keys() >= {"about", "values"}:  # a notice, whose name is the format's
-            return {**{name: spoil(item, name) for name, item in value.items()}, "name": value["name"]}
         of_data = key in OPEN or (key == "ci" and not inside)
         notice = {*value} == {"name", "about", "values"}
         return {

@@ -920,16 +920,6 @@ def test_a_table_says_by_its_sources_whether_groups_share_segments() -> None:
     assert widths[0] == pytest.approx(widths[1] * np.sqrt(2))
 
 
-def test_tests_of_all_groups_are_one_family() -> None:
-    table = several(2, 3)
-    family = meta_evaluate(
-        table, ["good", "poor"], "human", resamples=99, correction="holm", correction_over="all", **PLACES
-    )
-    plain = sorted(group.tests[0].p_two_sided for group in family.groups)
-    adjusted = sorted(test.p_adjusted for group in family.groups for test in group.tests if test.p_adjusted is not None)
-    assert adjusted == pytest.approx(sorted(adjust(plain, "holm")))
-
-
 def test_accuracy_with_ties_beside_chance() -> None:
     table = several(3, 1)
     table["human"] = np.round(np.array(table["human"]) / 2).tolist()

@@ -59,11 +59,9 @@ def test_a_control_is_measured_and_tested_as_a_metric_is() -> None:
     assert {(t.a, t.b): t.p_two_sided for t in beside.average.control_tests} == expected_average
 
 
-@pytest.mark.parametrize("over", ["group", "all"])
-def test_tests_against_controls_are_corrected_as_a_family(over: Any) -> None:
-    found = evaluated(sentinels=["length", "shuffled"], correction="holm", correction_over=over)
-    families = [group.control_tests for group in found.groups]
-    for tests in families if over == "group" else [[test for family in families for test in family]]:
+def test_tests_against_controls_are_corrected_as_a_family() -> None:
+    found = evaluated(sentinels=["length", "shuffled"], correction="holm")
+    for tests in (group.control_tests for group in found.groups):
         p = np.array([test.p_two_sided for test in tests])
         order = np.argsort(p)
         holm = np.maximum.accumulate(np.minimum(1, p[order] * (len(p) - np.arange(len(p)))))

@@ -47,7 +47,7 @@ AGREEMENT = Agreement([figure(name, value, 0, 1) for name, value in VALUES.items
 def ranked(agreement: Agreement, settings: MetaSettings, *names: str) -> GroupResult:
     """The group of these metrics, tested."""
     tests = run.pairwise_tests(agreement, permutations(names, 2), settings)
-    return run.ranked([GroupResult("all", 9, 0, (), tests, agreement.test, None)], settings)[0]
+    return run.ranked(GroupResult("all", 9, 0, (), tests, agreement.test, None), settings)
 
 
 def equivalence(test: Comparison, margin: float) -> float:
@@ -89,11 +89,11 @@ def test_one_metric_or_no_test_has_no_winners() -> None:
 
 @pytest.mark.parametrize("alternative", ["greater", "two-sided"])
 def test_each_metric_is_tested_against_each_control(alternative: Any) -> None:
-    settings = MetaSettings(correction="holm", correction_over="group", alternative=alternative)
+    settings = MetaSettings(correction="holm", alternative=alternative)
     against = run.pairwise_tests(AGREEMENT, product("ab", "cd"), settings)
     assert {test.p_adjusted for test in against} == {None}
     group = GroupResult("all", 9, 0, (), (), "williams", None, against)
-    found = run.ranked([group], settings)[0].control_tests
+    found = run.ranked(group, settings).control_tests
     assert [(test.a, test.b) for test in found] == [("a", "c"), ("a", "d"), ("b", "c"), ("b", "d")]
     raw = [test.p if alternative == "greater" else test.p_two_sided for test in found]
     assert [test.p_adjusted for test in found] == pytest.approx(multipletests(raw, method="holm")[1])
@@ -123,18 +123,16 @@ GROUPS = [
 ]
 
 
-def test_a_correction_over_all_groups_takes_their_tests_for_one_family() -> None:
+def test_a_correction_takes_the_tests_of_a_group_for_one_family() -> None:
     settings = MetaSettings(correction="holm", alternative="greater")
-    found = run.ranked(GROUPS, settings)
-    before = [test for one in GROUPS for test in one.tests if test.a < test.b]
-    expected = multipletests([test.p for test in before], method="holm")[1]
-    adjusted = {(one.group, test.a, test.b): test.p_adjusted for one in found for test in one.tests}
-    keys = [(one.group, test.a, test.b) for one in GROUPS for test in one.tests if test.a < test.b]
-    assert [adjusted[key] for key in keys] == pytest.approx(expected)
-    assert all(p is None for (_, a, b), p in adjusted.items() if a > b)
-    # One-sided p is .0478, .0004 and .0478 in g, .0038, .0004 and .25 in h; times 6 to 1, .003, .003 and .015 are left.
-    ranks = [one.clusters.ranks for one in found if one.clusters is not None]
+    found = [run.ranked(one, settings) for one in GROUPS]
+    for before, after in zip(GROUPS, found, strict=True):
+        expected = multipletests([test.p for test in before.tests if test.a < test.b], method="holm")[1]
+        assert [test.p_adjusted for test in after.tests if test.a < test.b] == pytest.approx(expected)
+        assert {test.p_adjusted for test in after.tests if test.a > test.b} == {None}
+    # One-sided p is .0478, .0004 and .0478 in g, .0038, .0004 and .25 in h; times 3 to 1, .001, .001 and .008 are left.
     assert [one.clusters.winners for one in found if one.clusters is not None] == [("a", "b"), ("a",)]
+    ranks = [one.clusters.ranks for one in found if one.clusters is not None]
     assert ranks == [{"a": 1, "b": 1, "c": 2}, {"a": 1, "b": 2, "c": 2}]
 
 

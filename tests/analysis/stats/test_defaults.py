@@ -28,7 +28,6 @@ DEFAULTS: dict[str, tuple[object, ...]] = {
     "margin": (None,),
     "human_epsilon": (0.0,),
     "human_ties": (0.0,),
-    "correction_over": ("group",),
     "system_score": ("all",),
     "spa": ("permutation",),
     "hybrids": (10_000,),

@@ -342,7 +342,7 @@ def every_pair(
 
 
 def ranked(tests: dict[tuple[str, str], Comparison], alternative: Alternative = "two-sided") -> Clusters:
-    ((_, clusters),) = ranked_tests([list(tests.values())], "none", alternative, 0.05)
+    _, clusters = ranked_tests(list(tests.values()), "none", alternative, 0.05)
     return clusters
 
 
@@ -353,7 +353,7 @@ def test_all_comparisons(alternative: Alternative, kind: str) -> None:
     metrics = {"weak": h + 4 * rng.normal(size=150), "strong": h + 0.5 * rng.normal(size=150)}
     metrics["strong too"] = metrics["strong"] + 0.05 * rng.normal(size=150)
     tests = every_pair(metrics, h, williams)
-    ((corrected, clusters),) = ranked_tests([list(tests.values())], "holm", alternative, 0.05)
+    corrected, clusters = ranked_tests(list(tests.values()), "holm", alternative, 0.05)
     assert set(clusters.winners) == {"strong", "strong too"}
     assert clusters.ranks == (1, 1, 2)
     pairs = list(combinations(clusters.names, 2))  # the better metric first
