@@ -192,15 +192,11 @@ def judged(frame: Frame, settings: MetaRun) -> MetaResult | Judgments:
     own = {**part(settings, MetaSettings), "group": group, "lower": lower, "corpus": frame.corpus}
     own |= {"system": unit.system, "segment": unit.segment}
     own |= {"document": unit.document if settings.sampled != "systems" else None}
-    if (
-        family is not None
-        and unit.system is not None
-        and (of := families(list(values[system or ""]), list(values[family])))
-    ):
-        unit.values[family] = [of[name] for name in values[system or ""]]
+    known = None not in (family, unit.system)
+    if of := families(*(list(values[str(name)]) for name in (system, family))) if known else {}:
+        unit.values[str(family)] = [of[name] for name in values[str(system)]]
         own["family"] = family
-    own["rater"] = rater
-    own |= {"sources": frame.sources() if group is not None else None}
+    own |= {"rater": rater, "sources": frame.sources() if group is not None else None}
     results = [meta_evaluate(unit.values, metrics, name, **own) for name in human]
     signatures = {name: text for name, text in frame.signatures.items() if name in named}
     # What learned from human scores stands in a folder or a file, which its name or its signature says.

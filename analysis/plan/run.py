@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
+import numpy as np
 from pydantic import Field
 
 from bsx.analysis.plan.designs import plan_compare as design_compare
@@ -56,7 +58,10 @@ def plan_compare(settings: PlanCompareRun) -> PlanResult:
         refuse_idle(dict(settings), PlanCompareRun, "without a table", *_IDLE, "systems")
         return design_compare(None, **set_fields(settings, "table"))
     frame, columns, labels = _pilot(settings)
-    plan = design_compare(_read(frame, columns, labels), **_given(settings), **labels, columns=columns)
+    read, (system, segment, document) = _read(frame, columns, labels), labels.values()
+    if segment is not None and document is not None:
+        read[segment] = frame.numbered(read[segment], read[document], None if system is None else read[system])
+    plan = design_compare(read, **_given(settings), **labels, columns=columns)
     return replace(plan, signatures=dict(frame.signatures))
 
 
@@ -76,10 +81,15 @@ def plan_meta(settings: PlanMetaRun) -> PlanResult:
         return design_meta(None, **set_fields(settings, "table"))
     frame, columns, labels = _pilot(settings)
     human = frame.needed("human", "human scores")
-    read = _read(frame, [*columns, human], labels)
+    guessed = [name for name in (labels["system"],) if name is not None and "system" not in frame.named]
+    read = _read(
+        frame, [*columns, human], {role: name for role, name in labels.items() if name not in guessed}, guessed
+    )
+    unit = frame.unit(read, judged=~np.isnan(np.asarray(read[human])))  # rows are bound as `meta` binds them
+    labels = {role: getattr(unit, role) for role in ("system", "segment", "document")}
     less, notes = turned(frame.table, columns, settings.lower)
-    plan = design_meta(read, **_given(settings, "lower"), **labels, human=human, columns=columns, lower=less)
-    return replace(plan, signatures=dict(frame.signatures), notes=tuple(notes))
+    plan = design_meta(unit.values, **_given(settings, "lower"), **labels, human=human, columns=columns, lower=less)
+    return replace(plan, signatures=dict(frame.signatures), notes=(*unit.notes, *notes))
 
 
 def _pilot(settings: PlanCompareRun | PlanMetaRun) -> tuple[Frame, list[str], dict[str, Any]]:
@@ -99,12 +109,11 @@ def _given(settings: PlanCompareRun | PlanMetaRun, *but: str) -> dict[str, Any]:
     return set_fields(settings, "table", "columns", "system", "segment", "document", "human", *but)
 
 
-def _read(frame: Frame, numbers: list[str], labels: dict[str, str | None]) -> dict[str, Array | Labels]:
+def _read(
+    frame: Frame, numbers: list[str], labels: dict[str, str | None], keys: Sequence[str] = ()
+) -> dict[str, Array | Labels]:
     pair = [PAIR] if PAIR in frame.table.columns and PAIR not in labels.values() else []
-    read = frame.read(numbers, [*labels.values(), *pair])
+    read = frame.read(numbers, [*labels.values(), *pair], keys=keys)
     if pair and len(set(read[PAIR])) > 1:  # segments are numbered within language pairs
         raise InputError(f"column 'lp': {len(set(read[PAIR]))} language pairs: plan one at a time", file=frame.name)
-    system, segment, document = labels.values()
-    if segment is not None and document is not None:
-        read[segment] = frame.numbered(read[segment], read[document], None if system is None else read[system])
     return read

@@ -13,9 +13,7 @@ from bsx.support.checks import Array
 from bsx.support.optional import need
 from bsx.support.result import Notice
 
-_SEEN = (
-    0.8  # share of the systems that a rater judged on average, from which z-scores keep most of what systems differ by
-)
+_SEEN = 0.8  # share of systems that a rater judged on average, from which z-scores keep most of what systems differ by
 _ALPHA = 0.01  # of the test that says that rows without judgments are of another kind
 
 
@@ -45,9 +43,7 @@ def raters_apart(human: Array, name: str, systems: Sequence[str], raters: Sequen
     if len(table) < 2 or judged > _SEEN * many:
         return []
     means, spreads = (np.array([float(f(own)) for own in scores.values()]) for f in (np.mean, np.std))
-    alike = float(np.ptp(means)) < 0.01 * float(spreads.mean()) and float(np.ptp(spreads)) < 0.05 * float(
-        spreads.mean()
-    )
+    alike = np.ptp(means) < 0.01 * spreads.mean() and np.ptp(spreads) < 0.05 * spreads.mean()
     if not alike and "z" not in re.split(r"[\W_\d]+", name.casefold()):
         return []
     common = float(np.mean([len(a.keys() & b.keys()) for a, b in combinations(table.values(), 2)]))

@@ -46,6 +46,22 @@ def test_metrics_are_planned_over_documents(pilot: Path, cli: Cli) -> None:
     assert "the 3 systems stay the same" in done.out
 
 
+def test_metrics_are_planned_over_segments_though_ids_number_rows(pilot: Path) -> None:
+    head, *rows = [line.split("\t") for line in pilot.read_text().splitlines()]
+    numbered = [[*row, f"text of {row[1]}", f"{place}"] for place, row in enumerate(rows)]
+    table = dict(zip([*head, "source", "number"], map(list, zip(*numbered, strict=True)), strict=True))
+    del table["doc"]
+    shared = bsx.plan_meta(table=table, columns=["chrf", "ter"], human="human", effect=0.1)
+    del table["id"]
+    table["id"] = table.pop("number")
+    table["system"][7] = ""  # of a system that is not known
+    found = bsx.plan_meta(table=table, columns=["chrf", "ter"], human="human", effect=0.1)
+    assert found.pilot is not None
+    assert found.pilot == shared.pilot
+    assert (found.pilot.units, found.needed.units) == (60, shared.needed.units)
+    assert any("id" in note for note in found.notes)
+
+
 @pytest.mark.parametrize(
     ("words", "named"),
     [
