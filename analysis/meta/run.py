@@ -24,7 +24,7 @@ from bsx.analysis.meta.result import (
     Winners,
 )
 from bsx.analysis.meta.settings import MetaColumns, MetaSettings, averaged
-from bsx.analysis.meta.shared import Raters, added_by, raters_of, shared_units, together
+from bsx.analysis.meta.shared import Raters, added_by, raters_of, shared_units, standard_error, together
 from bsx.analysis.stats.clusters import adjust, corrected_tests, deciding, ranked_tests
 from bsx.analysis.stats.equivalence import equivalence_p
 from bsx.analysis.stats.judged import raters_apart, unjudged
@@ -50,7 +50,6 @@ from bsx.support.checks import FEWEST_ITEMS, Array
 from bsx.support.optional import need
 from bsx.support.result import Notice
 from bsx.support.settings import Option, part, settled
-from bsx.support.untyped import Untyped
 
 MADE = ("constant", "shuffled")
 """Sentinels that need no text."""
@@ -593,7 +592,7 @@ def _with_margin(tests: Sequence[Comparison], settings: MetaSettings) -> tuple[C
     normal = need("scipy.stats", "the test of equivalence").norm
     p = []
     for test in tests:
-        half = float(normal.ppf((1 + settings.confidence) / 2)) * _standard_error(test, settings.confidence, normal)
+        half = float(normal.ppf((1 + settings.confidence) / 2)) * standard_error(test)
         ends = (test.difference - half, test.difference + half) if math.isnan(test.ci[0]) else test.ci
         p.append(equivalence_p(test.difference, ends, settings.margin, confidence=settings.confidence))
     place = {frozenset((test.a, test.b)): i for i, test in enumerate(tests)}  # both directions are one test
@@ -635,7 +634,7 @@ def average_tests(
         tests = [test for test in every if (test.a, test.b) == (a, b)]
         if len(tests) < len(groups):
             continue
-        errors = [_standard_error(test, settings.confidence, normal) for test in tests]
+        errors = [standard_error(test) for test in tests]
         apart = [of[a] if settings.level == "sys" else of[a] - of[b] for of in added if a in of and b in of]
         error = together(errors, apart if len(apart) == len(errors) else [])
         difference, error = float(np.mean([test.difference for test in tests])), error / len(tests)
@@ -657,17 +656,6 @@ def average_tests(
             )
         )
     return _with_margin(corrected_tests(results, settings.corrected_by), settings)
-
-
-def _standard_error(test: Comparison, confidence: float, normal: Untyped) -> float:
-    """Return the standard error that gives a difference its two-sided p, or its interval its width if p is no help."""
-    low, high = test.ci
-    if 1e-6 < test.p_two_sided < 0.9 and test.difference:
-        return abs(test.difference) / float(normal.isf(test.p_two_sided / 2))
-    if not math.isnan(low):
-        return (high - low) / (2 * float(normal.ppf((1 + confidence) / 2)))
-    # Permutations bound p from below; a smaller one would only make the error smaller.
-    return abs(test.difference) / float(normal.isf(min(max(test.p_two_sided, 1e-6), 0.9) / 2))
 
 
 def average_of(

@@ -108,6 +108,17 @@ def together(parts: Sequence[float], added: Sequence[Array]) -> float:
     return math.sqrt(square)
 
 
+def standard_error(test: Comparison) -> float:
+    """Return the standard error that gives a difference its two-sided p, or its interval its width if p is no help."""
+    normal, (low, high) = need("scipy.stats", "standard errors").norm, test.ci
+    if 1e-6 < test.p_two_sided < 0.9 and test.difference and not test.at_floor:
+        return abs(test.difference) / float(normal.isf(test.p_two_sided / 2))
+    if not math.isnan(low):
+        return (high - low) / (2 * float(normal.ppf((1 + test.confidence) / 2)))
+    # Permutations bound p from below; a smaller one would only make the error smaller.
+    return abs(test.difference) / float(normal.isf(min(max(test.p_two_sided, 1e-6), 0.9) / 2))
+
+
 @dataclass(frozen=True, eq=False)
 class Raters:
     """Raters who are drawn beside segments or documents, so that intervals and tests speak of other raters too.
@@ -148,10 +159,12 @@ class Raters:
 
     def test(self, one: Comparison, a: str, b: str) -> Comparison:
         """Return a test of two metrics for other raters too."""
-        stats, (wider, df) = need("scipy.stats", "tests"), self._reach(a, b)
-        p = float(2 * stats.t.sf(stats.norm.isf(one.p_two_sided / 2) / wider, df))
-        ends = self._ends(one.difference, one.ci, wider, df)
-        return replace(one, ci=ends, p=p / 2 if one.p < 0.5 else 1 - p / 2, p_two_sided=p)
+        (wider, df), error = self._reach(a, b), standard_error(one)
+        if wider == 1 or not error > 0:
+            return one
+        p = float(2 * need("scipy.stats", "tests").t.sf(abs(one.difference) / error / wider, df))
+        ends, floor = self._ends(one.difference, one.ci, wider, df), one.at_floor and math.isnan(one.ci[0])
+        return replace(one, ci=ends, p=p / 2 if one.p < 0.5 else 1 - p / 2, p_two_sided=p, at_floor=floor)
 
 
 def raters_of(
