@@ -195,7 +195,10 @@ def judged(frame: Frame, settings: MetaRun) -> MetaResult | Judgments:
     if of := families(*(list(values[str(name)]) for name in (system, family))) if known else {}:
         unit.values[str(family)] = [of[name] for name in values[str(system)]]
         own["family"] = family
-    own |= {"rater": rater, "sources": frame.sources() if group is not None else None}
+    if rater is not None and any(values[rater]):  # a row of which it is not known has a rater of its own
+        unit.values[rater] = [name or f"\0{row}" for row, name in enumerate(values[rater])]
+        own["rater"] = rater
+    own |= {"sources": frame.sources() if group is not None else None}
     results = [meta_evaluate(unit.values, metrics, name, **own) for name in human]
     signatures = {name: text for name, text in frame.signatures.items() if name in named}
     # What learned from human scores stands in a folder or a file, which its name or its signature says.

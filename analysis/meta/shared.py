@@ -174,7 +174,7 @@ def raters_of(
     raters: Labels,
     settings: MetaSettings,
 ) -> Raters | None:
-    """Return the raters of a group's rows, if they are drawn: at level seg, where as many as `FEWEST_RATERS` judged.
+    """Return the raters of a group's rows, if they are drawn: at level seg, `FEWEST_RATERS` or more, not one a row.
 
     Args:
         rows: scores (n,).
@@ -186,7 +186,7 @@ def raters_of(
     here = ~np.any([np.isnan(x) for x in rows.values() if not np.isnan(x).all()], axis=0)
     who = [name or f"\0{row}" for row, name in enumerate(raters)]
     many = len({name for name, there in zip(who, here, strict=True) if there})
-    if settings.level != "seg" or settings.sampled != "segments" or many < FEWEST_RATERS:
+    if settings.level != "seg" or settings.sampled != "segments" or not FEWEST_RATERS <= many < int(here.sum()):
         return None
     _, segment, document = names
     units = document or segment or range(len(who))

@@ -92,10 +92,13 @@ def test_raters_are_drawn_beside_documents() -> None:
 def test_a_column_of_raters_is_known_and_few_are_taken_as_they_are() -> None:
     columns = own_scales(np.random.default_rng(3))
     table = {name: columns[name] for name in ("a", "b", "human", "document")}
-    plain, few = ({"judge": columns["rater"]}, {"judge": [f"r{i % 4}" for i in range(len(columns["a"]))]})
+    n = len(columns["a"])
+    known: list[str] = columns["rater"]
+    few, rows, unknown = ([f"r{i % 4}" for i in range(n)], [f"r{i}" for i in range(n)], [""] * n)
     targets = []
-    for judge in (plain, few):
-        found = bsx.meta(table | judge, columns=["a", "b"], document="document", resamples=200)
+    for judge in (known, ["", *known[1:]], few, rows, unknown):
+        found = bsx.meta(table | {"judge": judge}, columns=["a", "b"], document="document", resamples=200)
         assert isinstance(found, MetaResult)
         targets.append(found.target)
-    assert targets == ["other documents like these, judged by other raters", "other documents like these"]
+    others, these = "other documents like these, judged by other raters", "other documents like these"
+    assert targets == [others, others, these, these, these]
