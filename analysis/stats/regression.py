@@ -200,9 +200,10 @@ def standardised_errors(fit: Ols, *, confidence: float = 0.95) -> Ols:
 
     A standardised coefficient is b s_x / s_y, and each row moves all three: beside what it adds to b, its part is
     b (x² - y²) / 2n, divided by 1 less its leverage as in HC3. These parts go into the sums of HC3, CR2 or two ways.
-    Without them intervals are too narrow where columns have heavy tails, in any number of rows. ``statistic`` and ``p``
-    stay as they are: a coefficient is 0 if and only if the slope is, whatever the standard deviations. Classic errors,
-    which take factors as fixed, stay too.
+    Without them intervals are too narrow where factors have heavy tails, in any number of rows. Errors that they make
+    smaller stay as they are: with outliers in the metric alone these come nearer to their level. ``statistic`` and
+    ``p`` stay too: a coefficient is 0 if and only if the slope is, whatever the standard deviations; and so do
+    classic errors, which take factors as fixed.
 
     Source: Yuan & Chan 2011; Jones & Waller 2015, for any distribution.
 
@@ -211,7 +212,7 @@ def standardised_errors(fit: Ols, *, confidence: float = 0.95) -> Ols:
         confidence: level of the intervals.
     """
     y = fit.fitted + fit.residuals
-    return _scaled(fit, fit.coef * _moves(fit.design, y, fit.leverage, len(y)), confidence)
+    return _scaled(fit, fit.coef * _moves(fit.design, y, fit.leverage, len(y)), fit.se, confidence)
 
 
 def _moves(x: Array, y: Array, leverage: Array, n: float | Array) -> Array:
@@ -221,11 +222,13 @@ def _moves(x: Array, y: Array, leverage: Array, n: float | Array) -> Array:
     return np.asarray((x**2 - y[:, None] ** 2) * weight[:, None])
 
 
-def _scaled(fit: Ols, scales: Array, confidence: float = 0.95) -> Ols:
+def _scaled(fit: Ols, scales: Array, least: Array | float = 0.0, confidence: float = 0.95) -> Ols:
     if not fit.clusters and np.isfinite(fit.reference_df).all():  # classic
         return fit
     covariance, df = _robust(fit.design, fit.clusters, fit.residuals, scales)
-    se = np.where(np.isnan(df), np.nan, np.sqrt(np.diag(covariance)))
+    own = np.sqrt(np.diag(covariance))
+    wider = np.fmax(own, least) / np.where(own > 0, own, 1.0)
+    covariance, se = covariance * np.outer(wider, wider), np.where(np.isnan(df), np.nan, own * wider)
     wide = need("scipy.stats", "the regression").t(df).isf((1 - confidence) / 2) * se
     return replace(fit, covariance=covariance, se=se, low=fit.coef - wide, high=fit.coef + wide, scales=scales)
 

@@ -166,5 +166,20 @@ def test_groups_that_differ_in_noise_alone_share_their_slopes() -> None:
     one = {name: (y, x[:, :1]) for name, (y, x) in parts.items()}
     fits = [standardised_errors(fit_ols(standardised(y), standardised(x), se="hc3")) for y, x in one.values()]
     difference = fits[0].coef[0] - fits[1].coef[0]
-    expected = difference**2 / (fits[0].se[0] ** 2 + fits[1].se[0] ** 2)
+    rows = [one.design * (one.residuals / (1 - one.leverage))[:, None] / 300 + np.asarray(one.scales) for one in fits]
+    expected = difference**2 / sum(float(np.square(of).sum()) for of in rows)
     assert pooled_test("m", ["sem"], one, se="hc3").statistic == pytest.approx(expected)
+
+
+def test_estimated_standard_deviations_never_make_an_interval_narrower() -> None:
+    """Where they would, as of normal scores, the errors of slopes stay; `covariance` goes with them."""
+    rng = np.random.default_rng(3)
+    x = np.column_stack([rng.normal(size=300), rng.normal(size=300) ** 3])
+    y = standardised(x @ [1.0, 0.1] + rng.normal(size=300))
+    plain = fit_ols(y, standardised(x), se="hc3")
+    fit = standardised_errors(plain)
+    assert fit.se[0] == plain.se[0]
+    assert fit.se[1] > 1.05 * plain.se[1]
+    assert np.sqrt(np.diag(fit.covariance)) == pytest.approx(fit.se)
+    assert fit.scales is not None
+    assert np.abs(fit.scales).sum() > 0
