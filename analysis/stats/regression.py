@@ -201,9 +201,8 @@ def standardised_errors(fit: Ols, *, confidence: float = 0.95) -> Ols:
     A standardised coefficient is b s_x / s_y, and each row moves all three: beside what it adds to b, its part is
     b (x² - y²) / 2n, divided by 1 less its leverage as in HC3. These parts go into the sums of HC3, CR2 or two ways.
     Without them intervals are too narrow where factors have heavy tails, in any number of rows. Errors that they make
-    smaller stay as they are: with outliers in the metric alone these come nearer to their level. ``statistic`` and
-    ``p`` stay too: a coefficient is 0 if and only if the slope is, whatever the standard deviations; and so do
-    classic errors, which take factors as fixed.
+    smaller stay: with outliers in the metric these come nearer to their level. ``statistic`` and ``p`` stay, which are
+    of the slope, and so do classic errors, which take factors as fixed.
 
     Source: Yuan & Chan 2011; Jones & Waller 2015, for any distribution.
 
