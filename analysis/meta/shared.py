@@ -123,7 +123,7 @@ def standard_error(test: Comparison) -> float:
 class Raters:
     """Raters who are drawn beside segments or documents, so that intervals and tests speak of other raters too.
 
-    The variance over both is that over segments and that over raters less that over what one rater judged of one segment,
+    The variance over both is that over segments and that over raters less that over what a rater judged of a segment,
     which is in both; it is never taken to be less than the first. Degrees of freedom are those of the raters' part.
 
     Source: Cameron, Gelbach & Miller 2011 for two ways of clusters; Satterthwaite 1946 for degrees of freedom.
