@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,12 @@ def test_every_text_architecture_has_a_family_or_a_reason() -> None:
     left_out = {name for names in LEFT_OUT.values() for name in names.split()}
     assert text - left_out - FAMILIES.keys() == set()
     assert left_out & FAMILIES.keys() == set()
+
+
+def test_the_page_of_models_lists_every_family() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "models" / "choose.md").read_text(encoding="utf-8")
+    section = page.partition("## Architectures")[2].partition("All others")[0]
+    assert sorted(re.findall(r"`([\w-]+)`", section.partition("Encoders:")[2])) == sorted(KINDS)
 
 
 def sequences(seed: int = 0) -> list[list[int]]:
@@ -150,3 +157,13 @@ def test_an_architecture_without_a_family_is_refused(more: dict[str, Any], messa
     file.write_text(json.dumps({**json.loads(file.read_text()), **more}))
     with pytest.raises(InputError, match=message):
         bsx.Scorer(model=str(folder), layer=1)
+
+
+def test_the_code_of_a_known_architecture_stands_for_its_own_with_a_note(tmp_path: Path) -> None:
+    folder = tiny.build("llama", tmp_path / "llama")
+    plain = bsx.Scorer(model=str(folder), layer=1)
+    file = folder / "config.json"
+    file.write_text(json.dumps({**json.loads(file.read_text()), "auto_map": {"AutoModel": "modeling.Model"}}))
+    noted = bsx.Scorer(model=str(folder), layer=1)
+    np.testing.assert_array_equal(noted.score(["a cat"], ["the cat"]).f1, plain.score(["a cat"], ["the cat"]).f1)
+    assert len(noted.notes) == len(plain.notes) + 1
