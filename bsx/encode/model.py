@@ -362,7 +362,7 @@ class Opener:
         self.device = device
         self.notes: list[str] = []
         """What the user should know about the choice, one sentence each."""
-        if "AutoModel" in (self.architecture.said.get("auto_map") or ()):
+        if "AutoModel" in str(self.architecture.said.get("auto_map")):
             self.notes.append(
                 f"the code that comes with {self.architecture.folder.name} (auto_map in its config.json) is not run, "
                 f"but that of the architecture {self.architecture.kind}"
