@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.catalog.entries.models import Family
-from bsx.errors import InputError
+from bsx.errors import InputError, did_you_mean
 from bsx.models.files import WEIGHTS, part_of, weight_files
 from bsx.support.arrays import Array, finite
 from bsx.support.optional import need
@@ -75,14 +75,21 @@ class Architecture:
             said: JsonObject = dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
             refuse_endless(said)
             light = known(said) and not (trust_remote_code and said.get("auto_map"))
+            named, code = said.get("model_type"), said.get("auto_map")
+            if code and named not in families and not trust_remote_code:
+                raise InputError(
+                    f"its architecture {named!r} is code of its own (auto_map in its config.json), which bsx does not "
+                    "run: use a version of the model that transformers has the code of, or another model",
+                    file=folder,
+                )
             config = None if light else _transformers_config(folder, trust_remote_code)
             # What transformers reads under other names, it has under its own too.
             fact: Callable[[str], Untyped] = filled(said).get if light else lambda name: getattr(config, name, None)
             kind = fact("model_type")
             if kind not in families:
                 raise InputError(
-                    f"the architecture {kind!r} is not one bsx knows how to cut at a layer "
-                    f"({', '.join(sorted(families))}); an entry in registry/families.yaml teaches it",
+                    f"the architecture {kind!r} is not one bsx knows how to cut at a layer."
+                    f"{did_you_mean(str(kind), families)} An entry in registry/families.yaml teaches it",
                     file=folder,
                 )
             family = families[kind]
@@ -107,7 +114,7 @@ class Architecture:
                 int(fact("num_attention_heads") or 12),
                 None if vocabulary is None else int(vocabulary),
                 None if size is None or size <= 0 else int(size) - family.position_offset,
-                0 if pad is None else int(pad),
+                0 if pad is None or (pad < 0 and not light) else int(pad),  # some decoders say -1
                 trust_remote_code,
             )
 

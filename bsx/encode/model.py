@@ -362,6 +362,11 @@ class Opener:
         self.device = device
         self.notes: list[str] = []
         """What the user should know about the choice, one sentence each."""
+        if "AutoModel" in str(self.architecture.said.get("auto_map")):
+            self.notes.append(
+                f"the code that comes with {self.architecture.folder.name} (auto_map in its config.json) is not run, "
+                f"but that of the architecture {self.architecture.kind}"
+            )
         self._identity = located.checkpoint.identity
         self._dtype = dtype
         self._final_norm = final_norm

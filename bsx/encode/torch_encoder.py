@@ -119,7 +119,7 @@ class TransformerEmbedder:
         self.ignores_padding = self._family.padding
         self.at_once = 1
         self.queues = device_type(device) == "cuda"
-        whole = len(self.layers) == depth + 1
+        whole = self._family.whole or len(self.layers) == depth + 1
         self._built = depth if whole else max(*self.layers, self._family.fewest_layers)
         self._final_norm = final_norm
         self._multiplies: Literal["highest", "high"] = "high" if dtype == "tf32" else "highest"
@@ -148,7 +148,7 @@ class TransformerEmbedder:
                 if "ignore_mismatched_sizes" in str(error):  # the library's hint is to a report that nobody sees
                     raise ValueError("their shapes are not those that its config.json says") from error
                 raise
-        spared = ("pooler", "decoder", *self._family.computed)
+        spared = ("pooler", *(() if self._family.causal else ("decoder",)), *self._family.computed)
         absent = [name for name in report["missing_keys"] if not any(part in name for part in spared)]
         if absent:
             raise InputError(
@@ -198,6 +198,8 @@ class TransformerEmbedder:
         if not wants_states:
             return output.last_hidden_state[None]  # type: ignore[no-any-return]
         states = list(output.hidden_states)
+        if not self._family.embedding:
+            states = [self._encoder.get_input_embeddings()(ids), *states[:-1]]
         states[-1] = output.last_hidden_state
         if self._final_norm and self._family.final_norm is not None:
             norm = attrgetter(self._family.final_norm)(self._encoder)
@@ -214,7 +216,8 @@ def _cut(config: Untyped, family: Family, layer: int) -> None:
     """Make a configuration describe the encoder up to ``layer``, so that no layer above it is built or loaded."""
     if getattr(config, "num_hidden_groups", 1) != 1:
         raise InputError("an ALBERT with several layer groups cannot be cut at a layer: score with all_layers")
+    depth = getattr(config, family.layer_count)
+    for name, value in list(vars(config).items()):  # what is said layer by layer: windows, kinds of attention
+        if isinstance(value, list | tuple) and len(value) == depth:
+            setattr(config, name, list(value)[:layer])
     setattr(config, family.layer_count, layer)
-    for name in ("layer_types", "attention_window"):  # what ModernBERT, Longformer and LED say layer by layer
-        if isinstance(getattr(config, name, None), list | tuple):
-            setattr(config, name, list(getattr(config, name))[:layer])

@@ -365,11 +365,18 @@ def build(kind: str, folder: Path, *, seed: int = 7) -> Path:
 
     if kind in OTHERS:
         return OTHERS[kind](folder, seed)
-    make_tokenizer, settings, class_name, shape = RECIPES[kind]
     folder.mkdir(parents=True, exist_ok=True)
-    tokenizer = make_tokenizer(folder, **settings)
-    model_class = getattr(transformers, class_name)
-    config = model_class.config_class(**shape(tokenizer))
+    if kind in RECIPES:
+        make_tokenizer, settings, class_name, shape = RECIPES[kind]
+        tokenizer = make_tokenizer(folder, **settings)
+        model_class = getattr(transformers, class_name)
+        config = model_class.config_class(**shape(tokenizer))
+    else:
+        from tests.helpers.architectures import configuration
+
+        tokenizer = _plain_bpe_tokenizer(folder)
+        config = configuration(kind, len(tokenizer))
+        model_class = transformers.AutoModel._model_mapping[type(config)]
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         model = model_class(config)

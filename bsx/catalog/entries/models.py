@@ -12,7 +12,7 @@ from bsx.catalog.entries import Code, Entry, Evidence, Sha256
 class Family(Entry):
     """How encoders of one architecture (`model_type` of transformers) are loaded and cut at a layer."""
 
-    layer_count: str
+    layer_count: str = "num_hidden_layers"
     model_class: str = "AutoModel"
     encoder: str | None = None
     final_norm: str | None = None
@@ -20,6 +20,9 @@ class Family(Entry):
     position_offset: int = 0
     fewest_layers: int = 0
     padding: bool = True
+    causal: bool = False
+    whole: bool = False
+    embedding: bool = True
     settings: dict[str, str | int | bool] = {}
     computed: list[str] = []
 
