@@ -25,7 +25,7 @@ _Z = 1.96
 
 @dataclass(frozen=True)
 class Spreads:
-    """Standard deviations of the parts of a correlation, see `Pooled`; `benchmarks/model_choice.py` has their likelihood.
+    """Standard deviations of a correlation's parts, see `Pooled`; `benchmarks/model_choice.py` has their likelihood.
 
     Attributes:
         mean: of what BERTScore lies above chrF, whatever the model.

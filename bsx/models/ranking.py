@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from bsx.catalog.catalog import Catalog, Registry, load_registry
-from bsx.catalog.entries import Judged
+from bsx.catalog.entries import Evidence, Judged
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry
 from bsx.catalog.languages import Asked, codes_of, find_languages, knows, unseen_note
 from bsx.errors import InputError
@@ -187,11 +187,11 @@ def rank(
     good = prefer != "quality" or (best.sets > 0 and best.difference > 0)
     recommended = ranked[0].entry.name if good else CHRF
     asked = Asked(language, source)
-    advice = _advice(asked, prefer, ranked, recommended, _measured(language, catalog))
+    advice = _advice(asked, prefer, ranked, recommended, catalog)
     return ModelChoice(language, prefer, tuple(ranked), recommended, advice, tuple(notes), source)
 
 
-def _advice(asked: Asked, prefer: Prefer, ranked: list[Ranked], recommended: str, others: list[str]) -> str:
+def _advice(asked: Asked, prefer: Prefer, ranked: list[Ranked], recommended: str, catalog: Catalog) -> str:
     """Return what to use for a language, and why; whether it is on this machine is part of it."""
     first, language = ranked[0], asked.target
     here = {row.entry.name: is_here(row.entry.source) for row in ranked}
@@ -200,17 +200,30 @@ def _advice(asked: Asked, prefer: Prefer, ranked: list[Ranked], recommended: str
         return f"{row.entry.name}, which is {'' if here[row.entry.name] else 'not '}on this machine"
 
     if recommended != CHRF:
-        why = {"paper": "the papers' choice: ", "speed": f"the cheapest, about {cost(first.entry) / 1e6:.0f} million "
-               "multiply-adds a token: ", "quality": ""}[prefer]  # fmt: skip
+        why = ""
+        if prefer == "speed":
+            why = f"the cheapest, about {cost(first.entry) / 1e6:.0f} million multiply-adds a token: "
+        elif prefer == "paper" and first.entry.name == language.model:
+            why = "the papers' choice: " if language.papers is None else "the best that was trained on it: "
         told = f"{asked.name}: use {placed(first)} ({why}{first.reason})."
     elif first.advantage.sets:
         told = (
             f"{asked.name}: use chrF. The best of BERTScore's models is not better: {placed(first)} ({first.reason})."
         )
     else:
-        beside = f"; {', '.join(others)} {'was' if len(others) == 1 else 'were'}" if others else ""
-        told = f"{asked.name}: use chrF: of BERTScore nothing was measured in {language.name}{beside}. "
-        told += f"Of its models, the first is {placed(first)} ({first.reason})."
+        models = [name for name, entry in catalog.models.items() if _measured(entry.evidence, language)]
+        others = [
+            name
+            for name, entry in catalog.metrics.items()
+            if "lexical" not in entry.implementation and _measured(entry.evidence, language)
+        ]
+        told = f"of BERTScore nothing was measured in {language.name}"
+        if models:
+            named = ", ".join(models[:_NAMED]) + " …" * (len(models) > _NAMED)
+            told = f"BERTScore was measured in {language.name} with other models only ({named})"
+        elif others:
+            told += f"; {', '.join(others)} {'was' if len(others) == 1 else 'were'}"
+        told = f"{asked.name}: use chrF: {told}. Of its models, the first is {placed(first)} ({first.reason})."
     if not here[first.entry.name]:
         told += f" bsx models pull {first.entry.name} fetches it."
         there = next((row for row in ranked if here[row.entry.name]), None)
@@ -218,13 +231,9 @@ def _advice(asked: Asked, prefer: Prefer, ranked: list[Ranked], recommended: str
     return told
 
 
-def _measured(language: LanguageEntry, catalog: Catalog) -> list[str]:
-    """Return the metrics on encoders, beside BERTScore, that were compared with human judgments in a language."""
-    return [
-        name
-        for name, entry in catalog.metrics.items()
-        if "lexical" not in entry.implementation and any(one.language in codes_of(language) for one in entry.evidence)
-    ]
+def _measured(evidence: list[Evidence], language: LanguageEntry) -> bool:
+    """Tell whether something was compared with human judgments in a language."""
+    return any(one.language in codes_of(language) and one.kind != "similarity" for one in evidence)
 
 
 def list_models(

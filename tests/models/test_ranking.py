@@ -95,6 +95,7 @@ def test_what_was_measured_besides_bertscore_is_named() -> None:
     """Swahili went to a model that was never measured in it; in Gujarati, "nothing was measured"."""
     assert select_model("sw", registry=shipped()).name == "me5-small-q4"
     assert "sentence-qe" in select_model("gu", registry=shipped()).advice
+    assert "with other models only (me5-small-q4)" in select_model("yo", registry=shipped()).advice
     here = select_model("de-en", available=True, registry=shipped())
     assert "2 from German, others from " in here.reason
     assert "no source language is named" in select_model("de-en", registry=shipped()).reason
