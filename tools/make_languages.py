@@ -23,8 +23,9 @@ from pathlib import Path
 import yaml
 
 from bsx.catalog.entries import read_entry
+from bsx.catalog.entries.metrics import MetricEntry
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry
-from bsx.models.evidence import by_evidence
+from bsx.models.evidence import CHRF, Pooled, by_evidence
 
 REGISTRY = Path(__file__).resolve().parent.parent / "registry"
 
@@ -277,19 +278,22 @@ def languages() -> dict[str, LanguageEntry]:
         )
     files = sorted((REGISTRY / "models").glob("*.yaml"))
     models = {file.stem: read_entry(ModelEntry, file) for file in files}
-    return {code: with_default(draft, models, drafts) for code, draft in drafts.items()}
+    chrf = read_entry(MetricEntry, REGISTRY / "metrics" / "chrf.yaml")
+    arms = {name: one.evidence for name, one in models.items()} | {CHRF: chrf.evidence}
+    found = Pooled(arms, drafts, models=models)
+    return {code: with_default(draft, models, drafts, found) for code, draft in drafts.items()}
 
 
 def with_default(
-    draft: LanguageEntry, models: dict[str, ModelEntry], drafts: dict[str, LanguageEntry]
+    draft: LanguageEntry, models: dict[str, ModelEntry], drafts: dict[str, LanguageEntry], found: Pooled
 ) -> LanguageEntry:
     """Return a language with the best model that was trained on it, if the papers' choice was not."""
     code = draft.code.partition("-")[0]
     assert draft.model is not None  # noqa: S101 - for the type checker; a draft has the papers' choice
     if code in models[draft.model].languages:
         return draft
-    pool = [entry for entry in models.values() if code in entry.languages and isinstance(entry.layer, int)]
-    best = by_evidence(pool, draft, drafts).ranking[0].entry.name if pool else None
+    pool = [(one, one.name) for one in models.values() if code in one.languages and isinstance(one.layer, int)]
+    best = by_evidence(pool, draft, found, drafts)[0].entry.name if pool else None
     return draft.model_copy(update={"model": best, "papers": draft.model})
 
 

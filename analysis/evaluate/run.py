@@ -21,7 +21,6 @@ from bsx.analysis.meta.result import MetaResult
 from bsx.analysis.meta.run import MetaRun, judged
 from bsx.analysis.present.forms import in_form
 from bsx.catalog.catalog import load_registry
-from bsx.catalog.entries import Evidence
 from bsx.catalog.languages import find_language
 from bsx.catalog.specs import split_specs
 from bsx.data.frame import Frame
@@ -43,7 +42,6 @@ from bsx.frames.settings import (
     on_table,
 )
 from bsx.metrics.run import Prepared, ScoredBlock, block_tokens
-from bsx.models.evidence import spelled_figure
 from bsx.models.ranking import select_model
 from bsx.scoring.rows import keeping, kept_blocks
 from bsx.scoring.run import computed
@@ -84,7 +82,7 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
     """
     folder, given, notes, languages = Path(settings.output), settings, list[str](), list[str]()
     specs: list[str] = [spec for text in settings.metrics for spec in split_specs(text)]
-    evidence: Evidence | None = None
+    evidence: str | None = None
     people: list[str] = []  # columns of human scores by which metrics can be judged
     _refuse_foreign(folder)
     catalog = load_registry(settings.registry)
@@ -123,15 +121,14 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
         asked = detected(settings, corpus, languages.append)
         asked = detected(asked.model_copy(update={"lang": asked.lang or "auto"}), corpus, languages.append)
         language = find_language(str(asked.lang), catalog).code
-        model = None if settings.model is None else str(settings.model)
+        model, lead = None if settings.model is None else str(settings.model), False
         if model is None and encoding(specs, settings):
             with contextlib.suppress(InputError):  # no model that knows the language is here
-                ranking = select_model(language, prefer="quality", available=True, registry=settings.registry).ranking
-                model, codes = ranking[0].entry.name, (language, language.partition("-")[0])
-                figure = ranking[0].evidence
-                evidence = figure if figure and figure.language in codes else None
+                choice = select_model(str(asked.lang), available=True, registry=settings.registry)
+                model, evidence = choice.name, choice.reason
+                lead = choice.recommended == "chrf"
         if not specs and "reference" in sides:
-            specs = ["chrf"] if model is None else ["bertscore", "chrf"]
+            specs = ["chrf"] if model is None else ["chrf", "bertscore"] if lead else ["bertscore", "chrf"]
         elif not specs:
             if model is None or (catalog.find(model) is not None and len(catalog.model(model).languages) < 2):
                 raise InputError(
@@ -199,7 +196,7 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
         detected=languages[0] if languages else None,
         metrics=tuple(specs),
         model=str(settings.model) if any(Signature.read(of).get("model") for of in frame.signatures.values()) else None,
-        evidence=None if evidence is None else spelled_figure(evidence),
+        evidence=evidence,
         scores=tuple(figures),
         compare=compare if compare is None else replace(compare, **known("compare")),
         meta=meta if meta is None else replace(meta, **known("meta")),

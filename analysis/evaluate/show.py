@@ -57,7 +57,8 @@ def _basis(result: EvaluationResult) -> str:
         return f"Metrics: {listed(result.metrics)}; model {result.model}, as asked for."
     if result.evidence is None:
         return f"Metrics: {listed(result.metrics)}; model {result.model}: nothing was measured in this language."
-    return f"Metrics: {listed(result.metrics)}; model {result.model}, chosen by {result.evidence}."
+    first = "" if result.metrics[0] != "chrf" else " chrF is first, because BERTScore is not known to be better."
+    return f"Metrics: {listed(result.metrics)}; model {result.model} ({result.evidence}).{first}"
 
 
 def _scores(result: EvaluationResult) -> TablePart:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from bsx.catalog.catalog import Catalog, load_registry
-from bsx.catalog.entries.models import ModelEntry
-from bsx.catalog.languages import Asked
+from bsx.catalog.entries.models import LanguageEntry, ModelEntry
 from bsx.cli.options import Format, Full, Registry, command
 from bsx.cli.output import group, refuse_before_command, refuse_beside, say
+from bsx.errors import InputError
 from bsx.models.ranking import Constraints, Prefer, select_model
 from bsx.support.settings import set_fields
 from bsx.support.terminal import SHOWN, WIDTH, short_table, shortened, text_table
@@ -20,8 +21,6 @@ from bsx.support.untyped import to_json
 
 if TYPE_CHECKING:
     from bsx.catalog.entries import Judged
-    from bsx.models.evidence import Ranked
-    from bsx.models.ranking import ModelChoice
 
 models = group()
 Name = Annotated[str, typer.Argument(help="Registry name or alias.")]
@@ -37,14 +36,15 @@ def list_models(
         typer.Option("-l", "--lang", help="Rank the models that know this language, or the target of a pair: en-de."),
     ] = None,
     prefer: Annotated[
-        Prefer,
+        Prefer | None,
         typer.Option(
-            help="Rank by the papers' choice (paper), by agreement with human judgments (quality) or by cost (speed)."
+            help="Rank by agreement with human judgments (quality, the default), by the papers' choice (paper) or by "
+            "cost (speed)."
         ),
-    ] = "paper",
+    ] = None,
     task: Annotated[
         str,
-        typer.Option(help="What is judged (human-translation, human-summary, similarity): figures of this come first."),
+        typer.Option(help="What is judged (human-translation, human-summary, similarity): figures of this say more."),
     ] = "human-translation",
     languages: Annotated[bool, typer.Option("--languages", help="List the languages instead.")] = False,
     registry: Registry = None,
@@ -57,9 +57,9 @@ def list_models(
     catalog = _load(registry)
     if languages:
         refuse_beside(context, "languages", "registry", "format", "full")
-        rows = [entry.model_dump() for entry in catalog.languages.values()]
+        rows = [entry.model_dump() | {"model": _default(entry, catalog)} for entry in catalog.languages.values()]
         if format == "text":
-            without = sum(entry.model is None for entry in catalog.languages.values())
+            without = sum(row["model"] is None for row in rows)
             print(
                 f"{len(rows)} languages, each with the model that is used unless one is named; {without} have none.\n"
             )
@@ -68,7 +68,7 @@ def list_models(
     from bsx.models.ranking import list_models as fitting
 
     if lang is None:
-        fit = fitting(catalog, prefer=prefer, constraints=constraints)
+        fit = fitting(catalog, prefer=prefer or "paper", constraints=constraints)
         rows = [_row(entry, catalog, None) for entry in fit]
         if format == "json":
             print(to_json({"models": rows}))
@@ -76,7 +76,7 @@ def list_models(
         here = [str(row["name"]) for row in rows if row["available"]]
         there = f"{len(here):,} of them on this machine: {', '.join(here[:_NAMED])}" if here else "none on this machine"
         print(f"{len(rows):,} models, {there}. bsx models --lang CODE says which one to use for a language.\n")
-        if prefer == "paper":  # by name; any other order is the one asked for
+        if prefer in (None, "paper"):  # by name; any other order is the one asked for
             rows.sort(key=lambda row: not row["available"])
         columns = ["name", "layer", "layers", *_FACTS, "source"] if full else ["name", "layer", "layers", *_SHORT]
         _print_rows("models", rows, columns, format, full=full)
@@ -84,122 +84,73 @@ def list_models(
 
     choice = select_model(
         lang,
-        prefer=prefer,
+        prefer=prefer or "quality",
         task=cast("Judged", task),
         registry=catalog,
         **set_fields(constraints),
     )
-    rows = [{**_row(r.entry, catalog, choice.language.code), "reason": r.reason} for r in choice.ranking]
+    rows = [
+        {**_row(r.entry, catalog, choice.language.code), "reason": r.reason, "advantage": asdict(r.advantage)}
+        for r in choice.ranking
+    ]
     if format == "json":
         result = {
             "language": choice.language.code,
             "pair": None if choice.source is None else f"{choice.source.code}-{choice.language.code}",
+            "recommended": choice.recommended,
             "selected": choice.name,
-            "prefer": prefer,
+            "advice": choice.advice,
+            "prefer": choice.prefer,
             "task": task,
             "notes": list(choice.notes),
-            "tests": [
-                {
-                    **{name: getattr(test.evidence, name) for name in _TESTED},
-                    "kind": test.evidence.judged,
-                    "year": test.evidence.when,
-                    "chrf": test.chrf,
-                    "models": [
-                        {"name": entry.name, **figure.model_dump(include={"value", "interval", "n", "source"})}
-                        for entry, figure in test.figures
-                    ],
-                }
-                for test in choice.tests
-            ],
             "models": rows,
         }
         print(to_json(result))
         return
-    print(f"{_chosen(choice, rows)}\n")
+    print(f"{choice.advice}\n")
     if full:
         _print_rows("models", rows, ["name", "layer", "layers", *_FACTS, "reason"], format, full=True)
-    elif choice.tests and prefer != "speed":
-        _print_tests(choice, rows, catalog)
     else:
-        of = {name: entry.name for name, entry in catalog.languages.items()}
-        rows = [{**row, **_spoken(ranked, of)} for row, ranked in zip(rows, choice.ranking, strict=True)]
-        said = [column for column in ("measured in", "evidence") if any(row[column] for row in rows)]
-        _print_rows("models", rows, ["name", "size", "available", *said], format, most=_RANKED)
-    from bsx.models.evidence import unmeasured
+        from bsx.models.evidence import spelled_advantage
 
+        shown: list[dict[str, object]] = [
+            {
+                "name": ranked.entry.name,
+                "size": _size(ranked.entry),
+                "available": row["available"],
+                "over chrF": spelled_advantage(ranked.advantage) if ranked.advantage.measured else "unknown",
+                "sets": ranked.advantage.sets,
+            }
+            for ranked, row in zip(choice.ranking, rows, strict=True)
+        ]
+        chrf: dict[str, object] = {"name": "chrF", "size": "-", "available": True, "over chrF": "0", "sets": ""}
+        if choice.recommended not in {row["name"] for row in shown}:
+            shown.insert(0, chrf)
+        _print_rows("models", shown, ["name", "size", "available", "over chrF", "sets"], format, most=_RANKED)
+        print("\nOver chrF: how much higher the correlation with human judgments is, by all figures together.")
+        print(f"Sets: those in {choice.language.name}; models that were measured in none stand below.")
     for note in choice.notes:
-        if note != unmeasured(choice.language):
-            print(f"Note: {note}")
+        print(f"Note: {note}")
+
+
+def _default(language: LanguageEntry, catalog: Catalog) -> str | None:
+    """Return the model that scores a language unless one is named; None if there is none."""
+    from bsx.models.ranking import rank
+
+    try:
+        return rank(language, catalog).name
+    except InputError:
+        return None
 
 
 _FACTS = ("parameters", "licence", "baseline", "available")
 _SHORT = ("parameters", "licence", "available")
 _NAMED = 5
 _RANKED = 10
-_TESTS = 3
-_TESTED = ("dataset", "language", "direction", "level", "statistic")
-_COMPARED = 6
-
-
-def _chosen(choice: ModelChoice, rows: Sequence[Mapping[str, object]]) -> str:
-    """Return which model to use for a language, why, and which to use where that is not on this machine."""
-    from bsx.models.evidence import unmeasured
-
-    language = Asked(choice.language, choice.source).name
-    told = f"{language}: use {choice.name} ({choice.reason})."
-    if not rows[0]["available"]:
-        there = next((row for row in rows if row["available"]), None)
-        told += f" It is not on this machine; bsx models pull {choice.name} fetches it."
-        if there is not None:
-            told += f" On this machine: {there['name']}."
-    missing = unmeasured(choice.language)
-    if missing in choice.notes:
-        told += f"\n{missing[0].upper()}{missing[1:]}."
-    return f"{told}\nOnly figures of one test compare models; no difference between models is tested."
-
-
-def _print_tests(choice: ModelChoice, rows: Sequence[Mapping[str, object]], catalog: Catalog) -> None:
-    """Print a table for each of the first tests, and how many models none of them measured."""
-    from bsx.models.evidence import spelled_test, spelled_value
-
-    by_name = {row["name"]: row for row in rows}
-    most = _TESTS if choice.tests[0].near <= 1 else 1  # of other languages, the one that decides is enough
-    for test in choice.tests[:most]:
-        one = test.evidence
-        known = catalog.languages.get(one.language)
-        where = "" if test.near <= 1 else f"{known.name if known is not None else one.language}: "
-        beside = "" if test.chrf is None else f"; chrF {spelled_value(test.chrf)}"
-        print(shortened(f"{where}{spelled_test(one)}{beside}", WIDTH))
-        cells = [
-            {
-                **by_name[entry.name],
-                "size": _size(entry),
-                "figure": spelled_value(figure.value, figure),
-            }
-            for entry, figure in test.figures
-        ]
-        _print_rows("models", cells, ["name", "size", "available", "figure"], "text", most=_COMPARED)
-        print()
-    if len(choice.tests) > most:
-        print(f"More tests: {len(choice.tests) - most}, in --format json.")
-    unknown = [ranked.entry.name for ranked in choice.ranking if ranked.evidence is None]
-    if unknown:
-        print(f"{len(unknown):,} models that know {choice.language.name} were not measured; nothing is known: --full.")
 
 
 def _size(entry: ModelEntry) -> str:
     return "-" if entry.parameters is None else f"{entry.parameters / 1e6:,.0f} M"
-
-
-def _spoken(ranked: Ranked, languages: Mapping[str, str]) -> dict[str, object]:
-    """Return the figure that a model was ranked by in short: its language, and the rest without its source."""
-    from bsx.models.evidence import spelled_figure
-
-    evidence, size = ranked.evidence, _size(ranked.entry)
-    if evidence is None:
-        return {"size": size, "measured in": "", "evidence": ""}
-    figure = spelled_figure(evidence).removesuffix(f"; {evidence.source}")
-    return {"size": size, "measured in": languages.get(evidence.language, evidence.language), "evidence": figure}
 
 
 @models.command()

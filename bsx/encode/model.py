@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, cast, get_args
 
 from bsx.catalog.catalog import Catalog
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry, Source
-from bsx.catalog.languages import find_languages, knows
+from bsx.catalog.languages import find_languages
 from bsx.encode.architecture import Architecture
 from bsx.encode.batching import Batcher, Embedder
 from bsx.encode.light import LightEmbedder, obstacle
@@ -131,13 +131,14 @@ class Checkpoint:
 
 def available(catalog: Catalog, language: LanguageEntry | None = None) -> list[str]:
     """Return the registry's models whose files are on this machine, for one language best first, or for all."""
-    from bsx.models.evidence import by_evidence
+    from bsx.models.ranking import Constraints, rank
 
     if language is None:
         return [entry.name for entry in catalog.models.values() if is_here(entry.source)]
-    pool = [entry for entry in catalog.models.values() if isinstance(entry.layer, int) and knows(entry, language)]
-    here = [entry for entry in pool if is_here(entry.source)]
-    return [row.entry.name for row in by_evidence(here, language, catalog.languages).ranking]
+    try:
+        return [row.entry.name for row in rank(language, catalog, constraints=Constraints(available=True)).ranking]
+    except InputError:  # none of those here was trained on the language
+        return []
 
 
 def locate(choice: Choice, catalog: Catalog) -> Checkpoint:

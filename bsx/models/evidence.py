@@ -1,16 +1,185 @@
-"""Ranking models by measured figures of agreement with human judgments, in a language or near it."""
+"""What all figures of agreement with human judgments say of a model in a language: one pooled estimate."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import functools
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bsx.catalog.entries import Evidence, Judged, Test
+import numpy as np
+from numpy.typing import NDArray
+
+from bsx.catalog.catalog import Catalog
+from bsx.catalog.entries import Evidence, Judged
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry
 from bsx.catalog.languages import codes_of
-from bsx.support.checks import FEW_ITEMS
+from bsx.support.checks import FEW_ITEMS, Array
 
-_SAME, _NONE = 1, 6
+CHRF = "chrf"
+_UNSTATED = 560  # items where a source does not say how many: of a pair of WMT16 and WMT17
+_LABELS = 4  # language, family, script, what was judged
+_WIDE = 4.0  # times as far from chrF are metrics without a reference
+_Z = 1.96
+
+
+@dataclass(frozen=True)
+class Spreads:
+    """Standard deviations of a correlation's parts, see `Pooled`; `benchmarks/model_choice.py` has their likelihood.
+
+    Attributes:
+        mean: of what BERTScore lies above chrF, whatever the model.
+        quality: of a metric's own part.
+        kin: of its part in a language, a family, a script, or with what was judged.
+        sets: of its deviation on a set.
+        shared: share of the sampling variance that metrics on the same rows have in common.
+    """
+
+    mean: float = 0.1
+    quality: float = 0.06
+    kin: float = 0.01
+    sets: float = 0.035
+    shared: float = 0.7
+
+
+@dataclass(frozen=True)
+class Advantage:
+    """How far a metric's correlation with human judgments of segments in a language lies above chrF's.
+
+    Attributes:
+        difference: the mean; 0 for chrF, and for what was never measured.
+        interval: of 95 %.
+        sets: in the language, with a figure of it.
+        sources: the language that each of these was translated from, as a code; None where there is none.
+        measured: whether there is a figure of it in any language.
+    """
+
+    difference: float
+    interval: tuple[float, float]
+    sets: int
+    sources: tuple[str | None, ...]
+    measured: bool
+
+
+class Pooled:
+    """All figures of a registry, as one model with random effects.
+
+    The correlation of a metric on a set is the set's level, what the metric lies above chrF, a deviation of this
+    metric on this set, and sampling error. What it lies above chrF is a sum of independent normal parts: its own, and
+    what it has in the language, in the language's family, in its script, and with what was judged. So the sets of a
+    language are pooled and shrunk towards those of related languages, and these towards all. BERTScore's models share
+    a mean, which they are shrunk to; other metrics are shrunk to chrF. A set's level is free: only differences on the
+    same rows count, also those between two metrics where chrF's figure is not known. Figures of whole systems do not
+    count, and those of how similar sentences are only where that is asked for.
+
+    Source: DerSimonian & Laird 1986 for random effects; Robinson 1991 for best linear unbiased prediction.
+
+    Args:
+        arms: name of a model or metric -> its figures; chrF's among them, beside what figures say of it themselves.
+        languages: what is known of languages, by code.
+        task: what is to be judged.
+        models: those that are BERTScore with a model.
+        wide: metrics that may lie far from chrF.
+        spread: see there.
+
+    Attributes:
+        figures: all that count, each with the name of its metric; chrF's last.
+        likelihood: logarithm of their density, but for a constant.
+    """
+
+    def __init__(
+        self,
+        arms: Mapping[str, Sequence[Evidence]],
+        languages: Mapping[str, LanguageEntry],
+        *,
+        task: Judged = "human-translation",
+        models: Collection[str] = (),
+        wide: Collection[str] = (),
+        spread: Spreads = Spreads(),
+    ) -> None:
+        self.task, self._models, self._wide, self._spread = task, models, wide, spread
+        self._languages = {code: one for one in reversed([*languages.values()]) for code in (one.code, *one.codes)}
+        self.figures: list[tuple[str, Evidence]] = []
+        beside: dict[tuple[object, ...], tuple[str, Evidence]] = {}
+        for arm, figures in arms.items():
+            for one in figures:
+                if one.level == "segment" and one.enough and (one.judged == "similarity") == (task == "similarity"):
+                    self.figures.append((arm, one))
+                    if one.chrf is not None:
+                        beside[rows_of(one)] = (CHRF, one.model_copy(update={"value": one.chrf}))
+        alone = {rows_of(one) for arm, one in self.figures if arm == CHRF}
+        self.figures += [figure for rows, figure in beside.items() if rows not in alone]
+        self._places: dict[str, list[int]] = {}
+        for place, (arm, _) in enumerate(self.figures):
+            self._places.setdefault(arm, []).append(place)
+        labels = [(*_kin(self._languages.get(one.language), one.language), one.judged) for _, one in self.figures]
+        self._labels = np.array(labels, dtype=str).reshape(len(self.figures), _LABELS)
+        alike = np.array([arm in models for arm, _ in self.figures], dtype=bool)
+        self._mean: Array = spread.mean**2 * alike
+        scales = np.array([max(self._scale(arm), 1.0) for arm, _ in self.figures])
+        own = [(1 - spread.shared) * _sampling(one) ** 2 for _, one in self.figures]
+        rows = [str(rows_of(one)) for _, one in self.figures]
+        covariance = np.outer(self._mean, alike) + np.diag(np.square(scales * spread.sets) + own)
+        covariance += np.equal.outer(rows, rows)  # 1, which is much: levels are free
+        for arm, places in self._places.items():
+            block = [self._scale(arm) ** 2 * self._shared(self._labels[place], places) for place in places]
+            covariance[np.ix_(places, places)] += block
+        values = np.array([one.value for _, one in self.figures])
+        values = values - values.mean() if len(values) else values
+        self._inverse: Array = np.linalg.inv(covariance)
+        self._solved: Array = self._inverse @ values
+        self.likelihood = -float(np.linalg.slogdet(covariance)[1] + values @ self._solved) / 2
+
+    def _scale(self, arm: str) -> float:
+        return 0.0 if arm == CHRF else _WIDE if arm in self._wide else 1.0
+
+    def _shared(self, labels: Sequence[str] | NDArray[np.str_], places: Sequence[int]) -> Array:
+        """Return what a metric has in common in one place and where its figures are (len(places),)."""
+        same: Array = (self._labels[places] == np.asarray(labels)).sum(axis=1)
+        return self._spread.quality**2 + self._spread.kin**2 * same
+
+    def advantage(self, arm: str, language: LanguageEntry) -> Advantage:
+        """Return what is known of a metric in a language."""
+        places, square, like = self._places.get(arm, []), self._scale(arm) ** 2, arm in self._models
+        shared = self._mean * like
+        shared[places] += square * self._shared((*_kin(language, language.code), self.task), places)
+        prior = square * (self._spread.quality**2 + _LABELS * self._spread.kin**2) + self._spread.mean**2 * like
+        variance = prior - shared @ self._inverse @ shared
+        mean, reach = float(shared @ self._solved), _Z * math.sqrt(max(float(variance), 0.0))
+        here = {
+            rows_of(one): one for _, one in map(self.figures.__getitem__, places) if one.language in codes_of(language)
+        }
+        sources = tuple(one.direction.partition("-")[0] if one.direction else None for one in here.values())
+        return Advantage(mean, (mean - reach, mean + reach), len(here), sources, bool(places))
+
+
+def _kin(language: LanguageEntry | None, code: str) -> tuple[str, str, str]:
+    """Return a language, its family and its script; what is not known is shared with no other."""
+    if language is None:
+        return code, f"?{code}", f"?{code}"
+    return language.code.partition("-")[0], language.family or f"?{code}", language.script
+
+
+def rows_of(one: Evidence) -> tuple[object, ...]:
+    """Return on what a figure was measured: that of any metric there can be compared."""
+    *rows, statistic = one.test
+    return *rows, one.language, statistic.partition(" of ")[0].partition(" with ")[0]
+
+
+def _sampling(one: Evidence) -> float:
+    """Return the standard error of a figure."""
+    if one.interval is not None and one.interval[1] > one.interval[0]:
+        return (one.interval[1] - one.interval[0]) / (2 * _Z)
+    return float((1 - one.value**2) / np.sqrt(one.n or _UNSTATED))
+
+
+@functools.lru_cache(maxsize=8)
+def pooled(catalog: Catalog, task: Judged = "human-translation") -> Pooled:
+    """Return what a registry's figures say, of BERTScore by model and of other metrics by name."""
+    arms = {name: one.evidence for name, one in catalog.metrics.items()}
+    arms |= {name: one.evidence for name, one in catalog.models.items()}
+    wide = [name for name, one in catalog.metrics.items() if "reference" not in one.needs]
+    return Pooled(arms, catalog.languages, task=task, models=catalog.models, wide=wide)
 
 
 @dataclass(frozen=True)
@@ -20,142 +189,49 @@ class Ranked:
     Attributes:
         entry: the registry's entry.
         reason: why it stands where it does.
-        evidence: the figure that the reason tells; None where nothing was measured that could be compared.
+        evidence: the figure that speaks most for the language; None where nothing was measured that could speak for it.
+        advantage: how far it lies above chrF in the language, by all figures.
     """
 
     entry: ModelEntry
     reason: str
     evidence: Evidence | None
-
-
-@dataclass(frozen=True)
-class Compared:
-    """What one test says of models: figures of the same data, year, pair, level and statistic.
-
-    Attributes:
-        figures: of each model, best first.
-        chrf: chrF's figure on the same rows, where it is known.
-        near: how near the language is: 0 the same pair, 1 the same language, 2 its genus, 3 its family, 4 its script,
-            5 any other.
-    """
-
-    figures: tuple[tuple[ModelEntry, Evidence], ...]
-    chrf: float | None
-    near: int
-
-    @property
-    def evidence(self) -> Evidence:
-        """The best figure, which says what the test is."""
-        return self.figures[0][1]
-
-    @property
-    def decides(self) -> bool:
-        """Whether it says which model is better: of two at least, or in the language, that one is better than chrF."""
-        few = self.evidence.n is not None and self.evidence.n < FEW_ITEMS
-        alone = self.near <= _SAME and self.chrf is not None and self.evidence.value > self.chrf
-        return not few and (len(self.figures) > 1 or alone)
-
-
-@dataclass(frozen=True)
-class Standing:
-    """What is known of models near a language.
-
-    Attributes:
-        ranking: first those of the test that decides, best first; then the others that were measured, by their tests,
-            which are not compared with each other; then those of which nothing is known, by name.
-        tests: all in the language, or in the nearest one that there are figures for, most telling first, but the one
-            that decides before them; if that is in a language further away, it is the last.
-        near: how near the nearest figures are, see `Compared`; 6 if there are none.
-        notes: how near the figures are, and what could not be compared.
-    """
-
-    ranking: tuple[Ranked, ...]
-    tests: tuple[Compared, ...]
-    near: int
-    notes: tuple[str, ...]
-
-
-_NEARNESS = ("", "", "also {genus}", "also {family}", "in the same script", "in another family and script")
+    advantage: Advantage
 
 
 def by_evidence(
-    pool: Iterable[ModelEntry],
+    pool: Iterable[tuple[ModelEntry, str]],
     language: LanguageEntry,
+    found: Pooled,
     languages: Mapping[str, LanguageEntry],
     *,
     source: LanguageEntry | None = None,
-    chrf: Sequence[Evidence] = (),
-    task: Judged = "human-translation",
-) -> Standing:
-    """Rank models by how well they agree with human judgments, in the language or as near as there are figures.
-
-    Models are compared only on one and the same test. The one that decides is, of those in the nearest language that
-    compare models (the pair asked for, the language, its genus, its family, its script, any other; figures on the
-    similarity of sentences speak for their own language only), the first by kind (judgments of the task asked for, then
-    of translations, then of others, similarity last), segments before systems, the number of models, the year, and the
-    number of items. A model is shown with its figure there, or with that of the first other test by kind, year and n.
-    Where a model was not measured, nothing is known of it: that is no last place.
+) -> tuple[Ranked, ...]:
+    """Rank models by all figures: those measured in the language, then those measured in others, then the unknown.
 
     Args:
-        pool: the models.
+        pool: the models, each with its name among what was pooled.
         language: the language.
+        found: what all figures say.
         languages: what is known of the languages that figures were measured in.
-        source: the language that texts were translated from, if asked for.
-        chrf: chrF's figures, which stand beside those on the same rows.
-        task: what is to be judged.
+        source: the language that texts were translated from, if asked for: whether figures are of it is said.
     """
-    entries = sorted(pool, key=lambda entry: entry.name)
-    tests = _tests(entries, language, languages, source, chrf, task)
-    nearest = tests[0].near if tests else _NONE
-    shown = [test for test in tests if test.near <= max(nearest, _SAME)]
-    deciding = min(
-        (test for test in tests if test.decides),
-        key=lambda test: (test.near, *_kind(test.evidence, task), -len(test.figures), *_telling(test)),
-        default=None,
-    )
-    if tests and (deciding is None or len(entries) == 1):
-        deciding = tests[0]
-    others = [test for test in shown if test is not deciding]
-    first = [deciding] if deciding is not None else []
-    further = deciding is not None and deciding.near > max(nearest, _SAME)
-    shown = [*others, *first] if further else [*first, *others]
-    told: dict[str, Ranked] = {}
-    for test in shown:
-        for entry, evidence in test.figures:
-            if entry.name not in told:
-                told[entry.name] = Ranked(entry, _reason(entry, evidence, test, language, languages), evidence)
-    order = [entry.name for test in (*first, *others) for entry, _ in test.figures]
-    ranked = {name: told[name] for name in order}
-    missing = f"not measured in {language.name}" if nearest <= _SAME else "no figure is known"
-    unknown = [Ranked(entry, f"unknown: {missing}", None) for entry in entries if entry.name not in ranked]
-    notes = _notes(language, nearest, deciding, len(entries))
-    return Standing((*ranked.values(), *unknown), tuple(shown), nearest, notes)
+    rows = []
+    for entry, arm in pool:
+        advantage = found.advantage(arm, language)
+        nearest = [
+            ((near, *_kind(one, found.task), -(one.when or 0), -(one.n or 0), one.dataset), one)
+            for one in entry.evidence
+            if one.enough and ((near := _nearness(one, language, languages, source)) <= 1 or one.kind != "similarity")
+        ]
+        figure = min(nearest, key=lambda one: one[0])[1] if nearest else None
+        rows.append(Ranked(entry, _reason(advantage, language, languages, source), figure, advantage))
+    return tuple(sorted(rows, key=_order))
 
 
-def _tests(
-    entries: Sequence[ModelEntry],
-    language: LanguageEntry,
-    languages: Mapping[str, LanguageEntry],
-    source: LanguageEntry | None,
-    chrf: Sequence[Evidence],
-    task: Judged,
-) -> list[Compared]:
-    """Return the tests that models took part in, most telling first."""
-    groups: dict[Test, list[tuple[ModelEntry, Evidence]]] = {}
-    for entry in entries:
-        for evidence in entry.evidence:
-            if evidence.enough:
-                groups.setdefault(evidence.test, []).append((entry, evidence))
-    tests = []
-    for figures in groups.values():
-        first = figures[0][1]
-        near = _nearness(first, language, languages, source)
-        if near > _SAME and first.kind == "similarity":
-            continue
-        figures.sort(key=lambda figure: (-figure[1].value, figure[0].name))
-        beside = next((known for _, one in figures if (known := chrf_beside(one, chrf)) is not None), None)
-        tests.append(Compared(tuple(figures), beside, near))
-    return sorted(tests, key=lambda test: (test.near, *_kind(test.evidence, task), *_telling(test)))
+def _order(row: Ranked) -> tuple[bool, bool, float, str]:
+    one = row.advantage
+    return one.sets == 0, not one.measured, -round(one.difference, 6), row.entry.name
 
 
 def _kind(evidence: Evidence, task: Judged) -> tuple[bool, int, bool]:
@@ -164,22 +240,16 @@ def _kind(evidence: Evidence, task: Judged) -> tuple[bool, int, bool]:
     return few, kinds[evidence.judged], evidence.level != "segment"
 
 
-def _telling(test: Compared) -> tuple[int, int, str, str, str]:
-    """Put the newest test first, then the one with most items; names only part what is equal."""
-    one = test.evidence
-    return -(one.when or 0), -(one.n or 0), one.dataset, one.direction or one.language, one.statistic
-
-
 def _nearness(
     evidence: Evidence,
     language: LanguageEntry,
     languages: Mapping[str, LanguageEntry],
     source: LanguageEntry | None = None,
 ) -> int:
-    """Return how near the languages of a figure are, see `Compared`."""
+    """Return how near the languages of a figure are: 0 the same pair, 1 the language, 2 its genus … 5 any other."""
     if evidence.language in codes_of(language):
         said = evidence.direction.partition("-")[0] if evidence.direction is not None else None
-        return 0 if source is not None and said in codes_of(source) else _SAME
+        return 0 if source is not None and said in codes_of(source) else 1
     other = next((entry for entry in languages.values() if evidence.language in (entry.code, *entry.codes)), None)
     for near, field in enumerate(("genus", "family", "script"), start=2):
         value = getattr(language, field)
@@ -188,65 +258,37 @@ def _nearness(
     return 5
 
 
-def chrf_beside(evidence: Evidence, chrf: Sequence[Evidence]) -> float | None:
-    """Return chrF's figure on the rows of another figure, as that one says or as chrF's own evidence does."""
-    if evidence.chrf is not None:
-        return evidence.chrf
-    *rows, statistic = evidence.test
-    for own in chrf:
-        *same, plain = own.test
-        if same == rows and statistic.rpartition(" of ")[0] == plain:
-            return own.value
-    return None
+def spelled_advantage(one: Advantage) -> str:
+    """Return an estimate in a few words: ``+.052 [+.010, +.094]``."""
+    low, high = map(_signed, one.interval)
+    return f"{_signed(one.difference)} [{low}, {high}]"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3f}".replace("0.", ".", 1)
 
 
 def _reason(
-    entry: ModelEntry,
-    evidence: Evidence,
-    test: Compared,
+    one: Advantage,
     language: LanguageEntry,
     languages: Mapping[str, LanguageEntry],
+    source: LanguageEntry | None,
 ) -> str:
-    other = next(((model, figure) for model, figure in test.figures if model is not entry), None)
-    beside = "" if other is None else f", {other[1].called or other[0].name} {_plain(other[1].value)}"
-    beside += "" if test.chrf is None else f", chrF {_plain(test.chrf)}"
-    reason = spelled_figure(evidence, beside)
-    if test.near > _SAME:
-        known = languages.get(evidence.language)
-        name = known.name if known is not None else evidence.language
-        basis = _NEARNESS[test.near].format(genus=language.genus, family=language.family)
-        reason = f"{name}, {basis}: {reason}"
-    return reason
-
-
-def _notes(language: LanguageEntry, nearest: int, deciding: Compared | None, models: int) -> tuple[str, ...]:
-    notes = []
-    if nearest > _SAME:
-        notes.append(unmeasured(language))
-        kin = (language.genus, language.family, f"{language.name}'s script")
-        if nearest == _NONE:
-            notes.append("ranked by name")
-        elif nearest == _NONE - 1:
-            notes.append("no figure for its family or its script either: ranked by figures for other languages")
-        else:
-            notes.append(f"ranked by figures for other languages, those of {kin[nearest - 2]} first")
-    if deciding is not None and not deciding.decides and models > 1:
-        notes.append("no two of these models were measured on the same test: nothing says which is better")
-    return tuple(notes)
-
-
-def unmeasured(language: LanguageEntry) -> str:
-    """Return what to do where no model was compared with human judgments in a language."""
-    return f"nothing was measured in {language.name}: report chrF next to the model (--metrics chrf,bertscore)"
-
-
-def spelled_test(evidence: Evidence) -> str:
-    """Return in a few words what a figure was measured on: ``WMT18 en-tr segments, tau``."""
-    where = evidence.dataset + (f" ({evidence.year})" if evidence.year is not None else "")
-    if evidence.direction is not None:
-        where = f"{where} {evidence.direction}"
-    level = "" if evidence.level in where else f" {evidence.level}s"
-    return f"{where}{level}, {_statistic(evidence)}"
+    if not one.measured:
+        return "unknown: it was measured in no language"
+    above = f"correlation with human judgments {spelled_advantage(one)} over chrF's"
+    if one.sets == 0:
+        return f"not measured in {language.name}; by other languages, {above}"
+    sets = f"{one.sets} set{'s' * (one.sets > 1)} in {language.name}"
+    if source is None:
+        return f"{above}, {sets}"
+    named = [code for code in one.sources if code is not None]
+    others = [code for code in named if code not in codes_of(source)]
+    if not named:
+        return f"{above}, {sets}, of which no source language is named"
+    names = [languages[code].name if code in languages else code for code in dict.fromkeys(others)]
+    beside = f", others from {', '.join(names[:3])}{' …' * (len(names) > 3)}" if names else ""
+    return f"{above}, {sets}, {len(named) - len(others) or 'none'} from {source.name}{beside}"
 
 
 def spelled_figure(evidence: Evidence, beside: str = "") -> str:
@@ -264,14 +306,6 @@ def spelled_figure(evidence: Evidence, beside: str = "") -> str:
         beside = f", chrF {_plain(evidence.chrf)}"
     of = f" {evidence.direction} {evidence.level}" if evidence.direction is not None else ""
     return f"{where}{of} {_statistic(evidence)} {_plain(evidence.value)}{ends}{n}{beside}; {evidence.source}"
-
-
-def spelled_value(value: float, evidence: Evidence | None = None) -> str:
-    """Return a figure as papers print it, with interval and number of items as far as its evidence says them."""
-    if evidence is None:
-        return _plain(value)
-    ends = "" if evidence.interval is None else " [" + ", ".join(_plain(end) for end in evidence.interval) + "]"
-    return f"{_plain(value)}{ends}" + ("" if evidence.n is None else f" (n {evidence.n:,})")
 
 
 def _statistic(evidence: Evidence) -> str:

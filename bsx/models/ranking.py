@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator
 
 from bsx.catalog.catalog import Catalog, Registry, load_registry
-from bsx.catalog.entries import Judged
+from bsx.catalog.entries import Evidence, Judged
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry
-from bsx.catalog.languages import codes_of, find_languages, knows, unseen_note
+from bsx.catalog.languages import Asked, codes_of, find_languages, knows, unseen_note
 from bsx.errors import InputError
-from bsx.models.evidence import Compared, Ranked, by_evidence
+from bsx.models.evidence import CHRF, Ranked, by_evidence, pooled
+from bsx.models.files import is_here
 from bsx.support.memory import parse_bytes
 from bsx.support.settings import BaseSettings, settled
 
@@ -55,8 +56,6 @@ class Constraints(BaseSettings):
                 (f"max_memory {self.max_memory}", lambda e: e.parameters is not None and 4 * e.parameters <= size)
             )
         if self.available:
-            from bsx.models.files import is_here
-
             tests.append(("available", lambda e: is_here(e.source)))
         return tests
 
@@ -104,17 +103,19 @@ class ModelChoice:
         language: the language asked for, the target of a pair.
         prefer: the rule of the ranking.
         ranking: the chosen model, then the others; at least one.
+        recommended: the chosen model's name, or ``chrf`` where that is better, or nothing was measured in the language.
+        advice: what to use, and why, as sentences.
         notes: what the reader should know about how the ranking came about.
         source: the source language of the pair, if one was asked for.
-        tests: what the models were compared on, see `bsx.models.evidence.Standing`.
     """
 
     language: LanguageEntry
     prefer: Prefer
     ranking: tuple[Ranked, ...]
+    recommended: str
+    advice: str
     notes: tuple[str, ...]
     source: LanguageEntry | None = None
-    tests: tuple[Compared, ...] = ()
 
     @property
     def entry(self) -> ModelEntry:
@@ -136,7 +137,7 @@ def rank(
     language: LanguageEntry,
     catalog: Catalog,
     *,
-    prefer: Prefer = "paper",
+    prefer: Prefer = "quality",
     constraints: Constraints | None = None,
     source: LanguageEntry | None = None,
     task: Judged = "human-translation",
@@ -146,12 +147,12 @@ def rank(
     Args:
         language: the registry's entry.
         catalog: the registry.
-        prefer: ``paper``: the papers' choice if it was trained on the language, then the others as by ``quality``;
-            ``quality``: by agreement with human judgments, see `by_evidence`; ``speed``: by the encoder's cost up to
-            the scored layer.
+        prefer: ``quality``: by agreement with human judgments, see `by_evidence`; ``paper``: the papers' choice if it
+            was trained on the language, then the others as by ``quality``; ``speed``: by the encoder's cost up to the
+            scored layer.
         constraints: what every ranked model must satisfy.
-        source: the language that the texts were translated from: figures of this pair come first.
-        task: what is judged: figures of this come before those of other tasks.
+        source: the language that the texts were translated from: whether figures are of it is said.
+        task: what is judged: figures of this say more than those of other tasks.
 
     Raises:
         InputError: if no model is left, naming the constraint that excluded the last ones, or if no model with a
@@ -168,38 +169,71 @@ def rank(
         raise InputError(told)
     pool, excluded = narrow(pool, constraints or Constraints(), f"no model for {language.name} is left")
     notes = []
-    if language.model not in {e.name for e in pool}:
+    if prefer == "paper" and language.model not in {e.name for e in pool}:
         reasons = ", ".join(name for name, count in excluded if count) or "its layer is unvalidated"
         whose = "the papers' choice" if language.papers is None else "the default"
         notes.append(f"{whose} for {language.name}, {language.model}, is left out ({reasons})")
-    if language.papers is not None:
+    if prefer == "paper" and language.papers is not None:
         notes.append(unseen_note(catalog.models[language.papers], language))
-    chrf = catalog.metrics["chrf"].evidence if "chrf" in catalog.metrics else []
-    found = by_evidence(pool, language, catalog.languages, source=source, chrf=chrf, task=task)
-    ranked = list(found.ranking)
+    arms = [(entry, entry.name) for entry in pool]
+    ranked = list(by_evidence(arms, language, pooled(catalog, task), catalog.languages, source=source))
     if prefer == "paper":
         order = [language.model, *language.alternatives]
         ranked.sort(key=lambda row: order.index(row.entry.name) if row.entry.name in order else len(order))
-        chosen = f"the papers' choice for {language.name}"
-        if language.papers is not None:
-            chosen = f"the best model that was trained on {language.name}"
-        ranked = [
-            replace(row, reason=f"{chosen}; {row.reason}") if row.entry.name == language.model else row
-            for row in ranked
-        ]
     elif prefer == "speed":
         ranked.sort(key=lambda row: (cost(row.entry), row.entry.name))
-        unit = "million multiply-adds a token (estimated)"
-        ranked = [replace(row, reason=f"about {cost(row.entry) / 1e6:.0f} {unit}") for row in ranked]
-    own = [r.entry.name for r in found.ranking if r.evidence and r.evidence.language in codes_of(language)]
-    if own and ranked[0].entry.name not in own:
-        notes.append(
-            f"{ranked[0].entry.name} was not measured in {language.name}, {own[0]} was: report chrF next to it "
-            "(--metrics chrf,bertscore)"
-        )
-    if prefer == "speed":
         notes.append("cost is estimated from layers and dimensions, not measured")
-    return ModelChoice(language, prefer, tuple(ranked), (*notes, *found.notes), source, found.tests)
+    best = ranked[0].advantage
+    good = prefer != "quality" or (best.sets > 0 and best.difference > 0)
+    recommended = ranked[0].entry.name if good else CHRF
+    asked = Asked(language, source)
+    advice = _advice(asked, prefer, ranked, recommended, catalog)
+    return ModelChoice(language, prefer, tuple(ranked), recommended, advice, tuple(notes), source)
+
+
+def _advice(asked: Asked, prefer: Prefer, ranked: list[Ranked], recommended: str, catalog: Catalog) -> str:
+    """Return what to use for a language, and why; whether it is on this machine is part of it."""
+    first, language = ranked[0], asked.target
+    here = {row.entry.name: is_here(row.entry.source) for row in ranked}
+
+    def placed(row: Ranked) -> str:
+        return f"{row.entry.name}, which is {'' if here[row.entry.name] else 'not '}on this machine"
+
+    if recommended != CHRF:
+        why = ""
+        if prefer == "speed":
+            why = f"the cheapest, about {cost(first.entry) / 1e6:.0f} million multiply-adds a token: "
+        elif prefer == "paper" and first.entry.name == language.model:
+            why = "the papers' choice: " if language.papers is None else "the best that was trained on it: "
+        told = f"{asked.name}: use {placed(first)} ({why}{first.reason})."
+    elif first.advantage.sets:
+        told = (
+            f"{asked.name}: use chrF. The best of BERTScore's models is not better: {placed(first)} ({first.reason})."
+        )
+    else:
+        models = [name for name, entry in catalog.models.items() if _measured(entry.evidence, language)]
+        others = [
+            name
+            for name, entry in catalog.metrics.items()
+            if "lexical" not in entry.implementation and _measured(entry.evidence, language)
+        ]
+        told = f"of BERTScore nothing was measured in {language.name}"
+        if models:
+            named = ", ".join(models[:_NAMED]) + " …" * (len(models) > _NAMED)
+            told = f"BERTScore was measured in {language.name} with other models only ({named})"
+        elif others:
+            told += f"; {', '.join(others)} {'was' if len(others) == 1 else 'were'}"
+        told = f"{asked.name}: use chrF: {told}. Of its models, the first is {placed(first)} ({first.reason})."
+    if not here[first.entry.name]:
+        told += f" bsx models pull {first.entry.name} fetches it."
+        there = next((row for row in ranked if here[row.entry.name]), None)
+        told += f" On this machine: {there.entry.name} ({there.reason})." if there is not None else ""
+    return told
+
+
+def _measured(evidence: list[Evidence], language: LanguageEntry) -> bool:
+    """Tell whether something was compared with human judgments in a language."""
+    return any(one.language in codes_of(language) and one.kind != "similarity" for one in evidence)
 
 
 def list_models(
@@ -232,10 +266,10 @@ def cost(entry: ModelEntry) -> float:
 class SelectSettings(Constraints):
     """Settings of `select_model`."""
 
-    prefer: Annotated[Prefer, Field(description="The rule of the ranking, see `rank`.")] = "paper"
-    task: Annotated[Judged, Field(description="What is judged: figures of this come before those of other tasks.")] = (
-        "human-translation"
-    )
+    prefer: Annotated[Prefer, Field(description="The rule of the ranking, see `rank`.")] = "quality"
+    task: Annotated[
+        Judged, Field(description="What is judged: figures of this say more than those of other tasks.")
+    ] = "human-translation"
     registry: Annotated[
         Registry, Field(description="The registry, or a folder laid over it; with the user's overlays unless given.")
     ] = None
@@ -246,8 +280,8 @@ def select_model(lang: str, settings: SelectSettings) -> ModelChoice:
     """Choose a model for a language.
 
     Args:
-        lang: BCP-47 tag, English name, or a pair such as ``en-de``: its target is scored, and figures of the pair come
-            first.
+        lang: BCP-47 tag, English name, or a pair such as ``en-de``: its target is scored, and whether figures are of
+            the pair is said.
         settings: see `SelectSettings`.
 
     Returns:

@@ -15,7 +15,7 @@ from bsx.catalog.entries.models import LanguageEntry, ModelEntry
 from bsx.catalog.languages import Asked, codes_of, find_languages
 from bsx.catalog.specs import read_spec
 from bsx.errors import BsxError, InputError, UnknownNameError
-from bsx.models.evidence import Ranked, by_evidence, chrf_beside
+from bsx.models.evidence import CHRF, Ranked, by_evidence, pooled, spelled_figure
 from bsx.models.files import is_here, package_command
 from bsx.models.ranking import cost, rank
 from bsx.support.children import run_code
@@ -36,7 +36,6 @@ _PER_MILLION = 5.2
 _OF_R = ((0.2, "hardly agrees"), (0.4, "agrees weakly"), (0.6, "agrees moderately"), (2.0, "agrees strongly"))
 _OF_TAU = ((0.1, "hardly agrees"), (0.25, "agrees weakly"), (0.45, "agrees moderately"), (2.0, "agrees strongly"))
 _OF_SYSTEMS = ((0.5, "agrees weakly"), (0.8, "agrees moderately"), (2.0, "agrees strongly"))
-_CLOSE = 0.02  # a difference that is none, where no interval is known
 _ABOUT = {
     "chrf chrf++": "Counts short sequences of letters that candidate and reference share.",
     "bleu:tokenize=char sentbleu:tokenize=char": "Counts sequences of characters that candidate and reference share.",
@@ -192,6 +191,7 @@ def offers(lang: str, sides: Iterable[str], size: Size, survey: Mapping[str, Any
     there = frozenset(sides)
     pool: dict[str, MetricEntry] = {}
     of_model: dict[str, ModelEntry] = {}
+    arm_of: dict[str, str] = {}  # what a metric's figures are pooled as, if not by its name
     for name, row in rows.items():
         entry = catalog.metrics.get(name)
         if entry is None or name in _OF_FILES:  # None: of another installed package
@@ -201,7 +201,7 @@ def offers(lang: str, sides: Iterable[str], size: Size, survey: Mapping[str, Any
                 spec = f"{name}:model={model.name}"
                 title = f"{entry.title} with {model.name}"
                 pool[spec] = entry.model_copy(update={"name": spec, "title": title, "evidence": model.evidence})
-                of_model[spec] = model
+                of_model[spec], arm_of[spec] = model, model.name
         elif row["runs"] == _WITH_MODEL or _asks_model(entry, asked.target):
             here = next((model for model in models if is_here(model.source)), None)
             spec = name if here is None else f"{name}:model={here.name}"
@@ -214,15 +214,16 @@ def offers(lang: str, sides: Iterable[str], size: Size, survey: Mapping[str, Any
                 spec = f"{name}:tokenize=char"
                 title = f"{entry.title}, of characters"
                 pool[spec] = entry.model_copy(update={"name": spec, "title": title, "evidence": []})
-    chrf = catalog.metrics["chrf"].evidence
     # It ranks whatever has a name and evidence; what it says of models holds for metrics.
-    standing = by_evidence(
-        cast("list[ModelEntry]", list(pool.values())), asked.target, catalog.languages, source=asked.source, chrf=chrf
-    )
+    arms = [
+        (cast("ModelEntry", entry), arm_of.get(spec, read_spec(spec)[0] if entry.evidence else ""))
+        for spec, entry in pool.items()
+    ]
+    ranking = by_evidence(arms, asked.target, pooled(catalog), catalog.languages, source=asked.source)
     chosen = _recommended(of_model, there)
     found = [
         _offer(ranked, pool[ranked.entry.name], of_model.get(ranked.entry.name), asked, catalog, rows, size, survey)
-        for ranked in standing.ranking
+        for ranked in ranking
     ]
     found = [_for_sides(one, there, chosen) for one in found]
     return asked, sorted(found, key=lambda one: (not one.recommended, one.lacks is not None, one.download is not None))
@@ -231,7 +232,7 @@ def offers(lang: str, sides: Iterable[str], size: Size, survey: Mapping[str, Any
 def _models(asked: Asked, catalog: Catalog) -> list[ModelEntry]:
     """Return the model that is here and agrees best with human judgments, and the best of all."""
     try:
-        ranked = rank(asked.target, catalog, prefer="quality", source=asked.source).ranking
+        ranked = rank(asked.target, catalog, source=asked.source).ranking
     except BsxError:  # no model was trained on the language
         return []
     here = [one.entry for one in ranked if is_here(one.entry.source)][:1]
@@ -300,9 +301,10 @@ def _offer(
 def _why(ranked: Ranked, asked: Asked) -> str:
     if ranked.evidence is None:
         return f"Nothing was measured of it in {asked.target.name}."
-    if ranked.evidence.language in codes_of(asked.target):
-        return f"Agreement with human judgments in {asked.target.name}: {ranked.reason}."
-    return f"Not measured in {asked.target.name}; agreement with human judgments in {ranked.reason}."
+    if not ranked.advantage.sets or ranked.entry.name == CHRF:
+        where = "" if ranked.evidence.language in codes_of(asked.target) else f"Not measured in {asked.target.name}. "
+        return f"{where}Agreement with human judgments: {spelled_figure(ranked.evidence)}."
+    return f"Agreement with human judgments: {ranked.reason}."
 
 
 def _plain(ranked: Ranked, asked: Asked, catalog: Catalog) -> str:
@@ -318,13 +320,11 @@ def _plain(ranked: Ranked, asked: Asked, catalog: Catalog) -> str:
     ends = _OF_SYSTEMS if one.level == "system" else _OF_TAU if "tau" in one.statistic else _OF_R
     strength = next(word for end, word in ends if one.value < end)
     judged = "whole systems" if one.level == "system" else "single segments"
-    chrf = None if ranked.entry.name == "chrf" else chrf_beside(one, catalog.metrics["chrf"].evidence)
     beside = ""
-    if chrf is not None:
-        low, high = one.interval or (one.value - _CLOSE, one.value + _CLOSE)
-        beside = (
-            ", about as much as chrF" if low <= chrf <= high else f", {'less' if chrf > high else 'more'} than chrF"
-        )
+    if ranked.entry.name != CHRF and ranked.advantage.sets:
+        low, high = ranked.advantage.interval
+        than = "more than" if low > 0 else "less than" if high < 0 else "about as much as"
+        beside = f", {than} chrF by all that was measured"
     return f"{away}In {where}, it {strength} with human judgments of {judged}{beside}."
 
 

@@ -124,7 +124,7 @@ def test_unavailable_models_say_how_to_get_them(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     with pytest.raises(ModelUnavailableError) as caught:
-        locate(choose(None, "en", shipped()), shipped())
+        locate(choose("roberta-large", "en", shipped()), shipped())
     message = str(caught.value)
     assert "roberta-large is not on this machine" in message
     assert "HF_HUB_OFFLINE" in message

@@ -195,7 +195,7 @@ def test_models(cli: Cli) -> None:
     assert len(short) <= 25
     assert max(map(len, short[2:])) <= 100
     chosen = cli("models", "--lang", "de").out.splitlines()
-    assert chosen[0].startswith("German: use bert-base-multilingual-cased ")
+    assert chosen[0].startswith("German: use bert-base-multilingual-cased, ")
     assert "models pull bert-base-multilingual-cased" in chosen[0]
     assert len(chosen) <= 25
     for lang in ("de", "en", "zh-en", "sw", "tr"):

@@ -43,7 +43,7 @@ def test_the_recommended_set_is_what_evaluate_computes(survey: dict[str, Any]) -
     recommended = [one.spec for one in found if one.recommended]
     assert found[: len(recommended)] == [one for one in found if one.recommended]
     try:
-        best = select_model("de", prefer="quality", available=True).name if runs_encoders() else None
+        best = select_model("de", available=True).name if runs_encoders() else None
     except InputError:
         best = None
     assert sorted(recommended) == sorted(["chrf", *([f"bertscore:model={best}"] if best else [])])
@@ -60,11 +60,13 @@ def test_the_order_is_recommended_then_here_then_what_lacks_something(survey: di
 
 def test_each_says_its_evidence_and_what_it_lacks(survey: dict[str, Any]) -> None:
     found = by_spec(offers("de", ["reference"], SIZE, survey)[1])
-    assert found["chrf"].why.startswith("Agreement with human judgments in German: WMT17 en-de segment tau .336")
+    assert found["chrf"].why.startswith("Agreement with human judgments: WMT17 en-de segment tau .336")
     assert "Nothing was measured" in found["length"].why
     assert found["chrf"].plain == "In German, it agrees moderately with human judgments of single segments."
     assert found["ter"].plain == "In German, it agrees strongly with human judgments of whole systems."
-    assert found["muse-v3"].plain.endswith("weakly with human judgments of single segments, less than chrF.")
+    assert found["muse-v3"].plain.endswith("about as much as chrF by all that was measured.")
+    assert found["bertscore:model=me5-small-q4"].plain.endswith("more than chrF by all that was measured.")
+    assert "3 sets in German" in found["muse-v3"].why
     assert all("neural model" in one.about for spec, one in found.items() if spec.startswith("bertscore:"))
     assert found["length"].plain == "Whether it agrees with human judgments in German was not measured."
     assert "source" in (found["comet"].lacks or "")

@@ -78,12 +78,16 @@ class BERTScorer:
         use_fast_tokenizer: bool = False,
     ) -> None:
         from bsx.bertscore.scorer import Scorer
+        from bsx.models.ranking import select_model
 
         if rescale_with_baseline and lang is None:
             raise InputError("Need to specify Language when rescaling with baseline: add lang")
-        known = lang
+        known, model = lang, model_type
         if model_type is None and lang is not None and lang.lower() in own_models:
-            model_type, known = own_models[lang.lower()], None
+            model = model_type = own_models[lang.lower()]
+            known = None
+        elif model_type is None and lang is not None:
+            model = select_model(lang, prefer="paper").name  # as there; bsx itself chooses by evidence
         if num_layers is None and model_type is not None:
             num_layers = own_layers.get(model_type)
         settings: Settings = {
@@ -97,7 +101,7 @@ class BERTScorer:
             "device": device or "auto",
             "normalize": "none",
         }
-        self._scorer = Scorer(model=model_type, idf=bool(idf), **settings)
+        self._scorer = Scorer(model=model, idf=bool(idf), **settings)
         entry = self._scorer.metric.choice.entry
         if num_layers is None and all_layers:
             num_layers = entry.layer if entry is not None and isinstance(entry.layer, int) else self._scorer.depth

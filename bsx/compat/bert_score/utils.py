@@ -43,16 +43,15 @@ class _Layers(Mapping[str, int]):
 
 
 class _Models(Mapping[str, str]):
-    """Language -> the model that the registry chooses for it, in bert-score's spelling."""
+    """Language -> the papers' choice for it, as far as it was trained on it, in bert-score's spelling."""
 
     def __getitem__(self, lang: str) -> str:
-        from bsx.encode.model import choose
+        from bsx.models.ranking import select_model
 
         try:
-            result = choose(None, lang, load_registry())
+            return spelled(select_model(lang, prefer="paper").entry)
         except (UnknownNameError, InputError) as error:  # no such language, or no model for it
             raise KeyError(str(error)) from error
-        return result.name if result.entry is None else spelled(result.entry)
 
     def __iter__(self) -> Iterator[str]:
         return (code for code, entry in load_registry().languages.items() if entry.model is not None)

@@ -62,7 +62,7 @@ def _scorer(model: str | None, layer: int | None, lang: str | None) -> Scorer:
         from bsx.models.ranking import select_model
 
         try:
-            model = select_model(lang or "en", prefer="quality", available=True).ranking[0].entry.name
+            model = select_model(lang or "en", available=True).name
         except BsxError as error:
             raise InputError(f"no encoder can run here: {error}") from error
     return Scorer(model=model) if layer is None else Scorer(model=model, layer=layer)
