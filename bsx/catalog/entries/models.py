@@ -8,6 +8,8 @@ from pydantic import Field, model_validator
 
 from bsx.catalog.entries import Code, Entry, Evidence, Sha256
 
+FamilyKind = Literal["encoder", "encoder-decoder", "decoder"]
+
 
 class Family(Entry):
     """How encoders of one architecture (`model_type` of transformers) are loaded and cut at a layer."""
@@ -22,6 +24,11 @@ class Family(Entry):
     padding: bool = True
     settings: dict[str, str | int | bool] = {}
     computed: list[str] = []
+
+    @property
+    def kind(self) -> FamilyKind:
+        """Whether it is an encoder alone, or has a decoder beside it, which is not run."""
+        return "encoder-decoder" if self.encoder == "encoder" else "encoder"
 
 
 class Conversion(Entry):
