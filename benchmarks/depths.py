@@ -67,7 +67,7 @@ the shares 1/2, 3/5, 2/3, 3/4, 5/6 and 1 those count whose layers are about as n
 the nearest (a mean error of up to a tenth more); of these the one is taken that loses least r in the sweeps
 below, each model counting once: {share:.3f}. Chosen without the model that it is applied to, it loses
 {median:.3f} of r (median), and at most {most:.3f} in nine of ten of {sweeps} sweeps of translations and
-summaries. Other kinds have no sweeps: of models with a decoder beside the encoder the median share counts.
+summaries. Other kinds have no sweeps: of encoder-decoders the median share counts.
 
 """
 

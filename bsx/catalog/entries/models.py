@@ -27,7 +27,7 @@ class Family(Entry):
 
     @property
     def kind(self) -> FamilyKind:
-        """Whether it is an encoder alone, or has a decoder beside it, which is not run."""
+        """Whether it is an encoder alone, or part of an encoder-decoder, whose decoder is not run."""
         return "encoder-decoder" if self.encoder == "encoder" else "encoder"
 
 
