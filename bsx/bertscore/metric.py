@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.bertscore.config import FIGURES, BertScoreConfig, ScorerConfig
+from bsx.catalog.depths import DepthRule, depth_rules
 from bsx.data.corpus import Corpus, as_texts, without_context
 from bsx.encode.architecture import too_deep
 from bsx.encode.idf import Idf, IdfCounter, count_idf
@@ -140,14 +141,14 @@ class BertScore(Metric[BertScoreConfig | ScorerConfig]):
         layer, entry = settings.layer, self.choice.entry
         if layer is not None and entry is not None and layer > entry.layers:  # before anything is fetched
             raise too_deep(layer, entry.name, entry.layers)
-        if layer is None and not settings.all_layers:
-            if entry is None or not isinstance(entry.layer, int):
-                raise InputError(
-                    f"no best layer is known for {self.choice.name}: choose one with layer, or all with all_layers"
-                )
+        if layer is None and not settings.all_layers and entry is not None and isinstance(entry.layer, int):
             layer = entry.layer
         self.located = encoders.locate(settings.model, settings.lang)
         self.depth = self.located.architecture.depth
+        self.rule: DepthRule | None = None
+        if layer is None and not settings.all_layers:
+            self.rule = depth_rules(encoders.catalog)[self.located.architecture.family.kind]
+            layer = self.rule.layer(self.depth)
         wanted = list(range(self.depth + 1)) if layer is None else [layer]
         self.encoding = encoders.encoder(self.located, final_norm=settings.final_norm).view(wanted)
         self.layers = tuple(wanted)
@@ -191,8 +192,9 @@ class BertScore(Metric[BertScoreConfig | ScorerConfig]):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Say if the rescaling baseline is for another language."""
-        return () if self.baselines is None else self.baselines.notes
+        """Say if the rescaling baseline is for another language, and what a layer by rule is worth."""
+        said = () if self.baselines is None else self.baselines.notes
+        return said if self.rule is None else (*said, f"{self.choice.name}: {self.rule.worth(self.depth)}")
 
     @property
     def bytes_per_token(self) -> int:
@@ -239,7 +241,8 @@ class BertScore(Metric[BertScoreConfig | ScorerConfig]):
             "bsx": VERSION,
             **({} if self.measure is None else {"measure": self.measure}),
         }
-        return Signature.of(fields, self.doubts)
+        by_rule = () if self.rule is None else (self.rule.said,)
+        return Signature.of(fields, (*self.doubts, *by_rule))
 
     @property
     def counts(self) -> str | None:

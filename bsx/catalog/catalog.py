@@ -22,6 +22,7 @@ from bsx.support.folders import user_folder
 _ColumnT = TypeVar("_ColumnT", MetricEntry, FactorEntry)
 _FILES = (
     "families.yaml",
+    "depths.yaml",
     "languages.yaml",
     "datasets.yaml",
     "thresholds.yaml",

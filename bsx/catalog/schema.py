@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from bsx.catalog.datasets import DatasetEntry
+from bsx.catalog.depths import DepthRule
 from bsx.catalog.entries.metrics import EnsembleEntry, FactorEntry, JudgeEntry, MetricEntry
 from bsx.catalog.entries.models import Baseline, Family, LanguageEntry, ModelEntry
 from bsx.catalog.entries.perturbations import PerturbationWords
@@ -26,6 +27,7 @@ KINDS: dict[str, Any] = {
     "judge": JudgeEntry,
     "perturbation": PerturbationWords,
     "family": dict[str, Family],
+    "depth": list[DepthRule],
     "dataset": list[DatasetEntry],
     "threshold": list[StudyEntry],
     "protocol": list[ProtocolEntry],

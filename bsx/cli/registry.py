@@ -20,6 +20,7 @@ def validate(
 ) -> None:
     """Read every file of the registry and report all problems."""
     from bsx.catalog.datasets import load_dataset_catalog
+    from bsx.catalog.depths import depth_rules
     from bsx.catalog.published import published_metrics
     from bsx.catalog.thresholds import studies
 
@@ -30,6 +31,7 @@ def validate(
     say([*filter(None, (catalog.replacement(*entry) for entry in catalog.replaced)), *notes])
     datasets = curves = published = 0
     try:
+        depth_rules(catalog)
         datasets = len(load_dataset_catalog(named).entries)
         published = len(published_metrics(catalog))
         curves = sum(len(study.curves) for study in studies(catalog).values())
@@ -48,7 +50,8 @@ def schema(
     kind: Annotated[
         str,
         typer.Argument(
-            help="model, language, metric, ensemble, baseline, perturbation, family, dataset, threshold or published."
+            help="model, language, metric, ensemble, baseline, perturbation, family, depth, dataset, threshold "
+            "or published."
         ),
     ],
 ) -> None:

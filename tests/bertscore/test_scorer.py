@@ -402,7 +402,6 @@ def test_wrong_input_is_named(tiny_bert: Scorer, candidates: Any, references: An
     ("settings", "message"),
     [
         ({"layer": 9}, "layer: 9 is too deep, .* has layers 0 to 3"),
-        ({}, "no best layer is known for "),
         ({"layer": 1, "all_layers": True}, "layer and all_layers exclude each other"),
         ({"layer": 1, "baseline": "x.csv"}, "baseline needs rescale"),
         ({"layer": 1, "rescale": True, "baseline": "missing.csv"}, "there is no such baseline file"),

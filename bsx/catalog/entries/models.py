@@ -8,6 +8,8 @@ from pydantic import Field, model_validator
 
 from bsx.catalog.entries import Code, Entry, Evidence, Sha256
 
+FamilyKind = Literal["encoder", "encoder-decoder", "decoder"]
+
 
 class Family(Entry):
     """How encoders of one architecture (`model_type` of transformers) are loaded and cut at a layer."""
@@ -25,6 +27,11 @@ class Family(Entry):
     embedding: bool = True
     settings: dict[str, str | int | bool] = {}
     computed: list[str] = []
+
+    @property
+    def kind(self) -> FamilyKind:
+        """Whether it is an encoder alone, or part of an encoder-decoder, whose decoder is not run."""
+        return "encoder-decoder" if self.encoder == "encoder" else "encoder"
 
 
 class Conversion(Entry):

@@ -1,0 +1,72 @@
+"""The layer of a model of which nobody validated one: a share of its depth, by kind of model."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated
+
+from pydantic import Field
+
+from bsx.catalog.catalog import Catalog
+from bsx.catalog.entries import Entry, read_list
+from bsx.catalog.entries.models import FamilyKind
+
+DEPTHS = "depths.yaml"
+
+
+class Loss(Entry):
+    """What the rule costs: median and 90 % quantile."""
+
+    median: Annotated[float, Field(ge=0)]
+    most: Annotated[float, Field(ge=0)]
+
+
+class DepthRule(Entry):
+    """The layer of one kind of model, as a share of its depth, learnt from ``models`` models with a validated layer.
+
+    ``error`` is in layers, of models left out with their whole family. ``lost`` is Pearson's r against the best layer
+    of each of ``sweeps`` measurements of all layers; null where there are none.
+    """
+
+    kind: FamilyKind
+    share: Annotated[float, Field(gt=0, le=1)]
+    models: Annotated[int, Field(ge=0)]
+    error: Loss | None = None
+    lost: Loss | None = None
+    sweeps: Annotated[int, Field(ge=0)] = 0
+    source: str
+
+    def layer(self, depth: int) -> int:
+        """Return the layer of a model with so many."""
+        return int(self.share * depth + 0.5)
+
+    @property
+    def said(self) -> str:
+        """What a signature says of it."""
+        return f"layer by rule: {self.share:.2f} of the depth ({self.kind})"
+
+    def worth(self, depth: int) -> str:
+        """Return what the layer of a model with so many comes from, and what that costs."""
+        said = f"nobody validated a layer; {self.layer(depth)} of {depth} is by rule, {self.share:.2f} of the depth"
+        if self.error is None:
+            said += f", and of no {self.kind} it was measured what that costs"
+        else:
+            said += f": of {self.models} models left out ({self.kind}), half have their best layer within "
+            said += f"{self.error.median:g} of it and nine in ten within {self.error.most:g}"
+        if self.lost is not None:
+            said += f"; in {self.sweeps} measurements of all layers it loses {self.lost.median:.3f} of r (median), in "
+            said += f"nine of ten at most {self.lost.most:.3f}"
+        return f"{said}. `bsx registry tune` measures the layers, and layer chooses one"
+
+
+def depth_rules(catalog: Catalog) -> dict[str, DepthRule]:
+    """Return the rules of the registry's folders by kind of model; a later folder's replaces one of its kind.
+
+    Raises:
+        RegistryError: naming file and field of a malformed entry.
+    """
+    rules: dict[str, DepthRule] = {}
+    for folder in catalog.folders:
+        if os.path.lexists(folder / DEPTHS) or folder == catalog.folders[0]:
+            rules |= read_list(DepthRule, folder / DEPTHS, "kind", "depth rules")
+    return rules

@@ -1,0 +1,57 @@
+"""The layer of a model of which nobody validated one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+import bsx
+from bsx.catalog.catalog import load_registry, shipped
+from bsx.catalog.depths import depth_rules
+from bsx.catalog.entries.models import FamilyKind
+from bsx.errors import RegistryError
+
+
+def test_every_kind_of_model_has_a_rule() -> None:
+    rules, catalog = depth_rules(shipped()), shipped()
+    assert set(rules) == set(get_args(FamilyKind))
+    assert {family.kind for family in catalog.families.values()} <= set(rules)
+    assert catalog.families["t5"].kind == "encoder-decoder"
+    assert all(0 < rule.layer(depth) <= depth for rule in rules.values() for depth in range(1, 99))
+
+
+@pytest.mark.parametrize(("family", "kind"), [("bert", "encoder"), ("bart", "encoder-decoder")])
+def test_a_layer_by_rule_is_said(tiny_model: Callable[[str], str], family: str, kind: FamilyKind) -> None:
+    scorer = bsx.Scorer(model=tiny_model(family))
+    rule = depth_rules(shipped())[kind]
+    assert scorer.layers == (rule.layer(scorer.depth),)
+    assert sum(rule.worth(scorer.depth) in note for note in scorer.notes) == 1
+    by_rule = scorer.score(["a cat"], ["a dog"]).signature
+    assert rule.said in by_rule.notes
+    given = bsx.Scorer(model=tiny_model(family), layer=scorer.layers[0])
+    assert not any("by rule" in note for note in given.notes)
+    signature = given.score(["a cat"], ["a dog"]).signature
+    assert not signature.notes
+    assert signature.digest == by_rule.digest  # the scores are the same: only where the layer comes from differs
+
+
+def test_layer_and_the_registry_win(tiny_model: Callable[[str], str]) -> None:
+    other = bsx.Scorer(model=tiny_model("bert"), layer=1)
+    assert (other.layers, other.notes) == ((1,), ())
+    every = bsx.Scorer(model=tiny_model("bert"), all_layers=True)
+    assert every.layers == tuple(range(every.depth + 1))
+    assert not any("by rule" in note for note in bsx.Scorer(model="minilm").notes)
+
+
+def test_rules_of_a_folder_replace_those_of_their_kind(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+    file = tmp_path / "depths.yaml"
+    file.write_text("- {kind: encoder, share: 1.0, models: 3, source: mine}\n", encoding="utf-8")
+    scorer = bsx.Scorer(model=tiny_model("bert"), registry=tmp_path)
+    assert scorer.layers == (scorer.depth,)
+    assert load_registry(tmp_path).check() == []
+    file.write_text("- {kind: encoder, share: 2, models: 3, source: mine}\n", encoding="utf-8")
+    with pytest.raises(RegistryError, match="share"):
+        depth_rules(load_registry(tmp_path))
