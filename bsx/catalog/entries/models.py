@@ -30,7 +30,9 @@ class Family(Entry):
 
     @property
     def kind(self) -> FamilyKind:
-        """Whether it is an encoder alone, or part of an encoder-decoder, whose decoder is not run."""
+        """Whether it is an encoder alone, part of an encoder-decoder, whose decoder is not run, or a decoder."""
+        if self.causal:
+            return "decoder"
         return "encoder-decoder" if self.encoder == "encoder" else "encoder"
 
 
