@@ -38,18 +38,19 @@ def layers(result: LayerAgreement) -> Iterator[Part]:
     if chosen.n >= FEWEST:
         reaches = f"{result.statistic} {estimate(chosen.estimate, chosen.ci).text}"
         said += f" On {unit} that it was not chosen on, a layer chosen so reaches {reaches}."
+        said += _of_idf(result)
     yield Answer(f"{result.model}: {said}" if result.model else said)
     results = []
     for own in result.layers:
         cells = [number(own.precision), number(own.recall)]
         cells.append(estimate(own.f1, (own.f1_low, own.f1_high), strong=own.layer == result.best_layer))
-        results.append([number(own.layer), *cells])
+        results.append([number(own.layer), *cells, *([] if result.gain is None else [number(own.idf)])])
     what, names = f"{result.statistic} with human judgments by layer", ("P", "R", "F1")
     caption = f"{what}, mean over {listed([*result.groups])}, n = {result.n:,}; "
     caption += f"95 % bootstrap intervals over {unit} like these of these groups"
     bold = "Bold: the highest F1, whose own figure is too high, as it was chosen by it; no tests."
     note = "\n".join([bold, *result.signatures.values()])
-    yield table(caption, ["layer", *names], results, note=note)
+    yield table(caption, ["layer", *names, *([] if result.gain is None else ["F1, idf"])], results, note=note)
     yield Notes(result.notes)
     lines: list[list[charts.OfLayer]] = [
         [(one.layer, getattr(one, side), None, None) for one in result.layers] for side in ("precision", "recall")
@@ -59,6 +60,16 @@ def layers(result: LayerAgreement) -> Iterator[Part]:
     spec = charts.by_layer(names, lines, axis, rule=float(result.best_layer))
     title = f"{result.model}: {', '.join(result.data)}" if result.model else f"Mean {what}"
     yield Chart(title, f"Mean {what}, of precision, recall and F1.", (("", spec),), names)
+
+
+def _of_idf(result: LayerAgreement) -> str:
+    """Return what idf adds, if that was scored."""
+    if (gain := result.gain) is None:
+        return ""
+    added = estimate(gain.estimate, gain.ci).text
+    if gain.ci[0] > 0:
+        return f" Idf adds {added} to that: score with it."
+    return f" Idf {'costs' if gain.ci[1] < 0 else 'is not shown to add anything'}: {added}."
 
 
 @lists(LayerAgreement)

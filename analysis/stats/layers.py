@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from bsx.support.checks import Array
 from bsx.support.result import Number, Result
 
 Statistic = Literal["pearson", "kendall"]
-FIGURES = ("precision", "recall", "f1")
+FIGURES = ("precision", "recall", "f1", "f1 with idf")
 _NAMED = 5  # places that a note names
 
 
@@ -44,6 +44,7 @@ class JudgedLayer:
         f1: of F1.
         f1_low: lower end of the 95 % bootstrap interval of F1's.
         f1_high: upper end.
+        idf: mean correlation of F1 with idf; NaN where that was not scored.
     """
 
     layer: int
@@ -52,6 +53,7 @@ class JudgedLayer:
     f1: Number
     f1_low: Number
     f1_high: Number
+    idf: Number = math.nan
 
 
 @dataclass(frozen=True, repr=False)
@@ -71,6 +73,7 @@ class LayerAgreement(Result):
         model: name of the model, where known.
         data: names of the judged tables, where known.
         unit: what is drawn, and held out, as a whole: segments or documents.
+        gain: what idf adds to that figure, where a layer is chosen with idf too; None where that was not scored.
     """
 
     kind: ClassVar[str] = "registry-tune"
@@ -86,6 +89,7 @@ class LayerAgreement(Result):
     model: str = ""
     data: tuple[str, ...] = ()
     unit: str = "segments"
+    gain: Estimate | None = None
 
 
 def layer_agreement(
@@ -95,6 +99,7 @@ def layer_agreement(
     human: Sequence[float],
     groups: Sequence[str],
     *,
+    idf: NDArray[np.float32] | None = None,
     statistic: Statistic = "pearson",
     resamples: int = 1000,
     seed: int = 1,
@@ -114,6 +119,7 @@ def layer_agreement(
         f1: (layers, n).
         human: human score of each segment (n,).
         groups: group of each segment (n,), e.g. its language pair.
+        idf: F1 with idf (layers, n): a layer is chosen with it as without, and what it adds is measured.
         statistic: ``pearson`` or ``kendall`` (tau-b).
         resamples: bootstrap resamples within groups, for the intervals of F1 and the share of wins.
         seed: of the bootstrap.
@@ -127,7 +133,8 @@ def layer_agreement(
         InputError: if shapes differ, values are not finite, a group is too small or its human scores do not vary, or no
             layer can be chosen.
     """
-    scores = np.stack([precision, recall, f1], axis=-1).astype(np.float64)  # (layers, n, 3)
+    several = [precision, recall, f1, *([] if idf is None else [idf])]
+    scores = np.stack(several, axis=-1).astype(np.float64)  # (layers, n, 3 or 4)
     y = np.asarray(human, dtype=np.float64)
     labels = np.asarray(groups)
     if scores.shape[1] != len(y) or len(y) != len(labels):
@@ -143,45 +150,50 @@ def layer_agreement(
         of = None if clusters is None else cluster_codes([clusters[row] for row in rows.tolist()])
         parts.append((scores[:, rows].transpose(0, 2, 1), y[rows], of))
     table = np.stack([ROWS[statistic](x, h) for x, h, _ in parts])
-    draws = [
-        bootstrap_correlations(x[:, 2], h, statistic, resamples=resamples, seed=_rng(seed, place), clusters=of)
-        for place, (x, h, of) in enumerate(parts)
-    ]
     units = [drawn_units(len(h), of) for _, h, of in parts]
     notes = _undefined(table, names, statistic)
     if alone := [repr(name) for name, count in zip(names, units, strict=True) if count < 2]:
         notes += (f"all rows of {', '.join(alone)} are drawn together: there are no intervals",)
     mean = table.mean(axis=0)
-    order = np.argsort(-mean[:, 2], kind="stable")[: np.count_nonzero(~np.isnan(mean[:, 2]))]  # NaN comes last
-    if not len(order):
+    if np.isnan(mean[:, 2]).all():
         raise InputError(f"no layer can be chosen by F1: {notes[0]}")
-    means = np.mean(draws, axis=0)[:, order]  # (resamples, layers that can be chosen)
+    plain = _Choice.of(parts, mean, 2, statistic, resamples, seed)
+    order = plain.order
     low, high = np.full((2, len(mean)), np.nan)
     like = 0 if alone else sum(units) - len(units) + 1  # a group's mean takes one
     if clusters is not None and statistic == "pearson" and not alone:
         added = ((influence(x[order[0], 2], h) / len(h), of) for x, h, of in parts)
         sums = [each if of is None else sums_of(of, each) for each, of in added]
         like = min(like, worth(np.concatenate(sums)))
-    for layer, column in zip(order, means.T, strict=True):
+    for layer, column in zip(order, plain.draws.T, strict=True):
         low[layer], high[layer] = percentile_interval(column, units=like)
-    defined, best = ~np.isnan(means).all(axis=1), np.where(np.isnan(means), -np.inf, means).argmax(axis=1)
-    wins = best[defined] == 0
-    left_out = [
-        _left_out(x[order, 2], h, best, statistic, bootstrap_counts(resamples, len(h), _rng(seed, place), of))
-        for place, (x, h, of) in enumerate(parts)
-    ]
+    wins = plain.best[plain.defined] == 0
+    figure = plain.left_out[plain.defined]
     own = float(mean[order[0], 2])
-    figure = np.mean(left_out, axis=0)[defined]
     figure = figure[~np.isnan(figure)] if len(order) > 1 else np.array([own])  # a single layer is not chosen
     value = float(figure.mean()) if len(figure) else math.nan
     moved = value - own
     ends = (float(max(-1.0, low[order[0]] + min(moved, 0.0))), float(high[order[0]] + max(moved, 0.0)))
-    figures = zip(mean.tolist(), low.tolist(), high.tolist(), strict=True)
+    gain = None
+    if idf is not None and not np.isnan(mean[:, 3]).all():
+        weighted = _Choice.of(parts, mean, 3, statistic, resamples, seed)
+        gained = weighted.left_out - plain.left_out
+        known = float(np.nanmean(gained)) if not np.isnan(gained).all() else math.nan
+        beyond = known - float(mean[weighted.order[0], 3] - own)
+        lower, upper = percentile_interval(weighted.draws[:, 0] - plain.draws[:, 0], units=like)
+        gain = Estimate(
+            estimate=known,
+            ci=(lower + min(beyond, 0.0), upper + max(beyond, 0.0)),
+            n=sum(units),
+            method=f"{statistic} with idf less that without, each of the best layer of a bootstrap resample of {unit}, "
+            "on those that it leaves out",
+        )
+    figures = zip(mean[:, :3].tolist(), low.tolist(), high.tolist(), mean[:, 3:].tolist(), strict=True)
     return LayerAgreement(
         n=len(y),
         statistic=statistic,
         groups={name: tuple(own[:, 2].tolist()) for name, own in zip(names, table, strict=True)},
-        layers=tuple(JudgedLayer(layer, *means, *ends) for layer, (means, *ends) in enumerate(figures)),
+        layers=tuple(JudgedLayer(layer, *means, *ends, *more) for layer, (means, *ends, more) in enumerate(figures)),
         best_layer=int(order[0]),
         win_share=float(wins.mean()) if len(wins) else math.nan,
         runner_up=int(order[min(1, len(order) - 1)]),
@@ -192,8 +204,53 @@ def layer_agreement(
             method=f"{statistic} of the best layer of a bootstrap resample of {unit}, on those that it leaves out",
         ),
         unit=unit,
+        gain=gain,
         notes=notes,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Choice:
+    """What choosing a layer by one figure is worth.
+
+    Attributes:
+        order: layers that have a mean correlation, the best first.
+        draws: their means in resamples (resamples, layers).
+        best: place in ``order`` of the one that each resample chooses (resamples,).
+        defined: which resamples choose one (resamples,).
+        left_out: mean correlation of the layer that a resample chooses, on what it leaves out (resamples,).
+    """
+
+    order: Indices
+    draws: Array
+    best: Indices
+    defined: NDArray[np.bool_]
+    left_out: Array
+
+    @classmethod
+    def of(
+        cls,
+        parts: Sequence[tuple[Array, Array, Clustered]],
+        mean: Array,
+        figure: int,
+        statistic: Statistic,
+        resamples: int,
+        seed: int,
+    ) -> Self:
+        """Choose by one figure: scores (layers, figures, n), human scores and clusters of each group; means of all."""
+        order = np.argsort(-mean[:, figure], kind="stable")  # NaN comes last
+        order = order[: np.count_nonzero(~np.isnan(mean[:, figure]))]
+        draws, left_out = [], []
+        for place, (x, y, of) in enumerate(parts):
+            rng = _rng(seed, place)
+            chosen = x[order, figure]
+            draws.append(bootstrap_correlations(chosen, y, statistic, resamples=resamples, seed=rng, clusters=of))
+        means = np.mean(draws, axis=0)
+        best = np.where(np.isnan(means), -np.inf, means).argmax(axis=1)
+        for place, (x, y, of) in enumerate(parts):
+            drawn = bootstrap_counts(resamples, len(y), _rng(seed, place), of)
+            left_out.append(_left_out(x[order, figure], y, best, statistic, drawn))
+        return cls(order, means, best, ~np.isnan(means).all(axis=1), np.mean(left_out, axis=0))
 
 
 def _rng(seed: int, group: int) -> np.random.Generator:
@@ -220,7 +277,7 @@ def _undefined(table: Array, groups: Sequence[str], statistic: str) -> tuple[str
     """Return which layers and figures have the same score for a whole group, in one note, if there are any."""
     places = []
     for group, layer in np.argwhere(np.isnan(table).any(axis=2)).tolist():
-        figures = [name for name, value in zip(FIGURES, table[group, layer], strict=True) if np.isnan(value)]
+        figures = [name for name, value in zip(FIGURES, table[group, layer], strict=False) if np.isnan(value)]
         places.append(f"layer {layer} in {groups[group]!r} ({', '.join(figures)})")
     if not places:
         return ()

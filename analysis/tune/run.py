@@ -15,19 +15,23 @@ from pydantic import Field, model_validator
 
 from bsx.analysis.stats.layers import LayerAgreement, Statistic, layer_agreement
 from bsx.bertscore.config import ScorerConfig
+from bsx.bertscore.metric import BertScore
 from bsx.bertscore.scorer import Scorer
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.entries import Evidence
 from bsx.catalog.entries.models import ModelEntry, Source
 from bsx.catalog.languages import find_language
 from bsx.catalog.overlay import overlay_folder, write_model
+from bsx.data.corpus import MemoryCorpus
 from bsx.data.long import ColumnName, HumanColumn
 from bsx.data.sources import AnyTable
 from bsx.frames.judged import LANG, Judged, JudgedTexts, read_judged
 from bsx.frames.settings import Reported
+from bsx.metrics.core import BlockScores
+from bsx.metrics.run import prepare, stream
 from bsx.support.checks import FEW_ITEMS, FEWEST_ITEMS
 from bsx.support.progress import Progress, told
-from bsx.support.settings import Option, Resamples95, Seeded, part, settled
+from bsx.support.settings import Option, Resamples95, Seeded, narrowed, part, settled
 
 _OWN = ("model", "lang", "registry")
 
@@ -67,6 +71,8 @@ class OnEveryLayer(ScorerConfig):
 class TuneSettings(Seeded, OnEveryLayer, JudgedColumns, Reported):
     """Settings of `tune`."""
 
+    python_only = (*OnEveryLayer.python_only, "idf", "context")
+
     tables: Annotated[
         Sequence[AnyTable],
         Field(min_length=1, description="Tables with candidates, references and human scores."),
@@ -76,12 +82,21 @@ class TuneSettings(Seeded, OnEveryLayer, JudgedColumns, Reported):
     resamples: Resamples95 = 1000
     write: Annotated[bool, Field(description="Write layer and evidence to the overlay registry.")] = False
 
+    @model_validator(mode="after")
+    def _both(self) -> Self:
+        if self.idf is not False:
+            raise ValueError("every layer is scored with idf and without: leave out idf")
+        if self.context:
+            raise ValueError("texts are scored without their documents: leave out context")
+        return self
+
 
 def layers_and_judgments(
     scorer: Scorer,
     judged: Judged,
     statistic: Statistic,
     *,
+    idf: bool = False,
     resamples: int = 1000,
     seed: int = 1,
     progress: Progress | None = None,
@@ -92,25 +107,34 @@ def layers_and_judgments(
         scorer: of all layers.
         judged: the judgments.
         statistic: correlation.
+        idf: whether they are scored with idf too; each text is encoded once.
         resamples: bootstrap resamples of documents or segments.
         seed: of them.
         progress: called with phase, done and total.
     """
-    scores = scorer.score(judged.texts.candidates, judged.texts.references or (), progress=progress)
+    metrics = [scorer.metric]
+    if idf:
+        entry, settings = scorer.metric.entry, scorer.config.model_copy(update={"idf": True})
+        metrics.append(BertScore(entry, narrowed(settings, ScorerConfig), scorer.encoders, "bertscore:idf=true"))
+    corpus = MemoryCorpus({"candidate": judged.texts.candidates}, judged.texts.references or ())
+    prepared = prepare(metrics, corpus, progress=progress)
+    blocks = [block.scores for block in stream(prepared, progress=progress)]
+    scores, *weighted = (BlockScores.joined(own).all_figures() for own in zip(*blocks, strict=True))
     clusters, unit = judged.units()
     agreement = layer_agreement(
-        scores.precision,
-        scores.recall,
-        scores.f1,
+        scores[..., 0],
+        scores[..., 1],
+        scores[..., 2],
         judged.human[:, 0].tolist(),
         judged.groups,
+        idf=weighted[0][..., 2] if weighted else None,
         statistic=statistic,
         resamples=resamples,
         seed=seed,
         clusters=clusters,
         unit=unit,
     )
-    signatures = {scorer.model: str(scores.signature)}
+    signatures = {scorer.model: str(prepared.signature(0))}
     return replace(agreement, model=scorer.model, data=tuple(judged.names), signatures=signatures)
 
 
@@ -136,6 +160,7 @@ def tune(settings: TuneSettings) -> LayerAgreement:
         scorer,
         judged,
         settings.statistic,
+        idf=True,
         resamples=settings.resamples,
         seed=settings.seed,
         progress=told(settings.progress),

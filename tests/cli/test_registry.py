@@ -49,10 +49,12 @@ def test_tune_command(cli: Cli, tmp_path: Path) -> None:
     # The sweep gives the same embeddings as scoring does.
     lines = [line.split("\t") for line in table.read_text(encoding="utf-8").splitlines()[1:-1]]
     for layer in (1, 6):
-        f1 = bsx.Scorer(model="minilm", layer=layer).score([r[1] for r in lines], [r[2] for r in lines]).f1
-        human, lp = np.array([float(r[3]) for r in lines]), np.array([r[0] for r in lines])
-        mean = np.mean([np.corrcoef(f1[lp == g], human[lp == g])[0, 1] for g in ("cs-en", "de-en")])
-        assert content["layers"][layer]["f1"] == pytest.approx(mean, abs=1e-4)
+        for idf, figure in ((False, "f1"), (True, "idf")):
+            f1 = bsx.Scorer(model="minilm", layer=layer, idf=idf).score([r[1] for r in lines], [r[2] for r in lines]).f1
+            human, lp = np.array([float(r[3]) for r in lines]), np.array([r[0] for r in lines])
+            mean = np.mean([np.corrcoef(f1[lp == g], human[lp == g])[0, 1] for g in ("cs-en", "de-en")])
+            assert content["layers"][layer][figure] == pytest.approx(mean, abs=1e-4)
+    assert content["gain"]["ci"][0] <= content["gain"]["estimate"] <= content["gain"]["ci"][1]
     entry = load_registry(mine).model("minilm")
     assert entry.layer == content["best_layer"]
     evidence = entry.evidence[-1]

@@ -32,11 +32,15 @@ def records(result: Shown) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(result.to_csv())))
 
 
-def layers(noise: list[float], n: int = 120) -> Any:
+def layers(noise: list[float], n: int = 120, idf: list[float] | None = None) -> Any:
     rng = np.random.default_rng(2)
     human = rng.normal(size=n)
-    scores = (human + np.array(noise)[:, None] * rng.normal(size=(len(noise), n))).astype(np.float32)
-    return layer_agreement(scores, scores, scores, human.tolist(), ["a"] * n, resamples=200)
+    scores, weighted = (
+        (human + np.array(sizes)[:, None] * rng.normal(size=(len(noise), n))).astype(np.float32)
+        for sizes in (noise, idf or noise)
+    )
+    given = None if idf is None else weighted
+    return layer_agreement(scores, scores, scores, human.tolist(), ["a"] * n, idf=given, resamples=200)
 
 
 def test_a_layer_is_called_the_best_only_if_resamples_agree() -> None:
@@ -52,6 +56,20 @@ def test_a_layer_is_called_the_best_only_if_resamples_agree() -> None:
     assert [row[3].strong for row in shown.rows] == [False, True, False]
     assert shown.rows[1][3].value == clear.layers[1].f1
     assert [float(row["f1"]) for row in records(clear)] == [own.f1 for own in clear.layers]
+
+
+def test_idf_is_said_to_add_something_only_if_its_interval_says_so() -> None:
+    noise = [2.0, 0.8, 1.5]
+    none, better, worse, alike = (
+        answer(layers(noise, idf=idf)) for idf in (None, [1.0, 0.2, 1.0], [3.0, 2.5, 3.0], noise)
+    )
+    assert "Idf" not in none
+    assert "Idf adds" in better
+    assert "Idf costs" in worse
+    assert "not shown" in alike
+    assert [row[4].value for row in table(layers(noise, idf=noise)).rows] == [
+        own.idf for own in layers(noise, idf=noise).layers
+    ]
 
 
 def test_clusters_name_winners_only_if_others_are_significantly_worse() -> None:

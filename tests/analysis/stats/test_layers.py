@@ -9,6 +9,7 @@ import pytest
 
 from bsx.analysis.stats.correlation import bootstrap_correlations, pearson
 from bsx.analysis.stats.layers import Statistic, layer_agreement
+from bsx.analysis.stats.resample import all_counts
 from bsx.analysis.stats.rowwise import ROWS, kendall_rows, pearson_rows, weighted_pearson
 from bsx.analysis.stats.systems.grouped import grouped
 from bsx.analysis.stats.systems.hybrid import hybrid_correlation_limit
@@ -49,6 +50,27 @@ def test_the_best_layer_and_its_interval() -> None:
     assert all(own.f1_low < own.f1 < own.f1_high for own in result.layers)
     again = layer_agreement(**data, groups=groups.tolist(), resamples=500)  # type: ignore[arg-type]
     assert again.layers == result.layers
+
+
+def test_what_idf_adds_is_measured_where_neither_layer_was_chosen() -> None:
+    data, groups, n = toy(), ["a"] * 120, 120
+    same = layer_agreement(**data, groups=groups, idf=data["f1"], resamples=60)  # type: ignore[arg-type]
+    assert same.gain is not None
+    assert (same.gain.estimate, *same.gain.ci) == (0, 0, 0)
+    assert [own.idf for own in same.layers] == [own.f1 for own in same.layers]
+    sharper = (data["human"] + 0.3 * np.random.default_rng(4).normal(size=(3, n))).astype(np.float32)
+    result = layer_agreement(**data, groups=groups, idf=sharper, resamples=60)  # type: ignore[arg-type]
+    gains = []
+    for drawn in all_counts(60, n, np.random.default_rng([1, 0])):
+        out, reached = drawn == 0, []
+        for scores in (data["f1"].astype(float), sharper.astype(float)):
+            best = int(weighted_pearson(scores, data["human"], drawn[None])[0].argmax())
+            reached.append(np.corrcoef(scores[best, out], data["human"][out])[0, 1])
+        gains.append(reached[1] - reached[0])
+    assert result.gain is not None
+    assert result.gain.estimate == pytest.approx(np.mean(gains), abs=1e-9)
+    assert 0 < result.gain.ci[0] < result.gain.estimate < result.gain.ci[1]
+    assert result.chosen == layer_agreement(**data, groups=groups, resamples=60).chosen  # type: ignore[arg-type]
 
 
 def equal_layers(
