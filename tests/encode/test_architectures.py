@@ -147,6 +147,19 @@ def test_a_decoder_that_lacks_weights_is_refused(tmp_path: Path) -> None:
         bsx.Scorer(model=str(folder), layer=1).score(["a"], ["a"])
 
 
+@pytest.mark.parametrize("kind", ["bart", "t5"])
+def test_an_encoder_whose_decoder_is_absent_scores_the_same(kind: str, tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    folder = tiny.build(kind, tmp_path / kind)
+    whole = bsx.Scorer(model=str(folder), layer=1).score(["a cat"], ["the cat"]).f1
+    weights = {
+        name: weight for name, weight in load_file(folder / "model.safetensors").items() if "decoder" not in name
+    }
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    np.testing.assert_array_equal(bsx.Scorer(model=str(folder), layer=1).score(["a cat"], ["the cat"]).f1, whole)
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
