@@ -11,7 +11,8 @@ English. Everything else comes from the table, which is made by hand:
 - ``layers``: those of the encoder; ``max_tokens``: special tokens included, empty if positions are relative;
 - ``parameters``: of the whole checkpoint, encoder and decoder, without heads for tasks; empty if not certain;
 - ``licence``: the model card's, else that of the release's repository; ``unknown`` where neither says;
-- ``languages``: codes with commas between them, ``@`` and a list of `tools/language_lists.yaml`, or ``none``;
+- ``languages``: codes with commas between them, ``@`` and a list of `tools/language_lists.yaml`, ``multilingual``
+  where the model card has no list, or ``none``;
 - ``leading_space``: yes where bert-score measured the model with a space before the first word. It put one
   (``add_prefix_space``) where the tokenizer was a GPT2Tokenizer or RobertaTokenizer. In transformers 4.3, current when
   bert-score 0.3.8 (March 2021) measured them, those of BART, LED, Longformer and Blenderbot were subclasses of
@@ -95,6 +96,8 @@ def language_lists() -> dict[str, tuple[list[str], str]]:
 
 def languages(spelled: str, lists: dict[str, tuple[list[str], str]]) -> list[str]:
     """Return the lines that say which languages a model was trained on."""
+    if spelled == "multilingual":
+        return [f"languages: {spelled}"]
     if not spelled.startswith("@"):
         listed = [] if spelled == "none" else spelled.split(",")
         return [f"languages: [{', '.join(map(scalar, listed))}]"]

@@ -72,7 +72,7 @@ class EvaluationResult(Result):
         detected: how sure its detection is; None if it was given.
         metrics: those that systems are compared by, the first one the main one.
         model: the model of those that have one; None without any.
-        evidence: what the model was chosen by; None if the user chose, or BERTScore is not computed.
+        evidence: what `bsx models` says of the language; None if the user chose, or BERTScore is not computed.
         scores: of each system under each metric.
         compare: all pairs of systems; None for a single system.
         meta: correlation with human judgments; None without any.

@@ -125,7 +125,7 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
         if model is None and encoding(specs, settings):
             with contextlib.suppress(InputError):  # no model that knows the language is here
                 choice = select_model(str(asked.lang), available=True, registry=settings.registry)
-                model, evidence = choice.name, choice.reason
+                model, evidence = choice.name, choice.advice
                 lead = choice.recommended == "chrf"
         if not specs and "reference" in sides:
             specs = ["chrf"] if model is None else ["chrf", "bertscore"] if lead else ["bertscore", "chrf"]

@@ -56,9 +56,8 @@ def _basis(result: EvaluationResult) -> str:
     if result.given:
         return f"Metrics: {listed(result.metrics)}; model {result.model}, as asked for."
     if result.evidence is None:
-        return f"Metrics: {listed(result.metrics)}; model {result.model}: nothing was measured in this language."
-    first = "" if result.metrics[0] != "chrf" else " chrF is first, because BERTScore is not known to be better."
-    return f"Metrics: {listed(result.metrics)}; model {result.model} ({result.evidence}).{first}"
+        return f"Metrics: {listed(result.metrics)}; model {result.model}, the first for BERTScore in this language."
+    return f"Metrics: {listed(result.metrics)}. {result.evidence}"
 
 
 def _scores(result: EvaluationResult) -> TablePart:

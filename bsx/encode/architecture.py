@@ -73,6 +73,10 @@ class Architecture:
         """
         with blaming(f"{folder}: its config.json cannot be used"):
             said: JsonObject = dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
+            if not isinstance(said.get("model_type", ""), str):
+                raise InputError(
+                    f"its config.json says model_type {said['model_type']!r}, which is no name", file=folder
+                )
             refuse_endless(said)
             light = known(said) and not (trust_remote_code and said.get("auto_map"))
             named, code = said.get("model_type"), said.get("auto_map")

@@ -20,6 +20,11 @@ from bsx.support.untyped import JsonObject
 _NOTE = "note"
 
 
+def _one_field(text: str) -> str:
+    """Escape what would end a field or the line."""
+    return text.replace("|", "%7C").replace("\n", "%0A")
+
+
 SOFTWARE = frozenset(
     {"backend", "bsx", "nltk", "python", "rouge_score", "sacrebleu", "tokenizer", "torch", "transformers", "version"}
 )
@@ -58,7 +63,7 @@ class Signature:
 
         def spell(value: object) -> str:
             text = {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
-            return text.replace("|", "%7C")
+            return _one_field(text)
 
         of_scores = [(name, spell(value)) for name, value in fields.items()]
         return cls((*of_scores, *((_NOTE, spell(note)) for note in notes)))
@@ -79,7 +84,7 @@ class Signature:
 
     def doubted(self, notes: Iterable[str]) -> Signature:
         """Return it with further notes."""
-        further = [(_NOTE, note.replace("|", "%7C")) for note in notes]
+        further = [(_NOTE, _one_field(note)) for note in notes]
         return Signature((*self.fields, *(field for field in further if field not in self.fields)))
 
     @classmethod

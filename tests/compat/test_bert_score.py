@@ -362,6 +362,19 @@ def test_the_tokenizer_puts_the_space_that_scores_are_computed_with(
     assert dict(compat.get_idf_dict(REFERENCES, compat.get_tokenizer("spaced"))) == dict(counted.weights)
 
 
+def test_an_unknown_model_is_scored_with_the_layer_by_rule_unless_one_is_given(
+    folder: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = bsx.Scorer(model=folder)
+    rule = own.metric.rule
+    assert rule is not None
+    assert compat.BERTScorer(model_type=folder).num_layers == own.layers[0] == rule.layer(own.depth)
+    for layer, expected in ((None, own), (1, bsx.Scorer(model=folder, layer=1))):
+        ours: Any = compat.score(CANDIDATES, REFERENCES, model_type=folder, num_layers=layer, verbose=True)
+        np.testing.assert_allclose(ours[2].numpy(), expected.score(CANDIDATES, REFERENCES).f1, atol=TOLERANCE)
+        assert (rule.said in capsys.readouterr().err) == (layer is None)
+
+
 def test_what_is_said(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
     weights = {1: 1.0}
     for idf, first in ((False, None), (True, "preparing IDF dict..."), (weights, "using predefined IDF dict...")):

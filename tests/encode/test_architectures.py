@@ -114,6 +114,9 @@ def test_vectors(kind: str, tiny_model: Callable[[str], str]) -> None:
     for layer in range(depth + 1):
         cut = TransformerEmbedder(architecture, layers=[layer], device="cpu")
         assert_same(vectors(cut, texts, 1000), [text[[layer]] for text in alone])
+    # A text as long as its table of positions is read.
+    if 0 < (architecture.position_limit or 0) <= tiny.POSITIONS:
+        assert len(vectors(every, [[20] * (architecture.position_limit or 0)], 1)) == 1
     # Tokens of decoders do not see those after them, and those of encoders do.
     changed = [texts[0][0], texts[0][1] + 1, *texts[0][2:]]
     before, after = (vectors(every, [text], 1)[0][-1, 0] for text in (texts[0], changed))
@@ -144,9 +147,24 @@ def test_a_decoder_that_lacks_weights_is_refused(tmp_path: Path) -> None:
         bsx.Scorer(model=str(folder), layer=1).score(["a"], ["a"])
 
 
+@pytest.mark.parametrize("kind", ["bart", "t5"])
+def test_an_encoder_whose_decoder_is_absent_scores_the_same(kind: str, tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    folder = tiny.build(kind, tmp_path / kind)
+    whole = bsx.Scorer(model=str(folder), layer=1).score(["a cat"], ["the cat"]).f1
+    weights = {
+        name: weight for name, weight in load_file(folder / "model.safetensors").items() if "decoder" not in name
+    }
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    np.testing.assert_array_equal(bsx.Scorer(model=str(folder), layer=1).score(["a cat"], ["the cat"]).f1, whole)
+
+
 @pytest.mark.parametrize(
     ("more", "message"),
     [
+        ({"model_type": ["bert"]}, r"model_type \['bert'\]"),
+        ({"model_type": "clip"}, "'clip'"),
         ({"model_type": "new", "auto_map": {"AutoModel": "somebody/code--modeling.Model"}}, "code of its own"),
         ({"model_type": "gemma3n_text"}, "gemma3n_text"),
     ],

