@@ -5,7 +5,7 @@ Run: python tools/carry_models.py            (writes one file for each model of 
 
 From bert-score come the best layer and the correlation behind it: the figures of ``model2layers`` and of the comments
 in its source text. Further figures come from `tools/published_evidence.tsv`, the papers' figures for other targets than
-English. Everything else comes from the table, which is made by hand:
+English, and what `tools/language_evidence.py` wrote stays. Everything else comes from the table, which is made by hand:
 
 - an empty ``id``: bert-score does not know the model, so its layer is unvalidated;
 - ``layers``: those of the encoder; ``max_tokens``: special tokens included, empty if positions are relative;
@@ -41,6 +41,7 @@ FACTS = ROOT / "tools" / "model_facts.tsv"
 LISTS = ROOT / "tools" / "language_lists.yaml"
 PUBLISHED = ROOT / "tools" / "published_evidence.tsv"
 MODELS = ROOT / "registry" / "models"
+MEASURED = "benchmarks/agreement/languages.md"
 ROW = re.compile(r'^    "(?P<id>[^"]+)": (?P<layer>\d+),(?:  # (?P<comment>.*))?$')
 STATISTICS = {
     "": "dataset: WMT16 segment DA to-English, statistic: mean Pearson r of F1",
@@ -74,7 +75,7 @@ def scalar(value: str, *, in_brackets: bool = True) -> str:
     return value if plain else json.dumps(value, ensure_ascii=False)
 
 
-def evidence(comment: str | None, published: list[dict[str, str]]) -> str:
+def evidence(comment: str | None, published: list[dict[str, str]], measured: list[str]) -> str:
     lines = []
     if comment is not None:
         label, _, figure = comment.strip().rpartition(" ")
@@ -85,7 +86,8 @@ def evidence(comment: str | None, published: list[dict[str, str]]) -> str:
         fields |= {name: row[name] for name in ("direction", "level", "statistic")}
         fields |= {"value": repr(float(row["value"])), "called": row["called"], "source": f'"{row["source"]}"'}
         lines.append(", ".join(f"{name}: {value}" for name, value in fields.items()))
-    return "evidence:\n" + "".join(f"  - {{{line}}}\n" for line in lines) if lines else "evidence: []\n"
+    found = [*(f"  - {{{line}}}" for line in lines), *measured]
+    return "evidence:\n" + "".join(f"{line}\n" for line in found) if found else "evidence: []\n"
 
 
 def language_lists() -> dict[str, tuple[list[str], str]]:
@@ -113,6 +115,7 @@ def rendered(
     comment: str | None,
     lists: dict[str, tuple[list[str], str]],
     published: list[dict[str, str]],
+    measured: list[str],
 ) -> str:
     names = dict.fromkeys((facts["id"], facts["hub"], facts["called"]))
     aliases = [alias for alias in names if alias not in ("", facts["name"])]
@@ -134,7 +137,7 @@ def rendered(
         lines.append("leading_space: true")
     if facts["prefix"]:
         lines.append(f'prefix: "{facts["prefix"]}"')
-    text = "".join(f"{line}\n" for line in lines) + evidence(comment, published)
+    text = "".join(f"{line}\n" for line in lines) + evidence(comment, published, measured)
     return text + (f"notes: {scalar(facts['notes'], in_brackets=False)}\n" if facts["notes"] else "")
 
 
@@ -164,7 +167,9 @@ def main() -> None:
             raise SystemExit(f"{row['name']}: layer {layer} of {row['layers']}")
         target = MODELS / f"{row['name']}.yaml"
         published = [figure for figure in figures if figure["name"] == row["name"]]
-        text = rendered(row, layer, comment, lists, published)
+        there = target.read_text(encoding="utf-8").splitlines() if target.is_file() else []
+        measured = [line for line in there if MEASURED in line]
+        text = rendered(row, layer, comment, lists, published, measured)
         if not check:
             target.write_text(text, encoding="utf-8")
         elif not target.is_file() or target.read_text(encoding="utf-8") != text:

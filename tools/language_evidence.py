@@ -35,6 +35,26 @@ ENTRIES = {
     "xmoverscore": ("metrics/xmoverscore", f" with {MODEL}"),
 }
 """Metric of the results -> the entry that its figures speak for, and what the statistic is called there."""
+OTHERS = {
+    "WMT15 DA": "Larionov et al. 2023",
+    "Multi-SummEval focus": "Koto et al. 2021",
+    "Multi-SummEval coverage": "Koto et al. 2021",
+}
+"""Data set -> who published the scores of BERTScore with models that are not among ENTRIES."""
+ENTRIES |= {
+    f"bertscore-{model}": (f"models/{model}", " of F1")
+    for model in (
+        "albert-base-v2",
+        "bert-base-chinese",
+        "bert-base-multilingual-cased",
+        "bert-base-uncased",
+        "bert_uncased_L-2_H-128_A-2",
+        "distilbert-base-uncased",
+        "roberta-large",
+        "xlm-roberta-base",
+        "xlm-roberta-large",
+    )
+}
 TUNED = ("bertscore", "bertscore-minilm")
 KINDS = {"translation": "human-translation", "summary": "human-summary", "similarity": "similarity"}
 REFERENCE_FREE = ("sentence-qe", "xmoverscore", "muse-v3-qe")
@@ -208,6 +228,22 @@ def advantages(catalog: Catalog) -> str:
     return table(head, ([name, str(one.sets), above(one)] for name, one in sorted(found.items()) if one.sets))
 
 
+def against_chrf(sets: list[Set], catalog: Catalog) -> str:
+    """Return on which sets BERTScore is told apart from chrF."""
+    shown = [one for one in ordered(sets, catalog) if "bertscore" in one["figures"]]
+    said = verdicts(shown, "bertscore", "chrf")
+    worse = (
+        f"{one['data']} {one['pair']} ({figure(one, 'bertscore')} against {figure(one, 'chrf')})"
+        for one, word in zip(shown, said, strict=True)
+        if word == "worse"
+    )
+    better, behind, level = map(said.count, ("better", "worse", "not told apart"))
+    return (
+        f"- **Set by set,** BERTScore with `{MODEL}` is significantly better than chrF on {better} of {len(said)}, not "
+        f"told apart on {level}, and worse on {behind}: {', '.join(worse)}."
+    )
+
+
 def summary(sets: list[Set], catalog: Catalog) -> str:
     """Return what was measured where, and where nothing was."""
     translated = [one for one in sets if one["kind"] == "translation"]
@@ -219,7 +255,7 @@ def summary(sets: list[Set], catalog: Catalog) -> str:
         one.language
         for entry in catalog.models.values()
         for one in entry.evidence
-        if one.source != SOURCE and one.kind != "similarity" and not one.dataset.startswith("STS")
+        if SOURCE not in one.source and one.kind != "similarity" and not one.dataset.startswith("STS")
     } - everything
     unmeasured = set(catalog.models[MODEL].languages) - everything - known - {"no"}
     other_language = LanguageEntry(code="und", name="another language", script="Zzzz", model=None)
@@ -234,6 +270,7 @@ def summary(sets: list[Set], catalog: Catalog) -> str:
         "",
         advantages(catalog),
         "",
+        against_chrf(sets, catalog),
         f"- **Judged texts:** {listed(into, catalog)}.",
         f"- **Sources only:** {listed(out_of, catalog)}. What reads the reference was measured on English there; what "
         "reads the source, in the language.",
@@ -303,10 +340,11 @@ def evidence(sets: list[Set], metric: str, catalog: Catalog) -> Iterator[str]:
             continue
         if one["chosen_on"] and metric in TUNED:
             continue
-        yield "  - {" + ", ".join(_fields(one, found, ENTRIES[metric][1], source, target)) + "}"
+        by = f", scores of {OTHERS[one['data']]}" if "signature" not in found else ""
+        yield "  - {" + ", ".join(_fields(one, found, ENTRIES[metric][1], source, target, by)) + "}"
 
 
-def _fields(one: Set, found: dict[str, Any], of: str, source: str, target: str) -> Iterator[str]:
+def _fields(one: Set, found: dict[str, Any], of: str, source: str, target: str, by: str) -> Iterator[str]:
     yield f"kind: {KINDS[one['kind']]}"
     yield f'dataset: "{one["data"]}"'
     yield f"year: {one['year']}"
@@ -319,7 +357,7 @@ def _fields(one: Set, found: dict[str, Any], of: str, source: str, target: str) 
     yield f"n: {one['n']}"
     if "chrf" in one["figures"]:
         yield f"chrf: {one['figures']['chrf']['value']:.3f}"
-    yield f'source: "{SOURCE}"'
+    yield f'source: "{SOURCE}{by}"'
 
 
 def entry(file: Path, lines: list[str]) -> str:

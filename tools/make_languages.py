@@ -52,6 +52,7 @@ am|Amharic|Ethi|Semitic|Afro-Asiatic|
 an|Aragonese||Romance|Indo-European|
 ang|Old English||Germanic|Indo-European|
 ar|Arabic|Arab|Semitic|Afro-Asiatic|
+ary|Moroccan Arabic|Arab|Semitic|Afro-Asiatic|Darija
 arz|Egyptian Arabic|Arab|Semitic|Afro-Asiatic|
 as|Assamese|Beng|Indic|Indo-European|
 ast|Asturian||Romance|Indo-European|
@@ -134,6 +135,7 @@ lmo|Lombard||Romance|Indo-European|
 ln|Lingala||Bantu|Atlantic-Congo|
 lo|Lao|Laoo|Kam-Tai|Tai-Kadai|
 lt|Lithuanian||Baltic|Indo-European|
+luo|Luo|||Nilotic|Dholuo
 lv|Latvian||Baltic|Indo-European|
 lzh|Literary Chinese|Hant|Chinese|Sino-Tibetan|Classical Chinese
 mai|Maithili|Deva|Indic|Indo-European|
