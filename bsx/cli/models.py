@@ -156,6 +156,7 @@ def _size(entry: ModelEntry) -> str:
 @models.command()
 def show(name: Name, registry: Registry = None, format: Format = "text", full: Full = False) -> None:
     """Show what the registry says about one model; with --full, everything."""
+    from bsx.catalog.depths import depth_rules
     from bsx.models.evidence import spelled_figure
 
     catalog = _load(registry)
@@ -182,7 +183,9 @@ def show(name: Name, registry: Registry = None, format: Format = "text", full: F
     if isinstance(known, list) and len(known) == 1:
         languages = f"language {known[0]}"
     scored = f"scored with layer {entry.layer} of {entry.layers}"
-    scored = scored if isinstance(entry.layer, int) else "no layer is validated"
+    if not isinstance(entry.layer, int):
+        rule = depth_rules(catalog)[catalog.families[entry.family].kind]
+        scored = f"no layer is validated (by rule {rule.layer(entry.layers)} of {entry.layers})"
     here = "It is on this machine" if details["available"] else f"bsx models pull {entry.name} fetches it"
     print(f"{entry.name}: {languages}, {_spell(entry.parameters)} parameters, {scored}. {here}.\n")
     rows, evidence = [], [["evidence", spelled_figure(figure)] for figure in entry.evidence]
