@@ -140,17 +140,32 @@ class Pooled:
 
     def advantage(self, arm: str, language: LanguageEntry) -> Advantage:
         """Return what is known of a metric in a language."""
-        places, square, like = self._places.get(arm, []), self._scale(arm) ** 2, arm in self._models
-        shared = self._mean * like
-        shared[places] += square * self._shared((*_kin(language, language.code), self.task), places)
-        prior = square * (self._spread.quality**2 + _LABELS * self._spread.kin**2) + self._spread.mean**2 * like
-        variance = prior - shared @ self._inverse @ shared
-        mean, reach = float(shared @ self._solved), _Z * math.sqrt(max(float(variance), 0.0))
+        shared, own = self._known(arm, language)
+        mean, interval = self._posterior(shared, own + self._spread.mean**2 * (arm in self._models))
+        places = self._places.get(arm, [])
         here = {
             rows_of(one): one for _, one in map(self.figures.__getitem__, places) if one.language in codes_of(language)
         }
         sources = tuple(one.direction.partition("-")[0] if one.direction else None for one in here.values())
-        return Advantage(mean, (mean - reach, mean + reach), len(here), sources, bool(places))
+        return Advantage(mean, interval, len(here), sources, bool(places))
+
+    def apart(self, model: str, other: str, language: LanguageEntry) -> tuple[float, tuple[float, float]]:
+        """Return how far one model of BERTScore lies above another in a language, with its interval of 95 %."""
+        (first, own), (second, theirs) = (self._known(arm, language) for arm in (model, other))
+        return self._posterior(first - second, own + theirs)  # what all models share cancels
+
+    def _known(self, arm: str, language: LanguageEntry) -> tuple[Array, float]:
+        """Return covariances of a metric in a language with all figures, and the variance that is its own."""
+        places, square = self._places.get(arm, []), self._scale(arm) ** 2
+        shared = self._mean * (arm in self._models)
+        shared[places] += square * self._shared((*_kin(language, language.code), self.task), places)
+        return shared, square * (self._spread.quality**2 + _LABELS * self._spread.kin**2)
+
+    def _posterior(self, shared: Array, prior: float) -> tuple[float, tuple[float, float]]:
+        """Return mean and interval of what has these covariances with all figures, and this variance."""
+        variance = prior - float(shared @ self._inverse @ shared)
+        mean, reach = float(shared @ self._solved), _Z * math.sqrt(max(variance, 0.0))
+        return mean, (mean - reach, mean + reach)
 
 
 def _kin(language: LanguageEntry | None, code: str) -> tuple[str, str, str]:

@@ -13,7 +13,7 @@ from bsx.catalog.entries import Evidence, Judged
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry
 from bsx.catalog.languages import Asked, codes_of, find_languages, knows, unseen_note
 from bsx.errors import InputError
-from bsx.models.evidence import CHRF, Ranked, by_evidence, pooled
+from bsx.models.evidence import CHRF, Pooled, Ranked, by_evidence, pooled
 from bsx.models.files import is_here
 from bsx.support.memory import parse_bytes
 from bsx.support.settings import BaseSettings, settled
@@ -176,7 +176,8 @@ def rank(
     if prefer == "paper" and language.papers is not None:
         notes.append(unseen_note(catalog.models[language.papers], language))
     arms = [(entry, entry.name) for entry in pool]
-    ranked = list(by_evidence(arms, language, pooled(catalog, task), catalog.languages, source=source))
+    found = pooled(catalog, task)
+    ranked = list(by_evidence(arms, language, found, catalog.languages, source=source))
     if prefer == "paper":
         order = [language.model, *language.alternatives]
         ranked.sort(key=lambda row: order.index(row.entry.name) if row.entry.name in order else len(order))
@@ -187,17 +188,25 @@ def rank(
     good = prefer != "quality" or (best.sets > 0 and best.difference > 0)
     recommended = ranked[0].entry.name if good else CHRF
     asked = Asked(language, source)
-    advice = _advice(asked, prefer, ranked, recommended, catalog)
+    advice = _advice(asked, prefer, ranked, recommended, catalog, found)
     return ModelChoice(language, prefer, tuple(ranked), recommended, advice, tuple(notes), source)
 
 
-def _advice(asked: Asked, prefer: Prefer, ranked: list[Ranked], recommended: str, catalog: Catalog) -> str:
+def _advice(
+    asked: Asked, prefer: Prefer, ranked: list[Ranked], recommended: str, catalog: Catalog, found: Pooled
+) -> str:
     """Return what to use for a language, and why; whether it is on this machine is part of it."""
     first, language = ranked[0], asked.target
     here = {row.entry.name: is_here(row.entry.source) for row in ranked}
 
     def placed(row: Ranked) -> str:
         return f"{row.entry.name}, which is {'' if here[row.entry.name] else 'not '}on this machine"
+
+    def between(row: Ranked, other: Ranked) -> str:
+        difference, (low, high) = found.apart(row.entry.name, other.entry.name, language)
+        if low <= 0 <= high:
+            return "the two are not told apart"
+        return f"it is {'worse' if difference > 0 else 'better'}"
 
     if recommended != CHRF:
         why = ""
@@ -227,7 +236,8 @@ def _advice(asked: Asked, prefer: Prefer, ranked: list[Ranked], recommended: str
     if not here[first.entry.name]:
         told += f" bsx models pull {first.entry.name} fetches it."
         there = next((row for row in ranked if here[row.entry.name]), None)
-        told += f" On this machine: {there.entry.name} ({there.reason})." if there is not None else ""
+        if there is not None:
+            told += f" On this machine: {there.entry.name} ({there.reason}); {between(first, there)}."
     return told
 
 

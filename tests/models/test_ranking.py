@@ -139,6 +139,23 @@ def test_only_differences_on_the_same_rows_count() -> None:
     assert pool_of(a=figures(0.5)).advantage("chrf", german).difference == 0
 
 
+def test_two_models_are_told_apart_by_sets_that_have_both() -> None:
+    german = shipped().languages["de"]
+    clear = pool_of(a=figures(*[0.6] * 6), b=figures(*[0.4] * 6))  # without chrF's figure
+    difference, (low, high) = clear.apart("a", "b", german)
+    first, second = (clear.advantage(name, german) for name in "ab")
+    assert difference == pytest.approx(first.difference - second.difference)
+    assert clear.apart("b", "a", german) == pytest.approx((-difference, (-high, -low)))
+    assert 0 < low < difference < high < 0.2
+    assert high - low < first.interval[1] - first.interval[0]  # a mean that both have does not count
+    alike = pool_of(a=figures(0.5, beside=0.4), b=figures(0.49, beside=0.4, year=2019)).apart("a", "b", german)
+    assert alike[1][0] < 0 < alike[1][1]
+    for code, told in (("de", "the two are not told apart"), ("en", "it is worse")):
+        choice = select_model(code, registry=shipped())
+        there = select_model(code, available=True, registry=shipped())
+        assert f"{there.name} ({there.reason}); {told}." in choice.advice
+
+
 def test_related_languages_say_more_than_others() -> None:
     measured = figures(0.6, 0.6, 0.6, 0.6, beside=0.3)
     found = pool_of(a=measured, b=figures(0.5, beside=0.4, year=2019))
