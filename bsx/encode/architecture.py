@@ -72,7 +72,9 @@ class Architecture:
             MissingExtraError: if transformers is wanted and not installed.
         """
         with blaming(f"{folder}: its config.json cannot be used"):
-            said: JsonObject = dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
+            said: JsonObject = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+            if not isinstance(said, dict):
+                raise InputError("its config.json holds no fields with names", file=folder)
             if not isinstance(said.get("model_type", ""), str):
                 raise InputError(
                     f"its config.json says model_type {said['model_type']!r}, which is no name", file=folder
@@ -93,7 +95,8 @@ class Architecture:
             if kind not in families:
                 raise InputError(
                     f"the architecture {kind!r} is not one bsx knows how to cut at a layer."
-                    f"{did_you_mean(str(kind), families)} An entry in registry/families.yaml teaches it",
+                    f"{did_you_mean(str(kind), families)} If it reads text alone, an entry in families.yaml "
+                    "teaches it",
                     file=folder,
                 )
             family = families[kind]

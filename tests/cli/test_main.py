@@ -207,6 +207,7 @@ def test_models(cli: Cli) -> None:
     assert shown["name"] == "roberta-large"
     assert shown["baselines"]["en"]["17"]["f1"] == 0.83122575
     assert "leading_space" in cli("models", "show", "roberta-large").out
+    assert "by rule 16 of 24" in cli("models", "show", "bge-m3").out.splitlines()[0]
     languages = json.loads(cli("models", "--languages", "--format", "json").out)["languages"]
     chinese = next(row for row in languages if row["code"] == "zh")
     assert (chinese["name"], chinese["model"]) == ("Chinese", "bert-base-chinese")
