@@ -72,9 +72,7 @@ class Architecture:
             MissingExtraError: if transformers is wanted and not installed.
         """
         with blaming(f"{folder}: its config.json cannot be used"):
-            said: JsonObject = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-            if not isinstance(said, dict):
-                raise InputError("its config.json holds no fields with names", file=folder)
+            said: JsonObject = dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
             if not isinstance(said.get("model_type", ""), str):
                 raise InputError(
                     f"its config.json says model_type {said['model_type']!r}, which is no name", file=folder

@@ -160,13 +160,6 @@ def test_an_encoder_whose_decoder_is_absent_scores_the_same(kind: str, tmp_path:
     np.testing.assert_array_equal(bsx.Scorer(model=str(folder), layer=1).score(["a cat"], ["the cat"]).f1, whole)
 
 
-def test_a_configuration_without_fields_is_refused(tmp_path: Path) -> None:
-    folder = tiny.build("bert", tmp_path / "bert")
-    (folder / "config.json").write_text("[1]", encoding="utf-8")
-    with pytest.raises(InputError, match="no fields"):
-        bsx.Scorer(model=str(folder), layer=1)
-
-
 @pytest.mark.parametrize(
     ("more", "message"),
     [
