@@ -25,13 +25,13 @@ def test_every_kind_of_model_has_a_rule() -> None:
 
 @pytest.mark.parametrize(("family", "kind"), [("bert", "encoder"), ("bart", "encoder-decoder")])
 def test_a_layer_by_rule_is_said(tiny_model: Callable[[str], str], family: str, kind: FamilyKind) -> None:
-    scorer = bsx.Scorer(model=tiny_model(family))
+    scorer = bsx.Scorer(model=tiny_model(family), backend="torch")
     rule = depth_rules(shipped())[kind]
     assert scorer.layers == (rule.layer(scorer.depth),)
     assert sum(rule.worth(scorer.depth) in note for note in scorer.notes) == 1
     by_rule = scorer.score(["a cat"], ["a dog"]).signature
     assert rule.said in by_rule.notes
-    given = bsx.Scorer(model=tiny_model(family), layer=scorer.layers[0])
+    given = bsx.Scorer(model=tiny_model(family), layer=scorer.layers[0], backend="torch")
     assert not any("by rule" in note for note in given.notes)
     signature = given.score(["a cat"], ["a dog"]).signature
     assert not signature.notes

@@ -126,7 +126,9 @@ def test_vectors(kind: str, tiny_model: Callable[[str], str]) -> None:
 def test_a_decoder_scores_texts_without_an_entry(tiny_model: Callable[[str], str]) -> None:
     candidates = ["the cat sat on the mat", "", "a dog", "he walked slowly to the old house by the river"]
     references = ["a dog sat on the mat", "the", "a dog", "they walked"]
-    scorer = bsx.Scorer(model=tiny_model("gpt2"), layer=1)  # its tokenizer adds nothing: an empty text has no tokens
+    scorer = bsx.Scorer(
+        model=tiny_model("gpt2"), layer=1, backend="torch"
+    )  # its tokenizer adds nothing: an empty text has no tokens
     together = scorer.score(candidates, references).f1
     turned = scorer.score(candidates[::-1], references[::-1]).f1[::-1]
     alone = [scorer.score([one], [other]).f1[0] for one, other in zip(candidates, references, strict=True)]
@@ -144,7 +146,7 @@ def test_a_decoder_that_lacks_weights_is_refused(tmp_path: Path) -> None:
     del weights[next(name for name in weights if "layers.0" in name)]
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(InputError, match="lack 1 tensors"):
-        bsx.Scorer(model=str(folder), layer=1).score(["a"], ["a"])
+        bsx.Scorer(model=str(folder), layer=1, backend="torch").score(["a"], ["a"])
 
 
 @pytest.mark.parametrize("kind", ["bart", "t5"])
@@ -152,12 +154,18 @@ def test_an_encoder_whose_decoder_is_absent_scores_the_same(kind: str, tmp_path:
     from safetensors.torch import load_file, save_file
 
     folder = tiny.build(kind, tmp_path / kind)
-    whole = bsx.Scorer(model=str(folder), layer=1).score(["a cat"], ["the cat"]).f1
+
+    def figures() -> np.ndarray:
+        return bsx.Scorer(model=str(folder), layer=1, backend="torch").score(["a cat"], ["the cat"]).f1
+
+    whole = figures()
     weights = {
         name: weight for name, weight in load_file(folder / "model.safetensors").items() if "decoder" not in name
     }
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    np.testing.assert_array_equal(bsx.Scorer(model=str(folder), layer=1).score(["a cat"], ["the cat"]).f1, whole)
+    np.testing.assert_array_equal(
+        bsx.Scorer(model=str(folder), layer=1, backend="torch").score(["a cat"], ["the cat"]).f1, whole
+    )
 
 
 @pytest.mark.parametrize(
@@ -174,14 +182,14 @@ def test_an_architecture_without_a_family_is_refused(more: dict[str, Any], messa
     file = folder / "config.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), **more}))
     with pytest.raises(InputError, match=message):
-        bsx.Scorer(model=str(folder), layer=1)
+        bsx.Scorer(model=str(folder), layer=1, backend="torch")
 
 
 def test_the_code_of_a_known_architecture_stands_for_its_own_with_a_note(tmp_path: Path) -> None:
     folder = tiny.build("llama", tmp_path / "llama")
-    plain = bsx.Scorer(model=str(folder), layer=1)
+    plain = bsx.Scorer(model=str(folder), layer=1, backend="torch")
     file = folder / "config.json"
     file.write_text(json.dumps({**json.loads(file.read_text()), "auto_map": {"AutoModel": "modeling.Model"}}))
-    noted = bsx.Scorer(model=str(folder), layer=1)
+    noted = bsx.Scorer(model=str(folder), layer=1, backend="torch")
     np.testing.assert_array_equal(noted.score(["a cat"], ["the cat"]).f1, plain.score(["a cat"], ["the cat"]).f1)
     assert len(noted.notes) == len(plain.notes) + 1
