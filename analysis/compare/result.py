@@ -166,6 +166,7 @@ class CompareResult(Result):
             significant; ``mean-of-segments`` where a metric's own score is another.
         documents: how many documents were drawn and swapped; None if segments were.
         published: what was published of how often people agree with differences of these metrics; may be empty.
+        outputs: which candidates are no translation, by kind and system; see `bsx.data.outputs.KINDS`.
     """
 
     kind: ClassVar[str] = "compare"
@@ -177,3 +178,4 @@ class CompareResult(Result):
     warnings: tuple[Notice, ...] = ()
     documents: int | None = None
     published: tuple[PublishedCurve, ...] = ()
+    outputs: tuple[Notice, ...] = ()

@@ -140,7 +140,9 @@ def compared(frame: Frame, settings: CompareRun) -> CompareResult:
         means = np.mean([values - baseline for values in others], axis=0)
         notes += filter(None, [seem_together(kept, means, "differences")])
     result = together(compared, curves)
-    return replace(result, signatures=signatures, warnings=(*warnings, *result.warnings), notes=tuple(notes))
+    warnings += result.warnings
+    outputs = tuple(frame.outputs)
+    return replace(result, signatures=signatures, warnings=tuple(warnings), notes=tuple(notes), outputs=outputs)
 
 
 def paired(frame: Frame, settings: CompareRun) -> tuple[Frame, CompareRun]:

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from bsx.analysis.compare.result import CompareResult
 from bsx.analysis.meta.result import MetaResult
-from bsx.support.result import Number, Result
+from bsx.support.result import Notice, Number, Result
 
 Why = Literal["lowest", "difference", "disagreement"]
 
@@ -80,6 +80,7 @@ class EvaluationResult(Result):
         choices: each with the command that changes it.
         files: what was written, by their names.
         given: whether the user chose the metrics or the model.
+        outputs: which candidates are no translation, by kind and system; see `bsx.data.outputs.KINDS`.
     """
 
     kind: ClassVar[str] = "evaluate"
@@ -96,3 +97,4 @@ class EvaluationResult(Result):
     choices: tuple[Chosen, ...]
     files: tuple[str, ...] = ()
     given: bool = False
+    outputs: tuple[Notice, ...] = ()

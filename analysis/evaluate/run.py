@@ -30,7 +30,7 @@ from bsx.data.output import ScoreTable, atomic_text, make_folder
 from bsx.data.run import as_one_run
 from bsx.errors import InputError
 from bsx.frames.guesses import with_guesses
-from bsx.frames.metrics import detected, encoding, look_at_scripts, wanted_sides
+from bsx.frames.metrics import detected, encoding, wanted_sides
 from bsx.frames.open import OF_TEXTS, corpus_of, open_frame
 from bsx.frames.settings import (
     HumanColumns,
@@ -140,7 +140,6 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
         controls = (["length", "overlap"] if "reference" in sides else ["length-qe"]) if people else []
         metrics = [*specs, *(name for name in controls if name not in specs)]
         settings = settings.model_copy(update={"lang": language, "model": model, "metrics": metrics})
-        look_at_scripts(settings, corpus, settings.say)
         return frame, settings
 
     with keeping(folder / _SCORES, resume=True, say=settings.say) as journal:
@@ -169,7 +168,7 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
     compare = meta = None
     if len(names) > 1:
         scored = {name: frame.scores[name] for name in specs}  # controls are no metrics to compare by
-        only = replace(frame, scores=scored, signatures={name: frame.signatures[name] for name in specs})
+        only = replace(frame, scores=scored, outputs=(), signatures={name: frame.signatures[name] for name in specs})
         compare = compared(only, build_config({"all_pairs": True, "registry": settings.registry}, CompareRun))
     missing = bool(people) and any(np.isnan(np.asarray(frame.read(people)[people[0]], dtype=np.float64)))
     if people:
@@ -204,6 +203,7 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
         choices=tuple(_choices(given, settings, columns if people else (), specs, names, controls, missing=missing)),
         files=tuple(sorted(written)),
         given=bool(given.metrics) or given.model is not None,
+        outputs=tuple(frame.outputs),
         notes=tuple(dict.fromkeys(notes)),
         **known("evaluate"),
     )

@@ -9,6 +9,7 @@ from itertools import groupby
 from bsx.analysis.evaluate.result import EvaluationResult
 from bsx.analysis.present.cells import NONE, listed, number, table, text
 from bsx.analysis.present.forms import lists, parts_of, presents
+from bsx.analysis.present.notices import no_translations
 from bsx.analysis.present.parts import Answer, Cell, Commands, Notes, Part, Prose, TablePart
 
 _WHY = {"lowest": "lowest score", "difference": "systems differ", "disagreement": "metrics disagree"}
@@ -30,6 +31,7 @@ def parts(result: EvaluationResult) -> Iterator[Part]:
     people = [part for part in compared if isinstance(part, Prose) and not part.full]
     yield from people
     yield from _segments(result)
+    yield from no_translations(result.outputs)
     own = [choice for choice in result.choices if not choice.command.startswith("bsx ")]
     changed = "; ".join(f"{choice.about} {choice.chosen} ({choice.command.partition(' ')[0]})" for choice in own)
     yield Prose(f"{_basis(result)} Chosen: {changed}.")

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
+from bsx.analysis.present.cells import number, table, text
+from bsx.analysis.present.parts import TablePart
+from bsx.data.outputs import KINDS
 from bsx.support.result import Notice
 
 SEEN = ("seen-rows", "training-unknown", "no-texts")
@@ -48,3 +53,15 @@ def seen_rows(notice: Notice) -> str:
     did = "were fitted to" if values["by"] == "weights" else did
     rows = f"{values['rows']:,} of the {values['of']:,} rows{where}"
     return f"{who} {did} {rows}: its figures are too high to be evidence."
+
+
+def no_translations(notices: Sequence[Notice]) -> Iterator[TablePart]:
+    """Yield how many candidates of each system are no translation, with the first of each kind; see `KINDS`."""
+    rows = []
+    for notice in notices:
+        count, of, examples = (notice.values[name] for name in ("count", "of", "examples"))
+        first = "; ".join(f"{one['segment']}: {one['candidate']}" for one in examples)
+        rows.append([text(notice.about), text(KINDS[notice.name]), number(count), number(of), text(first)])
+    if rows:
+        columns = ["system", "what", "count", "of", "such as"]
+        yield table("Candidates that are no translation", columns, rows, names=2, full=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, decimals, listed, number, table, text
+from bsx.analysis.present.notices import no_translations
 from bsx.analysis.present.parts import Cell, Chart, Heading, Part, Section, Segments, TablePart
 from bsx.analysis.report.documents import Document, ScoreRows
 from bsx.data.long import HUMAN
@@ -33,6 +34,7 @@ def scored(documents: Sequence[Document]) -> Section | None:
         if len(tables) > 1:
             section.blocks.append(Heading(head))
         section.blocks += _scores(content)
+        section.blocks += no_translations(content.sidecar.outputs if content.sidecar is not None else ())
     for name, content in tables:
         leads.append(f"{name} holds {len(content.rows):,} scored rows{_under(content)}.")
         leads += [f"Beware: {note}." for note in _odd(content)]

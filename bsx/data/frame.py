@@ -27,6 +27,7 @@ from bsx.data.sources import IN_MEMORY
 from bsx.data.tables import Row, Table
 from bsx.errors import InputError
 from bsx.support.checks import Array
+from bsx.support.result import Notice
 from bsx.support.untyped import JsonObject
 
 PAIR = "lp"
@@ -189,6 +190,7 @@ class Frame:
         summary: of the scores that were computed, as it goes beside a table.
         files: that it was read from.
         language: code of the language that metrics were computed for, if one was named or found.
+        outputs: which candidates are no translation, of texts that metrics were computed on.
     """
 
     table: Table
@@ -203,6 +205,7 @@ class Frame:
     summary: JsonObject | None = None
     files: Sequence[str] = ()
     language: str | None = None
+    outputs: Sequence[Notice] = ()
 
     @property
     def name(self) -> str:

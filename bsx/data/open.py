@@ -191,6 +191,7 @@ class TableFile:
         system: column that says which system a row's one candidate is of.
         partly: a row may name no system, and then belongs to none; refused unless said.
         document: column that says which document a row is from.
+        beside: no metric reads the sources: they need not be texts.
 
     Raises:
         InputError: for an unknown format.
@@ -209,13 +210,15 @@ class TableFile:
         system: str | None = None,
         partly: bool = False,
         document: str | None = None,
+        beside: bool = False,
     ) -> None:
         for name, count in Counter(candidates).items():
             if count > 1:
                 raise InputError(f"the column of candidates {name!r} is named twice; systems need distinct names")
         refuse_alike(candidates, "the columns of candidates")
         self.systems = tuple(candidates)
-        self.has = frozenset((["reference"] if references else []) + (["source"] if source is not None else []))
+        read = source is not None and not beside
+        self.has = frozenset((["reference"] if references else []) + (["source"] if read else []))
         self.table = file if isinstance(file, Table) else Table(file, first_line=True)
         self._roles = [("candidate", name) for name in candidates] + [("reference", name) for name in references]
         others = (("source", source), ("id", id_column), ("system", system), ("document", document))
@@ -225,7 +228,7 @@ class TableFile:
         self._id = id_column
         self._keep_rows = keep_rows
         self._system, self._partly = system, partly
-        self._document = document
+        self._document, self._beside = document, beside
         self.table.require(*(name for _, name in self._roles))
 
     @property
@@ -271,13 +274,18 @@ class TableFile:
                 row.name(self._id) if self._id is not None else str(at),
                 tuple([row.text(name) for name in self.systems]),
                 references,
-                row.text(self._source) if self._source else None,
+                self._source_of(row),
                 row if self._keep_rows else None,
                 system,
                 row.name(self._document) if self._document is not None else None,
             )
         if at == 0:
             raise InputError(f"{self.table.name}: has a header but no rows")
+
+    def _source_of(self, row: Row) -> str | None:
+        if self._source is None or (self._beside and not isinstance(row[self._source], str)):
+            return None
+        return row.text(self._source)
 
 
 def table_parts(table: str) -> list[PartFile]:
@@ -402,7 +410,8 @@ def open_corpus(
     if data is not None:
         table = open_table(data, first_line=True)
         columns, name = table.columns, table.name
-        if "source" in wants and source_column is None and "source" in columns:
+        beside = "source" not in wants and source_column is None
+        if source_column is None and "source" in columns:
             source_column = "source"
         candidate_columns = candidate_columns or _usual("candidate", columns, name)
         reference_columns = reference_columns or (_usual("reference", columns, name) if "reference" in wants else [])
@@ -424,6 +433,7 @@ def open_corpus(
             system=system_column,
             partly=guessed,
             document=document_column,
+            beside=beside,
         )
     systems = {}
     for name in candidates:

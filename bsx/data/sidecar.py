@@ -12,6 +12,7 @@ from bsx.data.run import through_links
 from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.support.provenance import Provenance
+from bsx.support.result import Notice
 from bsx.support.untyped import JsonObject
 
 FIGURES = ("precision", "recall", "f1")
@@ -57,6 +58,7 @@ class Sidecar(BaseModel):
     metrics: list[ScoredMetricRow]
     factors: list[ScoredFactorRow] = []
     provenance: Provenance | None = None
+    outputs: list[Notice] = []
 
 
 def read_sidecar(file: str | Path) -> Sidecar | None:

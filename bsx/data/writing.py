@@ -96,6 +96,11 @@ def identified(text: str) -> tuple[str, float]:
     return code, float(sure)
 
 
+def probabilities(text: str) -> dict[str, float]:
+    """Return how probable each language is that py3langid knows."""
+    return dict(_identifier().rank(text))
+
+
 def _identifier() -> Untyped:
     return _opened(need("py3langid.langid", "detecting the language, unless lang names it,"))
 
@@ -123,12 +128,13 @@ IMPLIED = {**UNSPACED, "Hang": "ko"}
 _KANA = 0.05  # of Japanese letters, at least this share is kana; Chinese has none
 
 
-def other_script(text: str, script: str) -> str | None:
-    """Return the script of a text most of whose letters are not of the expected script, or None for any other text.
+def other_script(text: str, script: str, share: float = 0.5) -> str | None:
+    """Return the script of a text few of whose letters are of the expected script, or None for any other text.
 
     Args:
         text: the text; one without letters is in no script.
         script: ISO 15924 code, those of Chinese, Japanese and Korean included.
+        share: of its letters are of the expected script, at most.
 
     >>> other_script("Es regnet", "Hans"), other_script("在下雨 (it rains)", "Jpan"), other_script("12 %", "Latn")
     ('Latn', 'Latn', None)
@@ -136,7 +142,7 @@ def other_script(text: str, script: str) -> str | None:
     if text.isascii() and script == "Latn":
         return None
     letters = len(_letters(None).findall(text))
-    if 2 * len(_letters(script).findall(text)) >= letters:
+    if len(_letters(script).findall(text)) >= share * letters:
         return None
     counts = Counter({name: len(_letters(name).findall(text)) for name in SCRIPTS})
     name, most = counts.most_common(1)[0]

@@ -5,7 +5,6 @@ Some score texts that an analysis makes itself: they are opened once, and called
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -92,29 +91,6 @@ def detected(settings: Run, corpus: Corpus, say: Say) -> Run:
         return settings  # no language that bsx knows: the user may name one
     say(f"the language is {code}, as {table.name} says of {', '.join(corpus.systems)}; lang names another")
     return settings.model_copy(update={"lang": code})
-
-
-def look_at_scripts(settings: EncoderSettings, corpus: Corpus, say: Say) -> None:
-    """Tell how many texts are written in another script than the language that the user named."""
-    if settings.lang is None:
-        return
-    from bsx.data.writing import other_script
-
-    asked = find_languages(settings.lang, load_registry(settings.registry))
-    language, script = asked.target, asked.script or asked.target.script
-    counts: dict[str, Counter[str]] = {"candidates": Counter(), "references": Counter()}
-    totals = Counter[str]()
-    for segment in corpus:
-        for kind, texts in (("candidates", segment.candidates), ("references", segment.references)):
-            totals[kind] += len(texts)
-            counts[kind].update(other for text in texts if (other := other_script(text, script)) is not None)
-    for kind, scripts in counts.items():
-        if scripts:
-            which = ", ".join(f"{script} {count}" for script, count in scripts.most_common())
-            say(
-                f"{scripts.total()} of {totals[kind]} {kind} are not written in the script of {language.name} "
-                f"({script}): {which}"
-            )
 
 
 def build_metrics(specs: Sequence[str], settings: EncoderSettings, context: int = 0) -> list[Metric]:

@@ -22,6 +22,7 @@ from bsx.metrics.summary import Tally, about, flags, summarise
 from bsx.support.checks import Array
 from bsx.support.progress import told
 from bsx.support.provenance import provenance
+from bsx.support.result import as_json
 from bsx.support.settings import build_config, column_fields, part, set_fields
 
 if TYPE_CHECKING:
@@ -160,8 +161,8 @@ def corpus_of(frame: Frame, wants: frozenset[str]) -> Corpus:
         if not sides[role]:
             there = ", ".join(table.columns)
             raise InputError(f"{role} names the column of {role}s; it has {there}", file=table.name, setting=role)
-    source = frame.column("source") if "source" in wants or "source" in frame.named else None
-    return TableFile(table, candidates, sides["reference"], source=source)
+    strict = "source" in wants or "source" in frame.named
+    return TableFile(table, candidates, sides["reference"], source=frame.column("source"), beside=not strict)
 
 
 def _scored(
@@ -187,8 +188,9 @@ def _scored(
         values.append([scores.values for scores in block.scores])
         statistics.append([scores.statistics for scores in block.scores if scores.statistics is not None])
         at += len(block.segments)
-    notes += [*about(metrics), *flags(prepared, tally.totals)]
-    summary = summarise(prepared, tally.totals, tally.by_system)
+    notes += [*about(metrics), *flags(prepared, tally.totals), *tally.outputs.notes()]
+    summary, outputs = summarise(prepared, tally.totals, tally.by_system), tally.outputs.notices()
+    summary |= {"outputs": as_json(outputs)} if outputs else {}
     signatures = {entry["metric"]: entry["signature"] for entry in summary["metrics"]}
     whole = [metric for metric, total in zip(metrics, tally.totals, strict=True) if total.has_statistics]
     language = metrics[0].encoders.language
@@ -206,4 +208,5 @@ def _scored(
         },
         summary={**summary, "provenance": provenance("score", list(frame.files), signatures)},
         language=None if language is None else language.code,
+        outputs=outputs,
     )

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bsx.data.cells import finite
+from bsx.data.outputs import GATES
 from bsx.errors import InputError, UnknownNameError, did_you_mean
 from bsx.support.untyped import JsonObject
 
@@ -13,7 +14,7 @@ FIGURES = ("bertscore.precision", "bertscore.recall", "bertscore.f1")
 
 
 def read_gates(given: Iterable[str], metrics: Sequence[str] | None) -> dict[str, float]:
-    """Return the bounds in texts such as ``chrf=55``, ``bertscore.f1=0.80`` or ``bertscore:idf=true=0.8``.
+    """Return the bounds in texts such as ``chrf=55``, ``bertscore.f1=0.80``, ``bertscore:idf=true=0.8`` or ``copy=1%``.
 
     Args:
         given: the texts.
@@ -27,6 +28,9 @@ def read_gates(given: Iterable[str], metrics: Sequence[str] | None) -> dict[str,
     gates = {}
     for text in given:
         name, _, bound = text.rpartition("=")
+        if name in GATES:  # a share of candidates
+            gates[name] = _share(text, bound)
+            continue
         try:
             gates[name] = finite(bound, "the bound")  # as a cell of a table is read: 1_000 and 1e400 are no numbers
         except InputError:
@@ -38,19 +42,49 @@ def read_gates(given: Iterable[str], metrics: Sequence[str] | None) -> dict[str,
             ) from None
         if name not in known:
             raise UnknownNameError(
-                f"fail_under: there is no score {name!r} in this run; there are {', '.join(known)}."
-                f"{did_you_mean(name, known)}",
+                f"fail_under: there is no score {name!r} in this run; there are {', '.join(known)}, and shares of "
+                f"candidates: {', '.join(GATES)}.{did_you_mean(name, [*known, *GATES])}",
                 setting="fail_under",
             )
     return gates
 
 
-def shortfalls(summary: JsonObject, gates: Mapping[str, float]) -> list[str]:
+def _share(text: str, bound: str) -> float:
+    """Return the share that a bound such as ``1%`` is."""
+    try:
+        share = finite(bound.removesuffix("%"), "the bound") / 100
+    except InputError:
+        share = -1.0
+    if not (bound.endswith("%") and 0 <= share <= 1):
+        told = f"fail_under: {text[:80]!r}: write the largest share of candidates, from 0% to 100%, such as copy=1%"
+        raise InputError(told, setting="fail_under")
+    return share
+
+
+def refuse_unchecked(gates: Iterable[str], unchecked: Mapping[str, str]) -> None:
+    """Refuse a gate that cannot be judged on these texts.
+
+    Args:
+        gates: their names.
+        unchecked: gate -> why; see `bsx.data.outputs.OutputCheck.unchecked`.
+
+    Raises:
+        InputError: naming the first, and why.
+    """
+    for name in gates:
+        if name in unchecked:
+            raise InputError(f"fail_under: {name} cannot be judged: {unchecked[name]}", setting="fail_under")
+
+
+def shortfalls(
+    summary: JsonObject, gates: Mapping[str, float], shares: Callable[[str], Mapping[str, tuple[int, int]]]
+) -> list[str]:
     """Return one sentence for each system's score that is worse than its bound; of error rates, that is higher.
 
     Args:
         summary: what `bsx.metrics.summary.summarise` or `apart` returns, of one layer.
         gates: name -> bound.
+        shares: given a gate of `bsx.data.outputs.GATES`, says how many of how many candidates of each system it counts.
     """
     scores: list[tuple[str, str, float, bool]] = []
     for entry in summary.get("metrics", ()):
@@ -59,7 +93,13 @@ def shortfalls(summary: JsonObject, gates: Mapping[str, float]) -> list[str]:
         for name in FIGURES:
             scores += [(name, row["name"], row[name.partition(".")[2]], True) for row in summary["systems"]]
     said = ((name, system, shortfall(score, gates[name], up)) for name, system, score, up in scores if name in gates)
-    return [f"{name} of {system} is {what}" for name, system, what in said if what is not None]
+    missed = [f"{name} of {system} is {what}" for name, system, what in said if what is not None]
+    for name in (name for name in gates if name in GATES):
+        for system, (count, rows) in shares(name).items():
+            if count > gates[name] * rows:
+                share = f"{count / rows:.2%} ({count:,} of {rows:,} candidates)"
+                missed.append(f"{name} of {system} is {share}, above {100 * gates[name]:g}%")
+    return missed
 
 
 def shortfall(score: float, bound: float, higher_is_better: bool = True) -> str | None:

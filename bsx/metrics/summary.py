@@ -8,7 +8,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from bsx.catalog.languages import find_languages
 from bsx.data.corpus import Segment
+from bsx.data.outputs import OutputCheck, OutputCounts
 from bsx.data.pairing import Pairing, printed
 from bsx.metrics.core import BlockScores, Figures, MetricCore
 from bsx.metrics.run import Prepared, ScoredBlock
@@ -118,6 +120,7 @@ class Tally:
         by_system: the same for each system whose rows stand below those of others.
         by_document: the same for each document, by system and name; "" where no row names a system.
         pairing: what is odd about the rows of those systems.
+        outputs: which candidates are no translation.
         unnamed: how many rows name no system.
     """
 
@@ -129,14 +132,21 @@ class Tally:
         self.by_document: dict[tuple[str, str], list[Totals]] = {}
         self.pairing = Pairing()
         self.unnamed = 0
+        encoders = prepared.metrics[0].encoders
+        lang = encoders.config.lang
+        asked = None if lang is None else find_languages(lang, encoders.catalog)
+        code, script = (None, None) if asked is None else (asked.target.code, asked.script or asked.target.script)
+        check = OutputCheck(prepared.corpus, code, script)
+        self.outputs = OutputCounts(check, None if asked is None else f"{asked.target.name} ({script})")
+        self._names = prepared.corpus.systems
 
     def notes(self) -> list[str]:
-        """Return what is odd about the rows of systems, a sentence each."""
+        """Return what is odd about the rows of systems, and what their candidates are, a sentence each."""
+        notes = [*self.pairing.notes(), *self.outputs.notes()]
         if not self.by_system or not self.unnamed:
-            return self.pairing.notes()
+            return notes
         rows = self.totals[0].segments
-        note = f"{self.unnamed:,} of {rows:,} rows name no system: they count in the score of all rows alone"
-        return [note, *self.pairing.notes()]
+        return [f"{self.unnamed:,} of {rows:,} rows name no system: they count in the score of all rows alone", *notes]
 
     def add(self, block: ScoredBlock, systems: Sequence[str | None] | None = None) -> None:
         """Count a block in.
@@ -148,6 +158,7 @@ class Tally:
         _count(self.totals, block)
         rows: dict[str, list[int]] = {}
         for row, system in enumerate([item.system for item in block.segments] if systems is None else systems):
+            self.outputs.add(block.segments[row], self._names if system is None else [system])
             if system is None:
                 self.unnamed += 1
             else:

@@ -15,19 +15,13 @@ from bsx.data.corpus import InContext
 from bsx.data.run import as_one_run, is_stream
 from bsx.encode.run_config import RARE, choose_devices
 from bsx.errors import InputError
-from bsx.frames.metrics import (
-    build_metrics,
-    check_sides,
-    detected,
-    encoding,
-    look_at_scripts,
-    wanted_sides,
-)
+from bsx.frames.metrics import build_metrics, check_sides, detected, encoding, wanted_sides
 from bsx.frames.settings import Input, Reported
 from bsx.metrics.run import Prepared, ScoredBlock, block_tokens, prepare, stream, survey
 from bsx.metrics.summary import Tally, Totals, about, by_document, flags, summarise, to_text
 from bsx.support.progress import Progress, told
 from bsx.support.provenance import provenance
+from bsx.support.result import as_json
 from bsx.support.settings import Option, settled
 from bsx.support.untyped import JsonObject
 
@@ -53,7 +47,8 @@ class ScoreRun(Reported, ScorerConfig, Input):
         Sequence[str],
         Field(
             description="Exit with 1 if a system scores worse: SCORE=VALUE, a metric as it is printed, or bertscore.f1 "
-            "and its like."
+            "and its like; or if more of its candidates are no translation: empty=1%, copy, loop, untranslated, "
+            "wrong-language, wrong-length."
         ),
         Option(whole=True),
     ] = ()
@@ -101,8 +96,6 @@ class ScoreRun(Reported, ScorerConfig, Input):
         if self.on_several and (self.lang_column is not None or self.engine == "ray"):
             other = "lang_column" if self.lang_column else "the engine ray"
             raise ValueError(f"several devices cannot be combined with {other}: name one")
-        if not self.metrics and (self.sources is not None or self.source is not None):
-            raise ValueError("BERTScore reads no sources: name metrics that do")
         if self.context and self.document is None:
             raise ValueError("context needs document, which names the column of documents")
         return self
@@ -141,6 +134,8 @@ class ScoredFiles:
         result = summarise(self.prepared, self.totals, self.tally.by_system)
         if self.tally.by_document:
             result["documents"] = by_document(self.prepared, self.tally.by_document)
+        if notices := self.tally.outputs.notices():
+            result["outputs"] = as_json(notices)
         if self.prepared.metrics[0].figures is not None:
             return result
         known = {entry["metric"]: entry["signature"] for entry in result["metrics"]}
@@ -156,7 +151,7 @@ class ScoredFiles:
             return []
         from bsx.metrics.gates import shortfalls
 
-        return shortfalls(result, self.gates)
+        return shortfalls(result, self.gates, self.tally.outputs.shares)
 
     def notes(self) -> list[str]:
         """Return what the user should know about metrics, encoders and rows, one sentence each."""
@@ -216,7 +211,7 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
     output = None if settings.output is None else Path(settings.output)
     gates = {}
     if settings.fail_under:
-        from bsx.metrics.gates import read_gates
+        from bsx.metrics.gates import read_gates, refuse_unchecked
 
         gates = read_gates(settings.fail_under, metrics or None)
     if gates and settings.all_layers:
@@ -252,9 +247,10 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
             table.expect(plan.segments * len(corpus.systems))
             stack.enter_context(table)
         made = build_metrics(metrics, settings, settings.context)
-        look_at_scripts(settings, texts, say)
         prepared = prepare(made, corpus, plan=plan, progress=progress, say=say)
         tally = Tally(prepared)
+        if gates:
+            refuse_unchecked(gates, tally.outputs.check.unchecked)
 
         def blocks(start: int, tokens: int) -> Iterator[ScoredBlock]:
             if not elsewhere:
@@ -284,10 +280,11 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
             from bsx.data.sidecar import carried
 
             before = carried(settings.table_name)
+            summary = result.to_dict()
             if made[0].figures is not None:
                 table.signature = str(prepared.signature(0))
-                table.sidecar = {"metrics": before} if before else None
+                beside = {"outputs": summary["outputs"]} if "outputs" in summary else {}
+                table.sidecar = {"metrics": before, **beside} if before or beside else None
             else:
-                summary = result.to_dict()
                 table.sidecar = {**summary, "metrics": [*before, *summary["metrics"]]}
     return result

@@ -210,7 +210,6 @@ def test_reference_free_metrics_need_no_references(cli: Run, tiny_model: Run, tm
         (["--metrics", "moverscore:layer=2"], "metric moverscore: layer needs pmeans=false"),
         (["--metrics", "bertscore", "--layer", "3"], "write it as bertscore:layer="),
         (["--metrics", "chrf", "--reference", "nowhere"], "has no column 'nowhere'"),
-        (["--source", "source"], "BERTScore reads no sources"),
         (["--metrics", "bleu:tokenize=nope"], "is none of sacreBLEU's tokenizers"),
         (["--metrics", "xmoverscore:mapping=clp"], "mapping (clp or umd) and mapping_file go together"),
         (

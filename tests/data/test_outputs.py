@@ -1,0 +1,255 @@
+"""Outputs that are no translation: what is found, what is left alone, and how it is counted and told."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import bsx
+from bsx.data import outputs
+from bsx.data.corpus import BREAK, MemoryCorpus, Segment
+from bsx.data.outputs import GATES, KINDS, OutputCheck, OutputCounts, look, repeated
+from tests.conftest import Outcome
+
+SOURCES = [
+    "The committee will meet again next week to discuss the budget for the coming year.",
+    "Several hundred people waited in the rain until the doors were opened at noon.",
+    "He said that the old bridge across the river is going to be repaired in spring.",
+    "Anna Maria Lopez",
+    "My sister has been living in a small village near the coast for three years.",
+]
+REFERENCES = [
+    "Der Ausschuss trifft sich nächste Woche wieder, um über den Haushalt für das kommende Jahr zu beraten.",
+    "Mehrere Hundert Menschen warteten im Regen, bis mittags die Türen geöffnet wurden.",
+    "Er sagte, dass die alte Brücke über den Fluss im Frühling repariert werden soll.",
+    "Anna Maria Lopez",
+    "Meine Schwester lebt seit drei Jahren in einem kleinen Dorf in der Nähe der Küste.",
+]
+FRENCH = "Le comité se réunira de nouveau la semaine prochaine pour discuter du budget de l'année à venir."
+RUSSIAN = "Комитет снова соберётся на следующей неделе, чтобы обсудить бюджет на предстоящий год."
+
+
+def check(language: str | None = "de", script: str | None = "Latn", *, referenced: bool = True) -> OutputCheck:
+    """Return what tells outputs into German."""
+    given = REFERENCES if referenced else None
+    return OutputCheck(MemoryCorpus({"candidate": REFERENCES}, given, SOURCES), language, script)
+
+
+FAULTS: list[tuple[str, int, tuple[str, ...]]] = [
+    ("", 0, ("empty",)),
+    (" \u2026 ", 0, ("empty",)),
+    (SOURCES[0], 0, ("copy", "language")),
+    (SOURCES[0].upper(), 0, ("copy", "language")),
+    (SOURCES[0].replace("committee", "Ausschuss"), 0, ("copy", "language")),
+    (FRENCH, 0, ("language",)),
+    (RUSSIAN, 0, ("script",)),
+    (REFERENCES[0] + " und so weiter" * 6, 0, ("loop",)),
+    (REFERENCES[0] + " nein" * 9, 0, ("loop",)),
+    (REFERENCES[0] + " ha" + "ha" * 20, 0, ("loop",)),
+    (REFERENCES[0][:20], 0, ("length",)),
+    (" ".join([*REFERENCES[:3], REFERENCES[4]]), 0, ("length",)),
+    (REFERENCES[0][:51] + " discuss the budget for the coming year.", 0, ("untranslated",)),
+]
+
+
+@pytest.mark.parametrize("referenced", [True, False])
+@pytest.mark.parametrize(("candidate", "place", "kinds"), FAULTS)
+def test_a_planted_fault_is_found(candidate: str, place: int, kinds: tuple[str, ...], *, referenced: bool) -> None:
+    references = [REFERENCES[place]] if referenced else []
+    assert check(referenced=referenced).kinds(candidate, references, SOURCES[place]) == kinds
+
+
+@pytest.mark.parametrize("referenced", [True, False])
+def test_translations_names_and_numbers_are_left_alone(*, referenced: bool) -> None:
+    tells = check(referenced=referenced)
+    rows = [*zip(REFERENCES, REFERENCES, SOURCES, strict=True), ("12 %", "12 %", "12 %"), ("😀", "😀", "😀")]
+    rows += [("Bravo, bravo, bravo!", "Bravo, bravo, bravo!", "Bravo, bravo, bravo!")]
+    rows += [("print(x[0], end='')", "print(x[0], end='')", "print(x[0], end='')")]
+    for candidate, reference, source in rows:
+        assert tells.kinds(candidate, [reference] if referenced else [], source) == ()
+
+
+def test_what_the_reference_does_too_is_no_fault() -> None:
+    tells = check()
+    quoted = "„discuss the budget for the coming year“ stand auf dem Schild an der Tür."
+    assert tells.kinds(quoted, [quoted.replace("stand", "las man")], SOURCES[0]) == ()
+    assert tells.kinds("x" + " bum" * 8, ["y" + " bum" * 8], None) == ()
+    assert tells.kinds(RUSSIAN, [RUSSIAN[:40]], None) == ()
+    assert tells.kinds(FRENCH, [FRENCH.replace("prochaine", "suivante")], None) == ()
+    assert tells.kinds(REFERENCES[0][:25], ["Der Ausschuss tagt."], None) == ()
+
+
+def test_the_kind_with_several_references_is_by_all_of_them() -> None:
+    tells = check()
+    assert tells.kinds(REFERENCES[0][:20], [REFERENCES[0], "Bald wieder."], SOURCES[0]) == ()
+    assert tells.kinds(SOURCES[0], [REFERENCES[0], REFERENCES[1]], SOURCES[0]) == ("copy", "language")
+
+
+def test_a_copy_is_none_where_references_are_made_of_the_source() -> None:
+    sources = [f"{first} {second}" for first, second in pairwise(SOURCES)]
+    corpus = MemoryCorpus({"candidate": SOURCES[:-1]}, SOURCES[:-1], sources)
+    tells = OutputCheck(corpus, "en", "Latn")
+    assert tells.kinds(sources[0], [SOURCES[0]], sources[0]) == ()
+    assert tells.unchecked == dict.fromkeys(("copy", "untranslated"), "most words of the texts stand in their sources")
+
+
+def test_letters_of_scripts_without_spaces_count_as_half_words() -> None:
+    assert look("我们下周再开会。").words == 3.5
+    assert look("we meet, 2 of us").words == 5
+    chinese = "委员会将于下周再次开会讨论来年的预算问题。"
+    corpus = MemoryCorpus({"candidate": [chinese] * 2}, [chinese] * 2, SOURCES[:2])
+    tells = OutputCheck(corpus, "zh", "Hans")
+    assert tells.kinds(chinese + "预算问题" * 8, [chinese], SOURCES[0]) == ("loop",)
+    assert tells.kinds(SOURCES[0], [chinese], SOURCES[0]) == ("copy", "script")
+    assert tells.kinds("委员会将于下周再次开会讨论 Apple Music Documents", [chinese], SOURCES[0]) == ()
+    assert tells.kinds("委员", [chinese], SOURCES[0]) == ("length",)
+
+
+def test_repeats_are_counted_where_they_touch() -> None:
+    assert repeated([]) == 0
+    assert repeated(["a", "b", "c", "a", "b", "c", "a", "b", "c"]) == 6
+    assert repeated(["a", "x", "a", "y", "a", "z", "a"]) == 0
+
+
+@pytest.mark.parametrize(("asked", "other"), [("hr", "sr"), ("id", "ms"), ("nb", "nn")])
+def test_languages_that_sentences_do_not_tell_apart_are_one(asked: str, other: str) -> None:
+    corpus = MemoryCorpus({"candidate": ["a"]}, ["a"])
+    one, two = OutputCheck(corpus, asked, "Latn"), OutputCheck(corpus, other, "Latn")
+    assert one._near == two._near
+
+
+def test_the_language_is_that_of_the_references_unless_named() -> None:
+    tells = check(None, None)
+    assert tells.kinds(FRENCH, [REFERENCES[0]], None) == ("language",)
+    assert tells.kinds(RUSSIAN, [REFERENCES[0]], None) == ("script",)
+    assert tells.references == (0, 0), "they are what was asked for"
+    mixed = MemoryCorpus({"candidate": ["a"] * 2}, [FRENCH, RUSSIAN])
+    assert OutputCheck(mixed).kinds(SOURCES[0], [FRENCH], None) == ()
+    assert "name it with lang" in OutputCheck(mixed).unchecked["wrong-language"]
+
+
+def test_references_in_another_language_are_told() -> None:
+    corpus = MemoryCorpus({"candidate": REFERENCES}, [*REFERENCES[:3], RUSSIAN, FRENCH])
+    counts = OutputCounts(OutputCheck(corpus, "de", "Latn"), "German (Latn)")
+    assert counts.notes() == ["2 of 5 references are in another language or script than German (Latn)"]
+
+
+def test_context_is_no_part_of_a_candidate() -> None:
+    assert check().kinds(f"{FRENCH}{BREAK}{REFERENCES[0]}", [f"{FRENCH}{BREAK}{REFERENCES[0]}"], SOURCES[0]) == ()
+    assert check().kinds(f"{REFERENCES[1]}{BREAK}", [REFERENCES[0]], SOURCES[0]) == ("empty",)
+
+
+def test_what_cannot_be_checked_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    corpus = MemoryCorpus({"candidate": REFERENCES}, REFERENCES)
+    tells = OutputCheck(corpus, "iu", "Cans")
+    assert tells.unchecked["wrong-language"] == "py3langid does not know the language iu"
+    assert tells.unchecked["copy"] == "there are no sources to compare the candidates with"
+    monkeypatch.setattr(outputs, "installed", lambda *names: False)
+    counts = OutputCounts(OutputCheck(corpus, "de", "Latn"), "German (Latn)")
+    assert counts.check.kinds(FRENCH, [REFERENCES[0]], None) == ()
+    (note,) = counts.notes()
+    assert note.startswith("the language of candidates needs the extra detect (")
+    assert note.endswith("): it was not checked")
+
+
+def test_counts_are_by_system_with_three_examples() -> None:
+    counts = OutputCounts(check())
+    for number in range(5):
+        counts.add(Segment(f"s{number}", ("", REFERENCES[0]), (REFERENCES[0],), SOURCES[0]), ["one", "two"])
+    counts.add(Segment("s5", (SOURCES[0], SOURCES[0] * 2), (REFERENCES[0],), SOURCES[0]), ["one", "two"])
+    empty, copied, *foreign, long = counts.notices()
+    assert (empty.name, empty.about, empty.values["count"], empty.values["of"]) == ("empty", "one", 5, 6)
+    assert [one["segment"] for one in empty.values["examples"]] == ["s0", "s1", "s2"]
+    assert (copied.name, copied.about, copied.values["examples"][0]["candidate"]) == ("copy", "one", SOURCES[0][:80])
+    assert [notice.about for notice in foreign] == ["one", "two"]
+    assert (long.name, long.about) == ("untranslated", "two")
+    assert counts.notes()[:2] == [
+        "empty candidates: 5 of 6 of one (segments s0, s1, s2, …)",
+        "copies of the source: 1 of 6 of one (segment s5)",
+    ]
+    assert counts.shares("wrong-language") == {"one": (1, 6), "two": (1, 6)}
+    assert set(KINDS) == {kind for kinds in GATES.values() for kind in kinds}
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sequence[str]:
+    """A table with two systems, of which one has an empty, a copied and a French output."""
+    monkeypatch.chdir(tmp_path)
+    bad = ["", SOURCES[1], REFERENCES[2], REFERENCES[3], FRENCH]
+    rows = ["source\treference\tgood\tbad"]
+    rows += ["\t".join(row) for row in zip(SOURCES, REFERENCES, REFERENCES, bad, strict=True)]
+    Path("t.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return ("t.tsv", "--candidate", "good,bad", "--metrics", "chrf", "--lang", "de")
+
+
+TOLD = (
+    "empty candidates: 1 of 5 of bad (segment 1)",
+    "copies of the source: 1 of 5 of bad (segment 2)",
+    "candidates in another language: 2 of 5 of bad (segments 2, 5)",
+)
+
+
+def test_score_and_compare_tell_them(table: Sequence[str], cli: Callable[..., Outcome]) -> None:
+    plain = cli("score", *table)
+    assert all(f"bsx: note: {told}\n" in plain.err for told in TOLD)
+    found = json.loads(cli("score", *table, "--format", "json").out)["outputs"]
+    assert [(notice["name"], notice["about"], notice["values"]["count"]) for notice in found] == [
+        ("empty", "bad", 1),
+        ("copy", "bad", 1),
+        ("language", "bad", 2),
+    ]
+    compared = cli("compare", *table, "--format", "json")
+    assert json.loads(compared.out)["outputs"] == found
+    assert all(f"{told}." in cli("compare", *table).out for told in TOLD)
+
+
+def test_evaluate_tells_them_in_result_and_report(table: Sequence[str], cli: Callable[..., Outcome]) -> None:
+    done = cli("evaluate", *table, "-o", "found")
+    assert done.status == 0, done.err
+    assert all(f"{told}." in done.out for told in TOLD)
+    result = json.loads(Path("found/evaluation.json").read_text(encoding="utf-8"))
+    assert [notice["name"] for notice in result["outputs"]] == ["empty", "copy", "language"]
+    page = Path("found/report.html").read_text(encoding="utf-8")
+    assert "Candidates that are no translation" in page
+    assert f"5: {FRENCH[:40]}".replace("'", "&#39;") in page
+
+
+def test_a_frame_holds_them(table: Sequence[str]) -> None:
+    scored = bsx.compare(table[0], candidate=["good", "bad"], metrics=["chrf"], lang="de")
+    assert [notice.name for notice in scored.outputs] == ["empty", "copy", "language"]
+
+
+def test_rows_of_systems_below_each_other_count_the_same(table: Sequence[str], cli: Callable[..., Outcome]) -> None:
+    lines = Path(table[0]).read_text(encoding="utf-8").splitlines()[1:]
+    rows = ["system\tid\tsource\treference\tcandidate"]
+    for number, line in enumerate(lines, start=1):
+        source, reference, good, bad = line.split("\t")
+        rows += [f"good\t{number}\t{source}\t{reference}\t{good}", f"bad\t{number}\t{source}\t{reference}\t{bad}"]
+    Path("long.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    told = cli("score", "long.tsv", "--metrics", "chrf", "--lang", "de")
+    assert all(f"bsx: note: {one}\n" in told.err for one in TOLD)
+
+
+def test_sources_that_no_metric_reads_need_not_be_texts(tmp_path: Path, cli: Callable[..., Outcome]) -> None:
+    rows = [{"source": None, "reference": REFERENCES[0], "candidate": REFERENCES[0]}]
+    rows += [{"source": SOURCES[1], "reference": REFERENCES[1], "candidate": SOURCES[1]}]
+    file = tmp_path / "t.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    told = cli("score", file, "--metrics", "chrf", "--lang", "de")
+    assert told.status == 0, told.err
+    assert "copies of the source: 1 of 2 (segment 2)" in told.err
+    asked = cli("score", file, "--metrics", "chrf", "--lang", "de", "--source", "source")
+    assert asked.status == 2
+    assert "source" in asked.err
+
+
+def test_a_run_that_goes_on_counts_all(table: Sequence[str], cli: Callable[..., Outcome]) -> None:
+    out = ("-o", "scores.tsv", "--resume")
+    first, again = cli("score", *table, *out), cli("score", *table, *out)
+    assert [line for line in first.err.splitlines() if "of bad" in line] == [
+        line for line in again.err.splitlines() if "of bad" in line
+    ]
