@@ -228,7 +228,7 @@ class TableFile:
         self._id = id_column
         self._keep_rows = keep_rows
         self._system, self._partly = system, partly
-        self._document, self._beside = document, beside
+        self._document, self._beside = document, beside and source is not None
         self.table.require(*(name for _, name in self._roles))
 
     @property
@@ -270,22 +270,18 @@ class TableFile:
             references = tuple([text for name in self._references for text in row.texts(name)])
             if self._references and not references:
                 raise InputError(f"{row.where}: has an empty list of references")
+            read = not self._beside or isinstance(row[str(self._source)], str)
             yield Segment(
                 row.name(self._id) if self._id is not None else str(at),
                 tuple([row.text(name) for name in self.systems]),
                 references,
-                self._source_of(row),
+                row.text(self._source) if self._source and read else None,
                 row if self._keep_rows else None,
                 system,
                 row.name(self._document) if self._document is not None else None,
             )
         if at == 0:
             raise InputError(f"{self.table.name}: has a header but no rows")
-
-    def _source_of(self, row: Row) -> str | None:
-        if self._source is None or (self._beside and not isinstance(row[self._source], str)):
-            return None
-        return row.text(self._source)
 
 
 def table_parts(table: str) -> list[PartFile]:

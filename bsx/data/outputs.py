@@ -87,8 +87,7 @@ class Look:
 @functools.lru_cache(4096)
 def look(text: str) -> Look:
     """Return a text as its words."""
-    text = without_context(text)
-    units = tuple(_UNIT.findall(text))
+    units = tuple(_UNIT.findall(text := without_context(text)))
     return Look(text, units, sum(len(unit) == 1 and unit > "\u0dff" for unit in units) * 2 > len(units))
 
 
@@ -128,18 +127,18 @@ class OutputCheck:
         script: ISO 15924 code of its script.
 
     Attributes:
+        language: that code; None where nothing says it.
         references: how many of those references are in another script or language than was asked for, and of how many.
     """
 
     def __init__(self, corpus: Corpus, language: str | None = None, script: str | None = None) -> None:
         some = list(islice(corpus, SAMPLE))
         references = [without_context(text) for segment in some for text in segment.references]
-        self._script, self._language = script or script_of(references), language
-        if self._language is None and references and installed("py3langid"):
+        self._script, self.language = script or script_of(references), language
+        if language is None and references and installed("py3langid"):
             with contextlib.suppress(BsxError):  # unclear: mixed, or too little
-                self._language = detect_language(references).code
-        near = {self._language}.union(*(several for several in _CLOSE if self._language in several)) - {None}
-        self._near = frozenset(map(str, near))
+                self.language = detect_language(references).code
+        self._near = {str(self.language)}.union(*(several for several in _CLOSE if self.language in several))
         self._known = installed("py3langid") and not self._near.isdisjoint(probabilities(""))
         looks = [one for one in map(look, references) if one.units] if language is not None else []
         wrong = sum(self._of_other_script(one, ()) or self._of_other_language(one, ()) for one in looks)
@@ -151,26 +150,19 @@ class OutputCheck:
         self._translated = not alike or median(alike) < _LEARNT
         self._ratio = median(len(text.text) / len(source.text) for text, source in pairs) if pairs else None
 
-    @property
-    def unclear(self) -> bool:
-        """Whether nothing says in which language the candidates should be, as far as that can be told."""
-        return self._language is None and installed("py3langid")
-
     @functools.cached_property
     def unchecked(self) -> dict[str, str]:
         """What a gate is called -> why it cannot judge these texts."""
         found = {}
+        if self.language is None:
+            found["wrong-language"] = "nothing says in which language the candidates should be: name it with lang"
         if not installed("py3langid"):
             found["wrong-language"] = f"the language of candidates needs the extra detect ({install_command('detect')})"
-        elif self.unclear:
-            found["wrong-language"] = "nothing says in which language the candidates should be: name it with lang"
-        elif not self._known:
-            found["wrong-language"] = f"py3langid does not know the language {self._language}"
-        if not self._sources:
-            found |= dict.fromkeys(("copy", "untranslated"), "there are no sources to compare the candidates with")
-        elif not self._translated:
-            found |= dict.fromkeys(("copy", "untranslated"), "most words of the texts stand in their sources")
-        return found
+        elif self.language is not None and not self._known:
+            found["wrong-language"] = f"py3langid does not know the language {self.language}"
+        why = "" if self._translated else "most words of the texts stand in their sources"
+        why = why if self._sources else "there are no sources to compare the candidates with"
+        return found | (dict.fromkeys(("copy", "untranslated"), why) if why else {})
 
     def kinds(self, candidate: str, references: Sequence[str], source: str | None) -> tuple[str, ...]:
         """Return what is wrong with a candidate, of `KINDS`; nothing with a translation, however bad.
@@ -187,15 +179,11 @@ class OutputCheck:
             return ("empty",) if compared else ()
         copied = origin is not None and self._copies(text, others, origin)
         script, loops = self._of_other_script(text, others), _loops(text, compared)
-        found = {
-            "copy": copied,
-            "script": script,
-            "language": not script and self._of_other_language(text, others),
-            "loop": loops,
-            "length": not copied and not loops and self._of_other_length(text, others, origin),
-            "untranslated": not copied and origin is not None and self._keeps(text, others, origin),
-        }
-        return tuple(kind for kind, is_so in found.items() if is_so)
+        found = {"copy": copied, "script": script, "loop": loops}
+        found["language"] = not script and self._of_other_language(text, others)
+        found["length"] = not copied and not loops and self._of_other_length(text, others, origin)
+        found["untranslated"] = not copied and origin is not None and self._keeps(text, others, origin)
+        return tuple(kind for kind in KINDS if found.get(kind))
 
     def _copies(self, text: Look, others: Sequence[Look], source: Look) -> bool:
         if not self._translated or min(text.words, source.words) < 3:
@@ -339,7 +327,7 @@ class OutputCounts:
             if counts:
                 rest = f"; and some of {len(counts) - _EXAMPLES} other systems" if len(counts) > _EXAMPLES else ""
                 notes.append(f"{KINDS[kind]}: {'; '.join(told)}{rest}")
-        if (why := self.check.unchecked.get("wrong-language")) is not None and not self.check.unclear:
+        if (why := self.check.unchecked.get("wrong-language")) is not None and self.check.language is not None:
             notes.append(f"{why}: it was not checked")
         return notes
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from bsx.data.cells import finite
@@ -29,12 +30,16 @@ def read_gates(given: Iterable[str], metrics: Sequence[str] | None) -> dict[str,
     for text in given:
         name, _, bound = text.rpartition("=")
         if name in GATES:  # a share of candidates
-            gates[name] = _share(text, bound)
+            share = re.fullmatch(r"([0-9]+(\.[0-9]+)?)%", bound)
+            if share is None or float(share[1]) > 100:
+                told = "write the largest share of candidates, from 0% to 100%, such as copy=1%"
+                raise InputError(f"fail_under: {text[:80]!r}: {told}", setting="fail_under")
+            gates[name] = float(share[1]) / 100
             continue
         try:
             gates[name] = finite(bound, "the bound")  # as a cell of a table is read: 1_000 and 1e400 are no numbers
         except InputError:
-            name = ""
+            name = name if bound.endswith("%") and name not in known else ""
         if not name:
             raise InputError(
                 f"fail_under: {text[:80]!r}: write a score and the least that it may be, such as {known[0]}=0.5",
@@ -49,28 +54,8 @@ def read_gates(given: Iterable[str], metrics: Sequence[str] | None) -> dict[str,
     return gates
 
 
-def _share(text: str, bound: str) -> float:
-    """Return the share that a bound such as ``1%`` is."""
-    try:
-        share = finite(bound.removesuffix("%"), "the bound") / 100
-    except InputError:
-        share = -1.0
-    if not (bound.endswith("%") and 0 <= share <= 1):
-        told = f"fail_under: {text[:80]!r}: write the largest share of candidates, from 0% to 100%, such as copy=1%"
-        raise InputError(told, setting="fail_under")
-    return share
-
-
 def refuse_unchecked(gates: Iterable[str], unchecked: Mapping[str, str]) -> None:
-    """Refuse a gate that cannot be judged on these texts.
-
-    Args:
-        gates: their names.
-        unchecked: gate -> why; see `bsx.data.outputs.OutputCheck.unchecked`.
-
-    Raises:
-        InputError: naming the first, and why.
-    """
+    """Raise InputError for the first gate that cannot be judged, which says why (`OutputCheck.unchecked`)."""
     for name in gates:
         if name in unchecked:
             raise InputError(f"fail_under: {name} cannot be judged: {unchecked[name]}", setting="fail_under")

@@ -37,6 +37,44 @@ def test_bounds_are_read() -> None:
         read_gates(["f1=0.5"], None)
 
 
+def test_shares_of_candidates_are_read_in_percent() -> None:
+    assert read_gates(["copy=1%", "wrong-language=0%", "empty=0.5%", "chrf=1"], ["chrf"]) == {
+        "copy": 0.01,
+        "wrong-language": 0.0,
+        "empty": 0.005,
+        "chrf": 1,
+    }
+    for text in ("copy=1", "copy=%", "copy=-1%", "copy=101%", "copy=1e1%", "copy=nan%", "loop=1 %", "empty=\uff11%"):
+        with pytest.raises(bsx.InputError, match="write the largest share of candidates, from 0% to 100%"):
+            read_gates([text], ["chrf"])
+    with pytest.raises(bsx.UnknownNameError, match="shares of candidates: empty, copy.* Near: wrong-language"):
+        read_gates(["wrong-langage=1%"], ["chrf"])
+
+
+def test_a_system_with_more_outputs_that_are_no_translation_fails(cli: Callable[..., Outcome]) -> None:
+    Path("de.txt").write_text("Der alte Hund schläft seit heute früh vor der Tür.\nEs regnet.\n", encoding="utf-8")
+    Path("mt.txt").write_text("The old dog has been sleeping outside the door since this morning.\n\n")
+    words = ("score", "-c", "mt.txt", "-r", "de.txt", "--metrics", "chrf", "--lang", "de")
+    assert cli(*words, "--fail-under", "wrong-language=50%", "--fail-under", "empty=50%") == cli(*words)
+    missed = cli(*words, "--fail-under", "wrong-language=49.9%", "--fail-under", "empty=0%")
+    assert missed.status == 1
+    assert "bsx: note: wrong-language of mt is 50.00% (1 of 2 candidates), above 49.9%\n" in missed.err
+    assert "bsx: note: empty of mt is 50.00% (1 of 2 candidates), above 0%\n" in missed.err
+
+
+def test_a_gate_that_cannot_be_judged_is_refused_before_scoring(cli: Callable[..., Outcome]) -> None:
+    words = ("score", "-c", "good.txt", "-r", "r.txt", "--metrics", "chrf", "-o", "scores.tsv")
+    for gate, why in (
+        (["copy=1%"], "copy cannot be judged: there are no sources to compare the candidates with"),
+        (["wrong-language=1%", "--lang", "iu"], "py3langid does not know the language iu"),
+    ):
+        refused = cli(*words, "--fail-under", *gate)
+        assert refused.status == 2
+        assert why in refused.err
+        assert len(refused.err.splitlines()) == 1
+        assert not Path("scores.tsv").exists()
+
+
 def test_the_command_exits_with_1_and_says_by_how_much(cli: Callable[..., Outcome]) -> None:
     words = ("score", "-c", "good.txt", "-c", "bad.txt", "-r", "r.txt", "--metrics", "chrf,ter")
     plain = cli(*words, "--format", "json")

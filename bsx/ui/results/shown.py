@@ -178,7 +178,7 @@ def _rows(run: Run, table: ScoredTable) -> ScoreRows:
             for one in table.metrics
             if not one.human
         ]
-        known = Sidecar(metrics=made)
+        known = Sidecar(metrics=made, outputs=[] if known is None else known.outputs)
     names = ["human" if one.human else one.name for one in table.metrics]
     rows: list[tuple[object, ...]] = []
     for number, system in enumerate(table.systems):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from bsx import compare, convert
+from bsx.analysis.present.parts import TablePart
 from bsx.errors import BsxError
 from bsx.ui.results.selection import LONGEST_NOTE, Conflict, change, read_selection
 from bsx.ui.results.shown import in_words, read_beside, shown
@@ -173,7 +174,20 @@ def test_the_answer_is_the_presenters(tmp_path: Path) -> None:
     assert found.lead == in_form(result, "answer")  # type: ignore[arg-type] # a result
     assert found.sections[0].id == "systems"
 
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_candidates_that_are_no_translation_stand_with_the_scores(tmp_path: Path, *, alone: bool) -> None:
     run, table = folder_of(tmp_path)
+    sidecar = run.scores.with_name(f"{run.scores.name}.signatures.json")
+    known = {"metrics": []} if alone or not sidecar.is_file() else json.loads(sidecar.read_text(encoding="utf-8"))
+    values = {"count": 2, "of": 6, "examples": [{"segment": "s4", "candidate": "It rains."}]}
+    known["outputs"] = [{"name": "copy", "about": "ours", "values": values}]
+    sidecar.write_text(json.dumps(known), encoding="utf-8")
+    found = shown(run, table, read_beside(run, own=True))
+    (scored,) = (section for section in found.sections if section.id == "scored")
+    tables = [block for block in scored.blocks if isinstance(block, TablePart)]
+    (told,) = (one for one in tables if one.caption == "Candidates that are no translation")
+    assert [cell.text for cell in told.rows[0]] == ["ours", "copies of the source", "2", "6", "s4: It rains."]
 
 
 def test_a_damaged_document_is_told_and_does_no_harm(tmp_path: Path) -> None:
