@@ -11,8 +11,9 @@ share found without and with the reference.
 
 PUD: the treebanks UD_*-PUD of Universal Dependencies, which translate the same 1,000 sentences. NTREX: the folder
 NTREX-128 of the project of that name, newstest2019 in 128 languages; its odd lines set the thresholds, its even ones
-were looked at when they stood, PUD once before. ``real`` takes outputs of systems from the data folder of the tests and writes
-a sample of what was flagged, to be read. The result is benchmarks/results/outputs.md; what was read is entered there.
+were looked at when they stood, PUD once before. ``real`` takes outputs of systems from the data folder of the tests and
+writes a sample of what was flagged, to be read. The result is benchmarks/results/outputs.md; what was read is entered
+there.
 """
 
 from __future__ import annotations

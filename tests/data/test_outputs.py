@@ -81,6 +81,7 @@ def test_what_the_reference_does_too_is_no_fault() -> None:
     assert tells.kinds(RUSSIAN, [RUSSIAN[:40]], None) == ()
     assert tells.kinds(FRENCH, [FRENCH.replace("prochaine", "suivante")], None) == ()
     assert tells.kinds(REFERENCES[0][:25], ["Der Ausschuss tagt."], None) == ()
+    assert tells.kinds("Ja.", ["Ja, das stimmt."], None) == (), "short texts vary"
 
 
 def test_the_kind_with_several_references_is_by_all_of_them() -> None:
@@ -235,8 +236,8 @@ def test_rows_of_systems_below_each_other_count_the_same(table: Sequence[str], c
 
 
 def test_sources_that_no_metric_reads_need_not_be_texts(tmp_path: Path, cli: Callable[..., Outcome]) -> None:
-    rows = [{"source": None, "reference": REFERENCES[0], "candidate": REFERENCES[0]}]
-    rows += [{"source": SOURCES[1], "reference": REFERENCES[1], "candidate": SOURCES[1]}]
+    rows = [{"source": None, "reference": REFERENCES[0], "candidate": REFERENCES[0], "other": REFERENCES[0]}]
+    rows += [{"source": SOURCES[1], "reference": REFERENCES[1], "candidate": SOURCES[1], "other": REFERENCES[1]}]
     file = tmp_path / "t.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     told = cli("score", file, "--metrics", "chrf", "--lang", "de")
@@ -245,6 +246,8 @@ def test_sources_that_no_metric_reads_need_not_be_texts(tmp_path: Path, cli: Cal
     asked = cli("score", file, "--metrics", "chrf", "--lang", "de", "--source", "source")
     assert asked.status == 2
     assert "source" in asked.err
+    found = bsx.compare(str(file), candidate=["candidate", "other"], metrics=["chrf"], lang="de")
+    assert [(notice.name, notice.values["count"]) for notice in found.outputs] == [("copy", 1), ("language", 1)]
 
 
 def test_a_run_that_goes_on_counts_all(table: Sequence[str], cli: Callable[..., Outcome]) -> None:
