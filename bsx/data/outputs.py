@@ -40,6 +40,8 @@ _EXAMPLES = 3
 _SHOWN = 80  # characters of an example
 _WORDS = 8  # of a text whose language is told
 _READ = 500  # characters by which it is
+_MOST = 20_000  # characters of a text that are looked at
+_ROUND = 60  # words of a phrase that is said again and again, at most
 _TIMES = 2.0  # as probable must another language be as that of the texts
 _SCRIPT = 0.2  # of the letters of a text in another script are of the one expected, at most
 _LETTERS = 8  # of a text in another script, so that it is no name or number
@@ -84,10 +86,10 @@ class Look:
         return [unit.casefold() for unit in self.units if any(map(str.isalpha, unit))]
 
 
-@functools.lru_cache(4096)
+@functools.lru_cache(16)  # the references and the source of a segment's systems
 def look(text: str) -> Look:
-    """Return a text as its words."""
-    units = tuple(_UNIT.findall(text := without_context(text)))
+    """Return a text, of a long one its beginning, as its words."""
+    units = tuple(_UNIT.findall(text := without_context(text)[:_MOST]))
     return Look(text, units, sum(len(unit) == 1 and unit > "\u0dff" for unit in units) * 2 > len(units))
 
 
@@ -107,7 +109,7 @@ def repeated(units: Sequence[str]) -> int:
         places.setdefault(pair, []).append(at)
     often = [of for of in places.values() if len(of) > 2]
     longest = 0
-    for period in {later - before for of in often for before, later in pairwise(of)}:
+    for period in {later - before for of in often for before, later in pairwise(of) if later - before <= _ROUND}:
         run = 0
         for one, other in zip(units, units[period:], strict=False):
             run = run + 1 if one == other else 0
@@ -314,19 +316,20 @@ class OutputCounts:
         notes = []
         wrong, several = self.check.references
         if wrong:
-            notes.append(f"{wrong:,} of {several:,} references are in another language or script than {self._asked}")
+            first = "the first " if several >= SAMPLE else ""
+            told = f"{wrong:,} of {first}{several:,} references"
+            notes.append(f"{told} are in another language or script than {self._asked}")
         for kind, found in self._found.items():
-            counts = self._counts[kind].most_common()
-            told = []
+            counts, named = self._counts[kind].most_common(), list[str]()
             for system, count in counts[:_EXAMPLES]:
                 where = ", ".join(example["segment"] for example in found[system])
                 more = ", …" if count > len(found[system]) else ""
-                named = f" of {system}" if len(self._rows) > 1 else ""
+                whose = f" of {system}" if len(self._rows) > 1 else ""
                 s = "s" * (len(found[system]) > 1)
-                told.append(f"{count:,} of {self._rows[system]:,}{named} (segment{s} {where}{more})")
+                named.append(f"{count:,} of {self._rows[system]:,}{whose} (segment{s} {where}{more})")
             if counts:
                 rest = f"; and some of {len(counts) - _EXAMPLES} other systems" if len(counts) > _EXAMPLES else ""
-                notes.append(f"{KINDS[kind]}: {'; '.join(told)}{rest}")
+                notes.append(f"{KINDS[kind]}: {'; '.join(named)}{rest}")
         if (why := self.check.unchecked.get("wrong-language")) is not None and self.check.language is not None:
             notes.append(f"{why}: it was not checked")
         return notes

@@ -110,6 +110,15 @@ def test_letters_of_scripts_without_spaces_count_as_half_words() -> None:
     assert tells.kinds("委员", [chinese], SOURCES[0]) == ("length",)
 
 
+def test_texts_of_any_length_are_looked_at_in_a_moment() -> None:
+    tells = check()
+    long = " ".join(f"{text} {number}" for number in range(5_000) for text in REFERENCES)
+    assert tells.kinds(long, [long], " ".join(SOURCES * 5_000)) == ()
+    assert tells.kinds("ab" * 500_000, [REFERENCES[0]], None) == ("loop",)
+    assert tells.kinds('."' * 500_000 + " " * 500_000, [REFERENCES[0]], None) == ("empty",)
+    assert tells.kinds("\x00\ud800 \u202e", [REFERENCES[0]], SOURCES[0]) == ("length",)
+
+
 def test_repeats_are_counted_where_they_touch() -> None:
     assert repeated([]) == 0
     assert repeated(["a", "b", "c", "a", "b", "c", "a", "b", "c"]) == 6
