@@ -19,7 +19,6 @@ from statistics import median
 from bsx.data.corpus import Corpus, Segment, without_context
 from bsx.data.writing import SAMPLE, detect_language, identified, other_script, probabilities, script_of
 from bsx.errors import BsxError
-from bsx.support.optional import install_command, installed
 from bsx.support.result import Notice
 
 KINDS = {
@@ -130,18 +129,24 @@ class OutputCheck:
 
     Attributes:
         language: that code; None where nothing says it.
+        unread: why no language can be told; empty where they can.
         references: how many of those references are in another script or language than was asked for, and of how many.
     """
 
     def __init__(self, corpus: Corpus, language: str | None = None, script: str | None = None) -> None:
         some = list(islice(corpus, SAMPLE))
         references = [without_context(text) for segment in some for text in segment.references]
-        self._script, self.language = script or script_of(references), language
-        if language is None and references and installed("py3langid"):
+        self._script, self.language, self.unread = script or script_of(references), language, ""
+        codes: dict[str, float] = {}
+        try:
+            codes = probabilities("")
+        except BsxError as error:  # not installed, or no room for it
+            self.unread = str(error)
+        if language is None and references and codes:
             with contextlib.suppress(BsxError):  # unclear: mixed, or too little
                 self.language = detect_language(references).code
         self._near = {str(self.language)}.union(*(several for several in _CLOSE if self.language in several))
-        self._known = installed("py3langid") and not self._near.isdisjoint(probabilities(""))
+        self._known = not self._near.isdisjoint(codes)
         looks = [one for one in map(look, references) if one.units] if language is not None else []
         wrong = sum(self._of_other_script(one, ()) or self._of_other_language(one, ()) for one in looks)
         self.references = (wrong, len(looks))
@@ -155,13 +160,9 @@ class OutputCheck:
     @functools.cached_property
     def unchecked(self) -> dict[str, str]:
         """What a gate is called -> why it cannot judge these texts."""
-        found = {}
-        if self.language is None:
-            found["wrong-language"] = "nothing says in which language the candidates should be: name it with lang"
-        if not installed("py3langid"):
-            found["wrong-language"] = f"the language of candidates needs the extra detect ({install_command('detect')})"
-        elif self.language is not None and not self._known:
-            found["wrong-language"] = f"py3langid does not know the language {self.language}"
+        nothing = "nothing says in which language the candidates should be: name it with lang"
+        unknown = f"py3langid does not know the language {self.language}" if self.language else nothing
+        found = {} if self._known else {"wrong-language": self.unread or unknown}
         why = "" if self._translated else "most words of the texts stand in their sources"
         why = why if self._sources else "there are no sources to compare the candidates with"
         return found | (dict.fromkeys(("copy", "untranslated"), why) if why else {})
@@ -330,8 +331,8 @@ class OutputCounts:
             if counts:
                 rest = f"; and some of {len(counts) - _EXAMPLES} other systems" if len(counts) > _EXAMPLES else ""
                 notes.append(f"{KINDS[kind]}: {'; '.join(named)}{rest}")
-        if (why := self.check.unchecked.get("wrong-language")) is not None and self.check.language is not None:
-            notes.append(f"{why}: it was not checked")
+        if (why := self.check.unchecked.get("wrong-language")) and (self.check.language or self.check.unread):
+            notes.append(f"the language of candidates was not checked: {why}")
         return notes
 
     def shares(self, gate: str) -> dict[str, tuple[int, int]]:

@@ -102,13 +102,16 @@ def probabilities(text: str) -> dict[str, float]:
 
 
 def _identifier() -> Untyped:
-    return _opened(need("py3langid.langid", "detecting the language, unless lang names it,"))
+    return _opened(need("py3langid.langid", "telling in which language texts are"))
 
 
 @cache
 def _opened(module: ModuleType) -> Untyped:
-    """Return what tells languages; reading its model takes a second."""
-    return module.LanguageIdentifier.from_model_file(module.MODEL_FILE, norm_probs=True)
+    """Return what tells languages; reading its model, through a temporary file, takes a second."""
+    try:
+        return module.LanguageIdentifier.from_model_file(module.MODEL_FILE, norm_probs=True)
+    except OSError as error:
+        raise InputError(f"py3langid, which tells languages, cannot unpack its model ({error})") from error
 
 
 _PARTS = {"Hans": "Hani", "Hant": "Hani", "Jpan": "Hani Hira Kana", "Kore": "Hang Hani"}

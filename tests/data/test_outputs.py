@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -10,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import bsx
-from bsx.data import outputs
+from bsx.data import writing
 from bsx.data.corpus import BREAK, MemoryCorpus, Segment
 from bsx.data.outputs import GATES, KINDS, OutputCheck, OutputCounts, look, repeated
 from tests.conftest import Outcome
@@ -158,12 +160,28 @@ def test_what_cannot_be_checked_is_said(monkeypatch: pytest.MonkeyPatch) -> None
     tells = OutputCheck(corpus, "iu", "Cans")
     assert tells.unchecked["wrong-language"] == "py3langid does not know the language iu"
     assert tells.unchecked["copy"] == "there are no sources to compare the candidates with"
-    monkeypatch.setattr(outputs, "installed", lambda *names: False)
+    monkeypatch.setitem(sys.modules, "py3langid", None)
+    monkeypatch.setitem(sys.modules, "py3langid.langid", None)
     counts = OutputCounts(OutputCheck(corpus, "de", "Latn"), "German (Latn)")
     assert counts.check.kinds(FRENCH, [REFERENCES[0]], None) == ()
     (note,) = counts.notes()
-    assert note.startswith("the language of candidates needs the extra detect (")
-    assert note.endswith("): it was not checked")
+    assert note.startswith("the language of candidates was not checked: telling in which language texts are needs the ")
+    assert note.endswith("[detect]'")
+    assert counts.check.unchecked["wrong-language"] in note
+
+
+def test_a_full_disk_costs_the_language_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    writing._opened.cache_clear()
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+    counts = OutputCounts(check())
+    monkeypatch.undo()
+    counts.add(Segment("1", ("", FRENCH), (REFERENCES[0],), SOURCES[0]), ["one", "two"])
+    assert [notice.name for notice in counts.notices()] == ["empty"]
+    told = "py3langid, which tells languages, cannot unpack its model ([Errno 28] No space left on device)"
+    assert counts.notes()[-1] == f"the language of candidates was not checked: {told}"
 
 
 def test_counts_are_by_system_with_three_examples() -> None:
