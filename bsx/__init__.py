@@ -1,7 +1,68 @@
 """bsx: BERTScore and its relatives for any language, and a view of what a metric measures.
 
-The names below are the public face, beside `bsx.analysis`. Importing this package is cheap: torch, transformers and
-pandas are imported when first needed.
+A result can be printed and has ``summary()``, ``estimates``, ``to_frame()``, ``to_latex()`` and ``plot()``. Statistics
+and data sets are in `bsx.analysis`. Importing is cheap: torch, transformers and pandas are imported when first needed.
+
+Score texts:
+    Scorer                 BERTScore with one model, kept for many calls
+    score                  BERTScore in one call
+    score_files            files of any size, with any metrics
+    score_languages        a table each row of which names its language
+    get_metric             one metric by name, ready to score
+    get_metrics            several metrics that share encoders
+    score_corpus           several metrics and systems, in memory
+    Encoders               the models of a run, shared by metrics
+    Idf                    token weights counted on texts of your own
+    BatchScorer            columns of tables, on several machines
+    draw_alignment         a picture of which token matches which
+
+Choose models:
+    select_model           the best model for a language, and why
+    load_registry          all that is known of models, metrics and languages
+    detect_language        the language of texts
+    tune                   which layer of a model agrees best with people
+    baseline               what unrelated texts score, to rescale by
+
+Compare systems:
+    evaluate               systems, with metrics chosen for the language
+    compare                systems with each other, with tests and intervals
+    plan_compare           how many segments a comparison needs
+
+Check and explain metrics:
+    meta                   how well metrics agree with human judgments
+    plan_meta              how many judgments such a study needs
+    protocol_table         the official table of a year of WMT
+    factors                how alike texts are in meaning, words, grammar and form
+    disentangle            which of these factors scores go with
+    intervene              how far scores fall when one factor changes
+    probe                  what a model's layers know
+
+Attack metrics:
+    perturb                how far scores fall when texts are damaged
+    challenge_metrics      good against bad translations, by phenomenon
+    detect_paraphrases     whether scores tell paraphrases from other pairs
+    build_triples          a sentence, its paraphrase, and one that misleads
+    prefer_paraphrases     how often metrics prefer the paraphrase
+
+Combine, train, report:
+    ensemble               one metric made of several
+    train                  a metric learnt from human scores
+    train_curve            what more human scores would bring
+    report                 one page of all results
+    convert                tables and results in other formats
+
+Write a metric:
+    PairMetric             base of metrics that compare two texts
+    MetricConfig           base of a metric's settings
+    Pairs                  the texts that it is given
+    PairScores             the scores that it returns
+
+Errors:
+    BsxError               base of all
+    InputError             texts, files or settings that cannot be used
+    UnknownNameError       no such model, metric, language or column
+    ModelUnavailableError  a model that is neither here nor reachable
+    MissingExtraError      a package that is not installed
 """
 
 # ruff: noqa: I001
@@ -36,18 +97,12 @@ if TYPE_CHECKING:
     from bsx.analysis.tune.run import tune as tune
     from bsx.scoring.languages import ScoredLanguages as ScoredLanguages, score_languages as score_languages
     from bsx.scoring.run import ScoredFiles as ScoredFiles, score_files as score_files
-    from bsx.bertscore.alignment import Alignment as Alignment, align_texts as align_texts
-    from bsx.bertscore.baseline import BaselineRun as BaselineRun
+    from bsx.bertscore.alignment import Alignment as Alignment
     from bsx.bertscore.config import ScorerConfig as ScorerConfig
-    from bsx.bertscore.loss import bertscore_loss as bertscore_loss
     from bsx.bertscore.results import Scores as Scores
     from bsx.bertscore.scorer import Scorer as Scorer, score as score
     from bsx.catalog.catalog import Catalog as Catalog, load_registry as load_registry
-    from bsx.catalog.entries.metrics import Check as Check, MetricEntry as MetricEntry
-    from bsx.catalog.overlay import write_baseline as write_baseline, write_ensemble as write_ensemble
-    from bsx.catalog.overlay import write_model as write_model
     from bsx.cluster.scorer import BatchScorer as BatchScorer, CorpusResult as CorpusResult
-    from bsx.data.columns import read_columns as read_columns
     from bsx.data.corpus import MemoryCorpus as MemoryCorpus
     from bsx.data.writing import detect_language as detect_language
     from bsx.encode.idf import Idf as Idf
@@ -65,16 +120,18 @@ if TYPE_CHECKING:
     from bsx.metrics.results import MetricScores as MetricScores, score_corpus as score_corpus
     from bsx.metrics.base import get_metric as get_metric, get_metrics as get_metrics
     from bsx.models.ranking import ModelChoice as ModelChoice, select_model as select_model
-    from bsx.support.provenance import Signature as Signature
-    from bsx.networks.config import TrainConfig as TrainConfig
-    from bsx.networks.data import Instances as Instances
-    from bsx.networks.encoder import FrozenEncoder as FrozenEncoder
-    from bsx.networks.record import ModelRecord as ModelRecord
-    from bsx.networks.run import train_metric as train_metric
-    from bsx.networks.scoring import score_instances as score_instances
-    from bsx.networks.vectors import VectorStore as VectorStore
 
     __version__: str
+
+__all__ = [
+    "BatchScorer", "BsxError", "Encoders", "Idf", "InputError", "MetricConfig", "MissingExtraError",
+    "ModelUnavailableError", "PairMetric", "PairScores", "Pairs", "Scorer", "UnknownNameError", "baseline",
+    "build_triples", "challenge_metrics", "compare", "convert", "detect_language", "detect_paraphrases",
+    "disentangle", "draw_alignment", "ensemble", "evaluate", "factors", "get_metric", "get_metrics", "intervene",
+    "load_registry", "meta", "perturb", "plan_compare", "plan_meta", "prefer_paraphrases", "probe",
+    "protocol_table", "report", "score", "score_corpus", "score_files", "score_languages", "select_model", "train",
+    "train_curve", "tune",
+]  # fmt: skip
 
 _silence()
 

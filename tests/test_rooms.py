@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import functools
 import importlib
+import pydoc
+import re
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -13,6 +15,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+import bsx
+from bsx.bertscore.scorer import ScorerSettings
 from bsx.support.faces import exports
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -213,6 +217,28 @@ def test_the_public_faces_export_what_they_say(face: str) -> None:
         assert name not in rooms, f"{name} is a room too"
     with pytest.raises(AttributeError, match="has no attribute 'scroe'"):
         _ = package.scroe
+
+
+def test_help_lists_the_names_that_all_says() -> None:
+    text = bsx.__doc__ or ""
+    told = re.findall(r"^ {4}(\w+)  +\S", text, re.MULTILINE)
+    assert sorted(told) == bsx.__all__
+    assert set(told) <= set(dir(bsx))
+    assert 40 <= len(told) <= 50
+    for name in told:
+        assert getattr(bsx, name).__doc__, name
+    shown = pydoc.plain(pydoc.render_doc(bsx))
+    assert text.splitlines()[-1] in shown
+    starred: dict[str, object] = {}
+    exec("from bsx import *", starred)  # noqa: S102
+    assert set(told) == set(starred) - {"__builtins__"}
+
+
+def test_help_explains_the_settings_of_a_scorer_that_matter() -> None:
+    text = pydoc.plain(pydoc.render_doc(bsx.Scorer))
+    told = re.findall(r"^ \|      (\w+): ", text.partition("Keyword Args:")[2].partition("The others")[0], re.MULTILINE)
+    assert len(told) == 10
+    assert set(told) <= set(ScorerSettings.model_fields)
 
 
 def test_only_the_command_line_knows_of_a_command_line() -> None:

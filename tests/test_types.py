@@ -73,8 +73,8 @@ bsx.score(["a"], [["b", "c"], "d"])
 bsx.score(("a",), np.array(["b"]))
 bsx.score(pd.Series(["a"]), (text for text in "ab"))
 bsx.Scorer(model=Path("model"), layer=1).score(["a"], pd.DataFrame({"a": ["b"]})["a"])
-bsx.get_metric("chrf").score(["a"], ["b"]).to_pandas().columns
-bsx.score(["a"], ["b"]).to_pandas().groupby("id").mean()
+bsx.get_metric("chrf").score(["a"], ["b"]).to_frame().columns
+bsx.score(["a"], ["b"]).to_frame().groupby("id").mean()
 """
     wrong = """
 bsx.score(3, 4)
@@ -82,7 +82,7 @@ bsx.score(["a"], [3])
 bsx.Scorer(model="minilm").score([1.5], ["b"])
 bsx.Scorer(model=3)
 bsx.get_metric("chrf").score(None, ["b"])
-bsx.score(["a"], ["b"]).to_pandas().nosuch_method()
+bsx.score(["a"], ["b"]).to_frame().nosuch_method()
 """
     script = tmp_path / "script.py"
     imports = "# pyright: basic\nfrom pathlib import Path\nimport numpy as np, pandas as pd\nimport bsx\n"

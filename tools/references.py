@@ -2,9 +2,9 @@
 
 Every command gets a page with its options, from the commands themselves, below reference/cli/; every room whose names
 `bsx` and `bsx.analysis` export gets one with a section for each name, below reference/bsx/ and
-analysis/. docs/reference/cli.md, bsx.md and analysis.md list them; docs/attack/perturbations.md gets the table of
-perturbations, docs/explain/factors.md that of factors, docs/calibration.md those of benchmarks/calibration. All are
-made anew in each build, so they cannot go stale.
+analysis/. docs/reference/cli.md, bsx.md and analysis.md list them; docs/reference/python.md gets the names that
+`help(bsx)` lists, docs/attack/perturbations.md the table of perturbations, docs/explain/factors.md that of factors,
+docs/calibration.md those of benchmarks/calibration. All are made anew in each build, so they cannot go stale.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import griffe
 import typer
 from mkdocs.structure.files import File
 
+import bsx
 from bsx.analysis.perturbations.perturb import PERTURBATIONS
 from bsx.catalog.catalog import load_registry
 from bsx.cli.commands import COMMANDS, build
@@ -187,12 +188,26 @@ def factors() -> str:
     return "\n".join(lines)
 
 
+def names() -> str:
+    """Return the names that `help(bsx)` lists, group by group, as it explains them."""
+    _, *groups = re.split(r"\n\n(?=[A-Z][^\n]*:\n {4})", inspect.getdoc(bsx) or "")
+    lines = []
+    for group in groups:
+        title, *told = group.split("\n")
+        rows = (re.split(r"  +", line.strip(), maxsplit=1) for line in told)
+        lines += [f"## {title.rstrip(':')}", "", "| name | what it is |", "|---|---|"]
+        lines += [*(f"| `{name}` | {cell(text)} |" for name, text in rows), ""]
+    return "\n".join(lines)
+
+
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Fill the mark on a generated page; mkdocs calls this for every page."""
     if page.file.src_uri in made():
         return markdown.replace(MARK, listed(page.file.src_uri))
     if page.file.src_uri == "attack/perturbations.md":
         return markdown.replace(MARK, perturbations())
+    if page.file.src_uri == "reference/python.md":
+        return markdown.replace(MARK, names())
     if page.file.src_uri == "explain/factors.md":
         return markdown.replace(MARK, factors())
     if page.file.src_uri == "calibration.md":

@@ -164,7 +164,7 @@ class JudgedTable:
             )
         return f"These figures are of {self.name}; on other data they may differ."
 
-    def to_pandas(self) -> pd.DataFrame:
+    def to_frame(self) -> pd.DataFrame:
         """Return a pandas DataFrame.
 
         Raises:

@@ -294,6 +294,11 @@ class DisentangleResult(Result):
     seed: int | None = None
     margin: float | None = None
 
+    @property
+    def params(self) -> dict[str, dict[str, float]]:
+        """Metric -> factor -> standardised coefficient."""
+        return {fit.metric: fit.coef for fit in self.results}
+
     def __getitem__(self, metric: str) -> MetricFit:
         """Return a metric's fit.
 

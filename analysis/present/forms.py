@@ -135,7 +135,7 @@ def in_form(result: Shown, form: str, *, full: bool = True, data: str = "", labe
         form: one of them; ``answer`` is its first sentences alone, ``piece`` the HTML of a notebook.
         full: all parts; else those of the short form.
         data: what it is of, from its provenance unless given; captions begin with it.
-        label: of the first LaTeX table; from the name of the class unless given.
+        label: of the first LaTeX table, from the name of the class unless given; of a text, what shows the rest.
         title: heading of an HTML page.
     """
     if form == "csv":
@@ -147,7 +147,7 @@ def in_form(result: Shown, form: str, *, full: bool = True, data: str = "", labe
     names, signatures = _origin(result)
     data = data or names
     if form == "text":
-        return text.text(every, full=full)
+        return text.text(every, full=full, more=label or "--full")
     if form == "latex":
         name = type(result).__name__.removesuffix("Result").removesuffix("Run").lower()
         return latex.latex(shown, data=data, signatures=signatures, label=label or f"tab:{name}")
@@ -220,7 +220,7 @@ def frame_of(result: Shown) -> pd.DataFrame:
     said = {name for row in rows for name, value in row.items() if isinstance(value, str) and value}
     none = {name: [""] if name in said else ["", "nan"] for row in rows for name in row}  # a text may be the word nan
     content = io.StringIO(_csv(rows))
-    frame: pd.DataFrame = need("pandas", "to_pandas").read_csv(content, keep_default_na=False, na_values=none)
+    frame: pd.DataFrame = need("pandas", "to_frame").read_csv(content, keep_default_na=False, na_values=none)
     return frame
 
 

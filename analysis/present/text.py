@@ -21,18 +21,19 @@ _NARROW = 18
 """Columns that a text is given at least before it goes on below."""
 
 
-def text(parts: Sequence[Part], *, full: bool = True) -> str:
+def text(parts: Sequence[Part], *, full: bool = True, more: str = "--full") -> str:
     """Return parts as text.
 
     Args:
         parts: of a result.
         full: all of them; else those of the short form, and a line that says how many tables more there are.
+        more: what shows them.
     """
     shown = [part for part in parts if full or not part.full]
     blocks = [block for part in shown if (block := _block(part))]
     left = sum(isinstance(part, TablePart) for part in parts) - sum(isinstance(part, TablePart) for part in shown)
     if left:
-        blocks.append(f"{left} more table{'s' * (left > 1)}: --full.")
+        blocks.append(f"{left} more table{'s' * (left > 1)}: {more}.")
     return "\n\n".join(blocks)
 
 

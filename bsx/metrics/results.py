@@ -33,13 +33,13 @@ class SegmentScores(Shown):
         """Yield one row a segment."""
         raise NotImplementedError
 
-    def to_pandas(self) -> pd.DataFrame:
+    def to_frame(self) -> pd.DataFrame:
         """Return `rows` as a DataFrame.
 
         Raises:
             MissingExtraError: if pandas is missing.
         """
-        frame: pd.DataFrame = need("pandas", "to_pandas").DataFrame(list(self.rows()))
+        frame: pd.DataFrame = need("pandas", "to_frame").DataFrame(list(self.rows()))
         return frame
 
     def save(self, path: str | Path) -> None:

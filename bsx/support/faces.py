@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -22,6 +22,10 @@ class Presenter(Protocol):
 
     def in_form(self, result: Any, form: str, *, full: bool = True, data: str = "", label: str = "") -> str:
         """Return a result as text of a form, such as ``latex``."""
+        ...
+
+    def records_of(self, result: Any) -> Sequence[Mapping[str, object]]:
+        """Return the figures of a result, row by row."""
         ...
 
     def frame_of(self, result: Any) -> pd.DataFrame:

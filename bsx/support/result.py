@@ -98,7 +98,16 @@ class Shown:
         Args:
             full: every table, instead of those of the short form.
         """
-        return presenter().in_form(self, "text", full=full)
+        return presenter().in_form(self, "text", full=full, label="summary()")
+
+    def summary(self) -> str:
+        """Return the whole of its text, with every table; ``print(result)`` has those that answer."""
+        return self.to_text(full=True)
+
+    @property
+    def estimates(self) -> list[dict[str, object]]:
+        """Its figures with full precision, row by row, as `to_csv` and `to_frame` give them."""
+        return [dict(row) for row in presenter().records_of(self)]
 
     def to_markdown(self, *, data: str = "", full: bool = True) -> str:
         """Return it as Markdown.
@@ -127,7 +136,7 @@ class Shown:
         """Return its figures with full precision, row by row."""
         return presenter().in_form(self, "csv")
 
-    def to_pandas(self) -> pd.DataFrame:
+    def to_frame(self) -> pd.DataFrame:
         """Return what `to_csv` holds as a DataFrame.
 
         Raises:
@@ -150,6 +159,9 @@ class Shown:
             MissingExtraError: if vl-convert is missing.
         """
         return presenter().plot(self, path, chart)
+
+    def __str__(self) -> str:
+        return self.to_text()
 
     def _repr_html_(self) -> str:
         return self.to_html()

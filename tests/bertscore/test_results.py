@@ -43,7 +43,7 @@ def test_scores_of_one_layer_are_averaged_over_segments() -> None:
     assert summary["tokens_lost"] == 7
     rows = list(found.rows())
     assert rows[1] == {"id": "b", "precision": 0.0, "recall": 0.5, "f1": 0.25}
-    assert found.to_pandas().to_dict("records") == rows
+    assert found.to_frame().to_dict("records") == rows
     content = json.loads(found.to_json())
     assert (content["ids"], content["scores"]["f1"]) == (["a", "b", "c"], [0.75, 0.25, 0.5])
     assert "F1=" in repr(found) or "f1=0.5000" in repr(found)

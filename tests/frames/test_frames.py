@@ -53,7 +53,7 @@ def test_frames_become_tidy_tables() -> None:
         {"hyp": ["a cat", "a dog"], "reference": ["the cat", "a dog"], "human": [0.5, None], "chrf": [1, 2]}
     )
     found = analysis.load_table(frame, columns={"candidate": "hyp"}, metrics=["chrf"], name="mine")
-    assert found.to_pandas()["dataset"].tolist() == ["mine"] * 2
+    assert found.to_frame()["dataset"].tolist() == ["mine"] * 2
     assert list(found.texts("candidate")) == ["a cat", "a dog"]
     assert found.numbers("chrf").tolist() == [1, 2]
     assert np.isnan(found.numbers("human")[1])

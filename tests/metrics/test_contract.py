@@ -20,6 +20,7 @@ from bsx.bertscore.metric import BertScore
 from bsx.catalog.catalog import shipped
 from bsx.catalog.entries.metrics import MetricEntry
 from bsx.catalog.overlay import write_ensemble
+from bsx.data.columns import read_columns
 from bsx.data.corpus import MemoryCorpus, about_tokens
 from bsx.encode.session import Encoders
 from bsx.errors import InputError, RegistryError, UnknownNameError
@@ -502,7 +503,7 @@ def test_what_is_no_text_is_refused_at_every_door(wrong: Any, tmp_path: Path) ->
         lambda: bsx.load_registry(other),
         lambda: bsx.select_model(wrong),
         lambda: bsx.detect_language(among),
-        lambda: bsx.read_columns(wrong, ["a"]),
+        lambda: read_columns(wrong, ["a"]),
     ]
     for door in doors:
         with pytest.raises(InputError) as raised:

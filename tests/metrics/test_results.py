@@ -40,6 +40,6 @@ def test_the_mean_of_a_metric_is_over_segments_that_have_a_score() -> None:
     }
     assert (len(found), found[2], next(iter(found))) == (3, 1.0, 0.5)
     np.testing.assert_array_equal(np.asarray(found), values)
-    assert found.to_pandas()["m"].tolist()[::2] == [0.5, 1.0]
+    assert found.to_frame()["m"].tolist()[::2] == [0.5, 1.0]
     none = MetricScores("m", np.full(1, math.nan), 0.7, True, SIGNATURE, ("a",), NONE, NONE, NONE, NONE)
     assert math.isnan(none.mean())

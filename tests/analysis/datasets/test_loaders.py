@@ -490,7 +490,7 @@ def test_a_plain_table_in_every_format(write: Write, tmp_path: Path) -> None:
         for name in table.columns:
             np.testing.assert_array_equal(again[name], table[name])
     assert json.loads((tmp_path / "p.jsonl").read_text().splitlines()[1])["human"] is None
-    frame = table.to_pandas()
+    frame = table.to_frame()
     assert frame["reference2"].tolist() == ["b", ""]
     lists = write(
         "l.jsonl",

@@ -325,12 +325,16 @@ def test_results_are_shown(name: str) -> None:
     assert "\n" not in short
     assert "array(" not in short
     assert short.startswith(f"{name}(")
-    assert result.to_text().strip()
+    assert str(result) == result.to_text()
+    assert str(result).strip()
+    assert "--full." not in str(result)
+    assert result.summary() == result.to_text(full=True)
+    assert len(result.estimates) == len(result.to_frame())
     assert result.to_markdown().strip()
     page = result._repr_html_()
     assert page.count("<table>") == page.count("</table>") >= 1
     assert 'class="bsx-result"' in page
-    frame = result.to_pandas()
+    frame = result.to_frame()
     rows = list(csv.DictReader(io.StringIO(result.to_csv())))
     assert len(frame) == len(rows) > 0
     assert list(frame.columns) == list(rows[0])
@@ -434,12 +438,21 @@ def test_results_say_what_is_missing_to_draw_them(monkeypatch: pytest.MonkeyPatc
         made("MetricScores").plot().svg()
 
 
+def test_a_regression_has_its_coefficients_by_metric_and_factor() -> None:
+    result = made("DisentangleResult")
+    assert result.params == {fit.metric: fit.coef for fit in result.results}
+    assert [(row["metric"], row["factor"]) for row in result.estimates if not row.get("group")][:1] == [
+        (result.results[0].metric, result.factors[0])
+    ]
+    assert "more tables: summary()." in str(result)
+
+
 def test_scores_are_frames_too() -> None:
-    chrf = bsx.get_metric("chrf").score(["a cat", "a dog"], ["a cat", "the dog"]).to_pandas()
+    chrf = bsx.get_metric("chrf").score(["a cat", "a dog"], ["a cat", "the dog"]).to_frame()
     assert list(chrf.columns) == ["id", "chrf"]
     assert chrf["chrf"][0] == 100
     scores = bsx.score(["a cat", "a dog"], ["a cat", "the dog"], model="minilm")
-    assert scores.to_pandas().to_dict("records") == list(scores.rows())
+    assert scores.to_frame().to_dict("records") == list(scores.rows())
 
 
 def test_an_answer_on_a_challenge_set_names_no_anchor_as_a_weakness() -> None:

@@ -338,7 +338,7 @@ def test_probes_beside_agreement() -> None:
         assert kind.from_dict(json.loads(json.dumps(one.to_dict()))).to_dict() == one.to_dict()
         assert "layer" in one.to_text(full=True)
     people = [0.5, 0.6, 0.8, 0.4]
-    assert whole.to_pandas()["agreement"].tolist() == [*people, *people]
+    assert whole.to_frame()["agreement"].tolist() == [*people, *people]
     assert "highest in layer 3 (0.800" in whole.answer
     assert "0.700 [0.600, 0.900]" in whole.answer  # of the choice
 
