@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -126,7 +127,7 @@ def test_rows_that_do_not_fit_are_refused() -> None:
 
 def test_systems_are_compared_on_the_segments_that_they_share(tables: Path, tmp_path: Path) -> None:
     rows = [row for row in read_rows(tables / "long.tsv") if (row["mt"], row["sid"][-1]) != ("brook", "3")]
-    named = {"system": "mt", "segment": "sid", "metrics": ["chrf"], "all_pairs": True}
+    named: Any = {"system": "mt", "segment": "sid", "metrics": ["chrf"], "all_pairs": True}
     found = compare(str(write_rows(tmp_path / "some.tsv", rows)), **named)
     whole = [row for row in rows if row["sid"][-1] != "3"]
     same = compare(str(write_rows(tmp_path / "shared.tsv", whole)), **named)
