@@ -22,7 +22,7 @@ from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.thresholds import covering
 from bsx.data.documents import document_of_segment, refuse_single, seem_together
 from bsx.data.frame import Frame
-from bsx.data.long import USUAL, DocumentColumn, ScoreColumns, rows_by_system
+from bsx.data.long import USUAL, DocumentColumn, ScoreColumns, rows_by_system, shared_note
 from bsx.data.sidecar import known_metrics
 from bsx.errors import InputError
 from bsx.frames.open import open_frame
@@ -134,7 +134,7 @@ def compared(frame: Frame, settings: CompareRun) -> CompareResult:
     computed = {name: text for name, text in signatures.items() if name in frame.scores}
     read = {name: text for name, text in signatures.items() if name in frame.columns}
     curves = published_curves(catalog, computed, frame.language) + published_curves(catalog, read, means=True)
-    notes = [*frame.notes, *unit.notes]
+    notes = [*frame.notes, *unit.notes, *shared_note(names, segments, places)]
     if documents is None:  # do the systems' differences look like those of segments from documents?
         baseline, *others = first.values()
         means = np.mean([values - baseline for values in others], axis=0)
@@ -146,7 +146,7 @@ def compared(frame: Frame, settings: CompareRun) -> CompareResult:
 
 
 def paired(frame: Frame, settings: CompareRun) -> tuple[Frame, CompareRun]:
-    """Check, before anything is scored, that there are systems, each with a row for the same segments."""
+    """Check, before anything is scored, that there are systems, which share segments."""
     frame.table.require(*settings.columns)
     for role in ("system", "segment"):
         if frame.column(role) is None and settings.document in USUAL[role]:

@@ -17,8 +17,8 @@ class LookAt:
     """A segment to look at.
 
     Attributes:
-        why: ``lowest`` score of the system with the highest score; largest ``difference`` between the two systems with
-            the highest scores; largest ``disagreement`` of the first two metrics, in standard deviations of each.
+        why: ``lowest``, the worst score of the best system; largest ``difference`` between the two best
+            systems; largest ``disagreement`` of the first two metrics, in standard deviations of each.
         segment: its name.
         system: whose candidate it is.
         score: of the first metric.
@@ -46,11 +46,13 @@ class Chosen:
         about: what: ``language``, ``metrics``, ``model``, ``systems``, ``documents``, ``compare``, ``meta``.
         chosen: what was taken.
         command: what changes it, or does the same by itself.
+        given: whether the user named it.
     """
 
     about: str
     chosen: str
     command: str
+    given: bool = False
 
 
 @dataclass(frozen=True)

@@ -275,7 +275,8 @@ def _look(
     found: list[tuple[Why, int, str | None, float | None]] = [("lowest", place, None, None) for place in lowest]
     if len(best) > 1:
         theirs = {segments[place]: place for place, system in enumerate(systems) if system == best[1]}
-        apart = sorted(mine.tolist(), key=lambda place: -abs(first[place] - first[theirs[segments[place]]]))[:_LOOK]
+        both = [place for place in mine.tolist() if segments[place] in theirs]
+        apart = sorted(both, key=lambda place: -abs(first[place] - first[theirs[segments[place]]]))[:_LOOK]
         found += [("difference", place, best[1], float(values[specs[0]][theirs[segments[place]]])) for place in apart]
     if len(specs) > 1:
         one, two = (
@@ -317,16 +318,18 @@ def _choices(
     model = [] if settings.model is None else ["--model", str(settings.model)]
     run = [*shown, "--metrics", ",".join(specs), "--lang", str(settings.lang), *model]
     result = [
-        Chosen("language", str(settings.lang), "--lang CODE"),
-        Chosen("metrics", ", ".join(specs), "--metrics NAME,…"),
+        Chosen("language", str(settings.lang), "--lang CODE", given.lang not in (None, "auto")),
+        Chosen("metrics", ", ".join(specs), "--metrics NAME,…", bool(given.metrics)),
     ]
     if model:
-        result.append(Chosen("model", model[1], f"--model NAME; bsx models --lang {settings.lang} lists them"))
-    result.append(Chosen("systems", ", ".join(names), "--candidate NAME,…" if wide else "--system COLUMN"))
+        how = f"--model NAME; bsx models --lang {settings.lang} lists them"
+        result.append(Chosen("model", model[1], how, given.model is not None))
+    named, how = bool(given.candidate or given.candidates or given.system), "--candidate NAME,…"
+    result.append(Chosen("systems", ", ".join(names), how if wide else "--system COLUMN", named))
     if "reference" in wants and len(settings.reference) > 1:
-        result.append(Chosen("references", ", ".join(settings.reference), "--reference NAME,…"))
+        result.append(Chosen("references", ", ".join(settings.reference), "--reference NAME,…", bool(given.reference)))
     if human:
-        result.append(Chosen("judged by", ", ".join(human), "--human NAME,…"))
+        result.append(Chosen("judged by", ", ".join(human), "--human NAME,…", bool(given.human)))
     if any("," in name for name in (*settings.candidate, *settings.reference, *human)):
         return result  # a command line cannot name such a column
     if len(names) > 1:

@@ -12,7 +12,7 @@ from bsx.analysis.present.forms import lists, parts_of, presents
 from bsx.analysis.present.notices import no_translations
 from bsx.analysis.present.parts import Answer, Cell, Commands, Notes, Part, Prose, TablePart
 
-_WHY = {"lowest": "lowest score", "difference": "systems differ", "disagreement": "metrics disagree"}
+_WHY = {"lowest": "worst of the best system", "difference": "best two differ", "disagreement": "metrics disagree"}
 _LONG = 30  # characters of a text that a row of a terminal has room for
 
 
@@ -33,10 +33,13 @@ def parts(result: EvaluationResult) -> Iterator[Part]:
     yield from _segments(result)
     yield from no_translations(result.outputs)
     own = [choice for choice in result.choices if not choice.command.startswith("bsx ")]
-    changed = "; ".join(f"{choice.about} {choice.chosen} ({choice.command.partition(' ')[0]})" for choice in own)
-    yield Prose(f"{_basis(result)} Chosen: {changed}.")
-    chosen = [[text(choice.about), text(choice.chosen), text(choice.command)] for choice in own]
-    yield table("Choices", ["choice", "chosen", "changed by"], chosen, names=3, sortable=False, full=True)
+    asked = "; ".join(f"{choice.about} {choice.chosen}" for choice in own if choice.given)
+    taken = [choice for choice in own if not choice.given]
+    changed = "; ".join(f"{choice.about} {choice.chosen} ({choice.command.partition(' ')[0]})" for choice in taken)
+    said = [_basis(result), f"As asked for: {asked}." if asked else "", f"Chosen: {changed}." if changed else ""]
+    yield Prose(" ".join(filter(None, said)))
+    made = [[*map(text, (one.about, one.chosen, "the user" if one.given else "bsx", one.command))] for one in own]
+    yield table("Choices", ["choice", "chosen", "by", "changed by"], made, names=4, sortable=False, full=True)
     again = tuple(choice.command for choice in result.choices if choice not in own)
     if again:
         yield Commands(("The same by other commands, with all their options:", *again), full=False)
@@ -70,11 +73,13 @@ def _scores(result: EvaluationResult) -> TablePart:
 def _segments(result: EvaluationResult) -> Iterator[TablePart]:
     """Yield the first segment to look at of each kind, then the others."""
     rows: dict[bool, list[list[Cell]]] = {True: [], False: []}
+    several = len({figure.system for figure in result.scores}) > 1
     for why, some in groupby(result.segments, lambda item: item.why):
         for place, item in enumerate(some):
             beside = text(NONE) if item.other_score is None else text(f"{item.other} {number(item.other_score).text}")
             short = item.candidate if len(item.candidate) <= _LONG else f"{item.candidate[: _LONG - 1]}…"
-            cells = [text(_WHY[why]), text(item.segment), text(item.system), number(item.score), beside, text(short)]
+            reason = _WHY[why] if several or why != "lowest" else "worst score"
+            cells = [text(reason), text(item.segment), text(item.system), number(item.score), beside, text(short)]
             rows[place == 0].append(cells)
     columns = ["why", "segment", "system", result.metrics[0], "compared with", "candidate"]
     yield table("Segments to look at", columns, rows[True], names=3)

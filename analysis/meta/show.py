@@ -286,12 +286,14 @@ def _note(result: MetaResult, *, methods: bool = True) -> str:
 
 
 def _counted(result: MetaResult) -> str:
-    counts, groups = sorted({group.n for group in result.groups}), len(result.groups)
+    first, groups = result.groups[0], len(result.groups)
+    counts = sorted({group.n if group.systems is None else group.systems for group in result.groups})
     n = f"n = {' to '.join(f'{count:,}' for count in dict.fromkeys((counts[0], counts[-1])))}"
+    n = n if first.systems is None else f"{n} systems"
     if groups > 1:
         return f"{n} in {'each of ' if len(counts) == 1 else ''}{groups} groups"
-    left, systems = result.groups[0].left_out, result.groups[0].systems
-    n = n if systems is None else f"n = {systems:,} systems ({counts[0]:,} rows)"
+    left = first.left_out
+    n = n if first.systems is None else f"{n} ({first.n:,} rows)"
     return f"{n}, {left:,} rows left out" if left else n
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Annotated
 
@@ -167,7 +168,7 @@ def rows_by_system(
     chosen: Sequence[str] = (),
     texts: Sequence[Hashable] | None = None,
 ) -> dict[str, NDArray[np.int64]]:
-    """Return each system's rows, all in the same order of segments.
+    """Return each system's rows of the segments that all have, in the same order.
 
     Args:
         file: the table's name, for messages.
@@ -181,8 +182,8 @@ def rows_by_system(
 
     Raises:
         UnknownNameError: for a chosen system that is not there.
-        InputError: if a system has a segment twice, or lacks one that another has, or if a segment's texts differ, or
-            names of systems or segments only in what nobody sees.
+        InputError: if a system has a segment twice, if systems share under two, if a segment's texts differ, or names
+            of systems or segments only in what nobody sees.
     """
     refuse_alike(systems, f"{file}: systems")
     refuse_alike(segments, f"{file}: segments")
@@ -203,21 +204,40 @@ def rows_by_system(
             )
     wanted = list(chosen) or list(places)
     first = places[wanted[0]]
-    for name in wanted[1:]:
-        if (lacking := first.keys() ^ places[name].keys()) != set():
-            segment = min(lacking)
-            has, lacks = (wanted[0], name) if segment in first else (name, wanted[0])
-            raise InputError(
-                f"segments without a row for both {wanted[0]} and {name}: {len(lacking)}, such as {segment!r}, "
-                f"which {has} has and {lacks} has not; systems are compared on the same segments: leave such rows out",
-                file=file,
-            )
-        for segment, row in first.items() if texts is not None else ():
-            if texts[row] != texts[places[name][segment]]:  # type: ignore[index]
+    for name in wanted[1:] if texts is not None else ():
+        for segment in filter(places[name].__contains__, first):
+            row, other = first[segment], places[name][segment]
+            if texts[row] != texts[other]:  # type: ignore[index]
                 raise InputError(
-                    f"the segment {segment!r} has other references or another source under {name} (row "
-                    f"{places[name][segment] + 1}) than under {wanted[0]} (row {row + 1}): systems are compared on the "
-                    "same segments; name a column that tells segments apart (segment)",
+                    f"the segment {segment!r} has other references or another source under {name} (row {other + 1}) "
+                    f"than under {wanted[0]} (row {row + 1}): systems are compared on the same segments; name a column "
+                    "that tells segments apart (segment)",
                     file=file,
                 )
-    return {name: np.array([places[name][segment] for segment in first], dtype=np.int64) for name in wanted}
+    every = {segment for name in wanted for segment in places[name]}
+    shared = [segment for segment in first if all(segment in places[name] for name in wanted)]
+    if len(shared) < min(2, len(every)):
+        fewest = min(wanted, key=lambda name: len(places[name]))
+        raise InputError(
+            f"all {len(wanted)} systems have {'1 segment' if shared else 'no segment'} in common, and are compared on "
+            f"those that they share: leave out systems that have few, such as {fewest} ({len(places[fewest]):,} of "
+            f"{len(every):,})",
+            file=file,
+        )
+    return {name: np.array([places[name][segment] for segment in shared], dtype=np.int64) for name in wanted}
+
+
+def shared_note(systems: Sequence[str], segments: Sequence[str], rows: Mapping[str, NDArray[np.int64]]) -> list[str]:
+    """Return the sentence that says on how many segments systems are compared; none where each has them all.
+
+    Args:
+        systems: each row's system (rows,).
+        segments: each row's segment (rows,).
+        rows: the rows that are compared; see `rows_by_system`.
+    """
+    of = Counter(name for name in systems if name in rows)
+    n = len(next(iter(rows.values())))
+    every = len({segment for name, segment in zip(systems, segments, strict=True) if name in rows})
+    fewest = min(rows, key=lambda name: of[name])
+    told = f"compared on the {n:,} of {every:,} segments that all systems have; {fewest} has the fewest, {of[fewest]:,}"
+    return [told] if n < every else []

@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -116,10 +117,25 @@ def test_bad_input_is_one_line(
 def test_rows_that_do_not_fit_are_refused() -> None:
     with pytest.raises(bsx.InputError, match="'a' has the segment '1' twice, in rows 1 and 2"):
         rows_by_system("t.tsv", ["a", "a"], ["1", "1"])
-    with pytest.raises(bsx.InputError, match="for both a and b: 1, such as '2', which a has and b has not.*leave such"):
+    with pytest.raises(bsx.InputError, match=r"all 2 systems have 1 segment in common.*such as b \(1 of 2\)"):
         rows_by_system("t.tsv", ["a", "a", "b"], ["1", "2", "1"])
+    with pytest.raises(bsx.InputError, match=r"all 2 systems have no segment in common.*such as b \(1 of 3\)"):
+        rows_by_system("t.tsv", ["a", "a", "b"], ["1", "2", "3"])
     found = rows_by_system("t.tsv", ["a", "b", "b", "a"], ["x", "y", "x", "y"], ["b", "a"])
     assert {name: rows.tolist() for name, rows in found.items()} == {"b": [1, 2], "a": [3, 0]}
+
+
+def test_systems_are_compared_on_the_segments_that_they_share(tables: Path, tmp_path: Path) -> None:
+    rows = [row for row in read_rows(tables / "long.tsv") if (row["mt"], row["sid"][-1]) != ("brook", "3")]
+    named: Any = {"system": "mt", "segment": "sid", "metrics": ["chrf"], "all_pairs": True}
+    found = compare(str(write_rows(tmp_path / "some.tsv", rows)), **named)
+    whole = [row for row in rows if row["sid"][-1] != "3"]
+    same = compare(str(write_rows(tmp_path / "shared.tsv", whole)), **named)
+    assert (found.metrics, found.segments) == (same.metrics, 36)
+    assert [note for note in found.notes if note not in same.notes] == [
+        "compared on the 36 of 40 segments that all systems have; brook has the fewest, 36"
+    ]
+    assert compare(str(tmp_path / "some.tsv"), systems=["atlas", "cinder"], **named).segments == 40
 
 
 def test_segments_of_a_long_table_keep_their_names(tables: Path, tmp_path: Path, cli: Callable[..., Outcome]) -> None:

@@ -236,6 +236,34 @@ def test_human_scores_that_rank_nothing_are_left_out_unless_they_were_asked_for(
     assert not (tmp_path / "b").exists()
 
 
+def test_systems_that_lack_segments_are_scored_on_theirs_and_compared_on_those_of_all(
+    tmp_path: Path, cli: Callable[..., Outcome]
+) -> None:
+    rows = [
+        {"system": name, "id": row["id"], "candidate": row[name], "reference": row["reference"]}
+        for row in read_rows(Path(TABLE))
+        for name in SYSTEMS
+    ]
+    lacking = {(name, row["id"]) for name, row in zip(SYSTEMS * 3, read_rows(Path(TABLE)), strict=False)}
+    some = [row | {"human": str(k % 9)} for k, row in enumerate(rows) if (row["system"], row["id"]) not in lacking]
+    table = write_rows(tmp_path / "t.tsv", some)
+    found = cli("evaluate", table, "--lang", "en", "--metrics", "chrf", "-o", tmp_path / "out")
+    assert found.status == 0
+    n = len(rows) // 3
+    assert f"compared on the {n - 9} of {n} segments that all systems have; brook has the fewest, {n - 3}" in found.out
+    assert "Chosen: systems brook, cinder, atlas (--system); judged by human (--human)." in found.out
+    assert "As asked for: language en; metrics chrf." in found.out
+    whole = json.loads((tmp_path / "out" / "evaluation.json").read_text())
+    assert {one["n"] for one in whole["scores"]} == {n - 3}
+    assert whole["meta"]["groups"][0]["n"] == len(some)
+    # What a segment is to be looked at for is true of it.
+    best = max(whole["compare"]["metrics"][0]["systems"], key=lambda one: one["score"])["system"]
+    scores = [row for row in read_rows(tmp_path / "out" / "scores.tsv") if row["system"] == best]
+    lowest = min(scores, key=lambda row: float(row["chrf"]))
+    (line,) = (line for line in found.out.splitlines() if line.startswith("worst of the best system"))
+    assert line.split()[5:7] == [lowest["id"], best]
+
+
 def test_one_segment_of_several_systems_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     table = _table(tmp_path / "t.tsv", {}, 1)
     with pytest.raises(InputError, match="segment"):

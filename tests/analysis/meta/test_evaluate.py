@@ -858,6 +858,9 @@ def test_interval_and_test_have_one_target_that_the_caption_names(how: dict[str,
         rows = one.groups[0].n
         caption = next(part.caption for part in parts_of(one) if isinstance(part, TablePart))
         assert f"n = {one.groups[0].systems} systems ({rows:,} rows)" in caption
+        counts = {group.systems for group in result.groups}
+        assert len(counts) == 1 < len(result.groups)
+        assert f"n = {counts.pop()} systems in each of {len(result.groups)} groups" in result.to_text()
     for found in result.groups[0].metrics:
         assert found.ci[0] < found.value <= found.ci[1]
 
