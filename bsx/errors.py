@@ -37,10 +37,10 @@ def _in_words_of(door: Mapping[str, str], message: str, setting: str | None) -> 
     names = "|".join(sorted(map(re.escape, door), key=len, reverse=True))
     plain = "|".join(re.escape(name) for name in door if re.search("[_ ]", name)) or "(?!)"
     start, end = r"(?<![\w:,.=/'\"`-])", r"(?=$|[,;:)]|\.(?:\s|$)| and | or )"
-    before = "|".join(f"(?<={words})" for words in ("leave out ", "the column ", "the columns ", "one with "))
+    before = "|".join(f"(?<={words})" for words in ("leave out ", "one with "))
     found = (
-        rf"\A{setting or '(?!)'}(?![\w=])|{start}(?:{plain})(?![\w/-]|\.\w)|(?:{before})(?:{names}){end}"
-        rf"|(?<=\()(?:{names})(?=\))|{start}(?:{names})(?= names | needs | computes | has no effect|=(?!True|False)[^=\s])"
+        rf"\A{setting or '(?!)'}(?![\w=])|{start}(?:{plain})(?![\w/-]|\.\w)|(?:{before})(?:{names}){end}|"
+        rf"(?<=\()(?:{names})(?=\))|{start}(?:{names})(?= names | needs | computes | has no |=(?!True|False)[^=\s])"
     )
     return re.sub(found, lambda match: door.get(match[0], match[0]), told) + "".join(listed)
 

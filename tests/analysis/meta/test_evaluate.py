@@ -486,7 +486,7 @@ def test_a_column_that_kept_scores_would_hide_is_refused(cli: Run, tmp_path: Pat
     data = write_columns(tmp_path / "d.tsv", {**texts, "h": [1, 2, 3], "chrf": [0, 0, 0]})
     done = cli("meta", "--metrics", "chrf", data, "--human", "h", "--scores-out", tmp_path / "s.tsv")
     assert (done.status, done.err.count("\n")) == (2, 1)
-    assert "d.tsv: has a column 'chrf' already, which scores_out adds: rename it" in done.err
+    assert "d.tsv: has a column 'chrf' already, which --scores-out adds: rename it" in done.err
     assert [file.name for file in tmp_path.iterdir()] == ["d.tsv"]
     assert cli("meta", "--metrics", "chrf", data, "--human", "h").status == 0
 
@@ -762,7 +762,10 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
         (["--columns", "good", "--human", "human", "--lang", "en"], "lang needs metrics"),
         (["--columns", "good", "--human", "human", "--candidate", "good"], "candidate needs metrics"),
         (["--columns", "good", "--human", "human", "--scores-out", "x.tsv"], "--scores-out needs metrics"),
-        (["--human", "human"], "columns names the scores of metrics in it, metrics computes some; it has mt, unit, lp"),
+        (
+            ["--human", "human"],
+            "columns names the scores of metrics in it, --metrics computes some; it has mt, unit, lp",
+        ),
     ],
 )
 def test_mistakes_are_one_line(
