@@ -447,7 +447,7 @@ def test_candidate_columns_are_systems(cli: Run, tmp_path: Path) -> None:
     assert found["ter"]["value"] == pytest.approx(-stats.pearsonr(ter, human).statistic)
     for arguments, message in (
         ((*wide, "--human", "one_grade"), "2 columns of candidates need as many of human scores"),
-        ((*wide, *grades, "--system", "id"), "are the systems already: leave out system"),
+        ((*wide, *grades, "--system", "id"), "are the systems already: leave out --system"),
         ((*wide, *grades, "--columns", "one_grade"), "columns needs one column of candidates"),
         ((data, "--candidate", "one", "--human", "nope"), "has no column 'nope'"),
         ((data, "--candidate", "one", "--human", "one"), "column 'one' is 'the cat is here', not a finite"),
@@ -724,7 +724,7 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
         ),
         (
             ["--columns", "good", "--human", "human", "--document", "lp", "--level", "sys"],
-            "document needs resample",
+            "document needs --resample",
         ),
         (
             ["--columns", "good", "--human", "human", "--level", "darr", "--system", "mt", "--segment", "lp"],
@@ -740,7 +740,7 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
         ),
         (
             ["--columns", "good", "--human", "human", "--detail", "ties=drop"],
-            "ties needs level darr, not level seg",
+            "ties needs --level darr, not --level seg",
         ),
         (
             ["--columns", "good", "--human", "human", "--statistic", "kendall", "--test", "williams"],
