@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import errno
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 # What a write to an open file fails with; Python does not say then which file it was.
 NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO, errno.EROFS)
@@ -31,6 +31,20 @@ def _cut(text: str, head: int, tail: int) -> str:
     return f"{text[:head]}… ({len(text):,} characters) …{text[-tail:]}"
 
 
+def _in_words_of(door: Mapping[str, str], message: str, setting: str | None) -> str:
+    """Call settings as a door does, where a message means them: ``name=value``, ``(name)``, ``leave out name``."""
+    told, *listed = re.split("(; it has |; there are |; the columns are )", message, maxsplit=1)
+    names = "|".join(sorted(map(re.escape, door), key=len, reverse=True))
+    plain = "|".join(re.escape(name) for name in door if re.search("[_ ]", name)) or "(?!)"
+    start, end = r"(?<![\w:,.=/'\"`-])", r"(?=$|[,;:)]|\.(?:\s|$)| and | or )"
+    before = "|".join(f"(?<={words})" for words in ("leave out ", "one with "))
+    found = (
+        rf"\A{setting or '(?!)'}(?![\w=])|{start}(?:{plain})(?![\w/-]|\.\w)|(?:{before})(?:{names}){end}|"
+        rf"(?<=\()(?:{names})(?=\))|{start}(?:{names})(?= names | needs | computes | has no |=(?!True|False)[^=\s])"
+    )
+    return re.sub(found, lambda match: door.get(match[0], match[0]), told) + "".join(listed)
+
+
 class BsxError(Exception):
     """Base of all errors that bsx raises for wrong input, missing models or missing extras.
 
@@ -40,7 +54,7 @@ class BsxError(Exception):
         file: the file that it is about, if it is about one; the message begins with it.
         line: the line or row of that file, from 1.
         setting: the setting that it is about, if it is about one; the message begins with that name.
-        door: what the setting is called where it was given, such as an option: the message then begins with this.
+        door: setting -> what it is called where it was given, such as an option; the same with a value.
     """
 
     def __init__(
@@ -50,13 +64,12 @@ class BsxError(Exception):
         self.file = None if file is None else str(file)
         self.line = line
         self.setting = setting
-        self.door: str | None = None
+        self.door: Mapping[str, str] | None = None
 
     def __str__(self) -> str:
-        """Return where and what, by the name that the setting has at the door, with long values shortened."""
-        message = super().__str__()
-        if self.door is not None:
-            message = re.sub(rf"\A{self.setting}(?![\w=])", self.door, message)
+        """Return where and what, by the names that settings have at the door, with long values shortened."""
+        said = super().__str__()
+        message = _in_words_of(self.door, said, self.setting) if self.door else said
         where = (
             "" if self.file is None else f"{self.file}: " if self.line is None else f"{self.file}: line {self.line}: "
         )

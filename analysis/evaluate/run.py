@@ -208,7 +208,6 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
         **known("evaluate"),
     )
     _write(result, folder)
-    settings.say(f"wrote {', '.join(result.files)} in {folder}")
     return result
 
 

@@ -79,7 +79,8 @@ def reproduce(
                 raise
             left_out.append(LeftOut(what=name, reason=str(error)))
     if not tables:
-        raise DataUnavailableError(f"has the data of no published table; the first: {left_out[0].reason}", file=data)
+        where = f"has the data of no published table, --data names another folder; the first: {left_out[0].reason}"
+        raise DataUnavailableError(where, file=data)
     return tables, left_out
 
 

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import importlib
 import os
+import re
 import shlex
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, NamedTuple, cast
@@ -13,8 +14,8 @@ from typing import Annotated, Any, NamedTuple, cast
 import typer
 from typer.core import TyperGroup
 
-from bsx.cli.output import GuardedCommands, WholeSummaries, group, option_name
-from bsx.errors import BsxError, InputError
+from bsx.cli.output import GuardedCommands, WholeSummaries, choices_of, door_of, group, option_name
+from bsx.errors import BsxError, InputError, did_you_mean
 from bsx.support.environment import keep_together
 
 
@@ -211,6 +212,14 @@ def _built(names: frozenset[str]) -> TyperGroup:
     return cast(TyperGroup, typer.main.get_command(build(names)))
 
 
+def commands_with(setting: str, command: Any = None, words: str = "bsx") -> list[str]:
+    """Return the commands, such as ``bsx score``, that have an option for a setting; all are imported for it."""
+    command = command or _built(frozenset(COMMANDS))
+    below = getattr(command, "commands", {}).items()
+    deeper = [found for name, one in below for found in commands_with(setting, one, f"{words} {name}")]
+    return [words] * (setting in door_of(command)) + deeper
+
+
 def call(arguments: Sequence[str]) -> int:
     """Run one command and return its exit status.
 
@@ -250,5 +259,8 @@ def call(arguments: Sequence[str]) -> int:
             if problem["type"] != "value_error":
                 name = option_name(parameter) or parameter.name
                 raise InputError(f"{told_problem(problem, name)}{hint}", setting=parameter.name) from error
-        raise InputError(f"{error.format_message().replace('Value error, ', '')}{hint}") from error  # type: ignore[attr-defined]
+        said = error.format_message().replace("Value error, ", "")  # type: ignore[attr-defined]
+        if wrong := re.search(r": '(.*)' is not one of ", said):
+            said += did_you_mean(wrong[1], choices_of(parameter))
+        raise InputError(f"{said}{hint}") from error
     return outcome if isinstance(outcome, int) else 0

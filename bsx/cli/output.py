@@ -15,13 +15,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_origin
 
 import typer
 import typer.core
 
 from bsx.data.run import check_folder, check_outputs, is_stream, keep_out, named_by, one_run, reading
-from bsx.errors import BsxError, InputError, shortened
+from bsx.errors import BsxError, InputError, did_you_mean, shortened
 from bsx.support.folders import cache_folder, user_folder
 from bsx.support.progress import FOLLOWED
 from bsx.support.result import Result
@@ -71,20 +71,68 @@ def option_name(parameter: Any) -> str | None:
     return str(long) if long.startswith("-") else None
 
 
+def choices_of(parameter: Any) -> list[str]:
+    """Return the values of an option that has some; empty for any other."""
+    kind = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
+    return [str(one) for of in (kind, *get_args(kind)) if get_origin(of) is Literal for one in get_args(of)]
+
+
+def door_of(command: Any) -> dict[str, str]:
+    """Return what a command's settings, and those with one of their choices, are called on the command line."""
+    shared = getattr(command.callback, "folded", {})  # several settings in one option
+    door = {name: f"--{group} {name}" for name, group in shared.items()}
+    for parameter in command.params:
+        if (option := option_name(parameter)) is not None:
+            door |= {f"{parameter.name} {one}": f"{option} {one}" for one in choices_of(parameter)}
+            door[parameter.name] = option
+    return door
+
+
 class _Door:
-    """What takes options: an error about one of its settings then calls it as the command line does."""
+    """What takes options: an error about its settings then calls them as the command line does."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; an option that is none here is answered with what it is."""
+        try:
+            return super().parse_args(ctx, args)  # type: ignore[misc,no-any-return]
+        except Exception as error:
+            if type(error).__name__ == "NoSuchOption":
+                raise InputError(_instead_of(str(error.option_name), ctx)) from error  # type: ignore[attr-defined]
+            raise
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         try:
             return super().invoke(ctx)  # type: ignore[misc]
         except BsxError as error:
-            shared = getattr(ctx.command.callback, "folded", {})  # several settings in one option
-            if error.setting in shared:
-                error.door = f"--{shared[error.setting]} {error.setting}"
-            elif error.door is None:
-                error.door = next((option_name(p) for p in ctx.command.params if p.name == error.setting), None)
+            if error.door is None:
+                error.door = door_of(ctx.command)
             raise
+
+
+ELSEWHERE = {
+    **dict.fromkeys(("hyp", "hyps", "hypotheses", "cand", "cands", "predictions"), "candidates"),
+    **{"ref": "references", "refs": "references", "src": "sources", "scores": "columns", "factors": "factor_columns"},
+    **{"candidates": "candidate", "references": "reference", "sources": "source", "data": "data_dir"},
+    **{"batch_size": "batch_tokens", "model_type": "model", "num_layers": "layer", "rescale_with_baseline": "rescale"},
+}
+"""What other tools, or other commands here, call an option -> the setting, where a command has that."""
+
+
+def _instead_of(option: str, ctx: Any) -> str:
+    """Return what to say of an option that a command does not have: what it is here, who has it, or what is near."""
+    from bsx.cli.commands import commands_with
+
+    door, shared = door_of(ctx.command), getattr(ctx.command.callback, "folded", {})
+    name, told = option.lstrip("-").removeprefix("no-").replace("-", "_"), f"No such option: {option}"
+    while name not in door and name in ELSEWHERE:
+        name = ELSEWHERE[name]
+    if name in door:
+        return f"{told}; write {door[name]}{'=VALUE' if name in shared else ''}"
+    hint = f".{did_you_mean(option, [*filter(None, map(option_name, ctx.command.params)), *shared])}"
+    if others := commands_with(name):
+        hint = f"; --{name.replace('_', '-')} is of {', '.join(others[:4])}{' and others' * (len(others) > 4)}"
+    return f"{told}{hint} ({ctx.command_path} --help shows how)"
 
 
 class PanelCommand(_Door, typer.core.TyperCommand):
@@ -93,14 +141,7 @@ class PanelCommand(_Door, typer.core.TyperCommand):
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override]
         """Read the arguments, and which help was asked for."""
         ctx.meta[RARE] = "--help-all" in args
-        try:
-            return super().parse_args(ctx, args)
-        except Exception as error:
-            option = str(getattr(error, "option_name", ""))
-            name = option.removeprefix("--").removeprefix("no-").replace("-", "_")
-            if name in (shared := getattr(self.callback, "folded", {})):
-                raise InputError(f"No such option: {option}; write --{shared[name]} {name}=VALUE") from error
-            raise
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: typer.Context, formatter: HelpFormatter) -> None:  # type: ignore[override]
         """Write arguments and options, the command's own settings first."""
@@ -249,7 +290,10 @@ def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
                     _check_ending(path, forms, given["format"], is_file=is_file)
             streams = any(map(is_stream, outputs))
             with contextlib.redirect_stdout(sys.stderr) if streams else contextlib.nullcontext():
-                return command(**given)
+                outcome = command(**given)
+            for path in dict.fromkeys(path for path, _, _ in written if not is_stream(path) and path.exists()):
+                print(f"bsx: wrote {path}", file=sys.stderr)
+            return outcome
 
     return run
 

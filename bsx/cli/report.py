@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from bsx.analysis.report import run as reporting
 from bsx.analysis.report.run import ConvertRun, ReportRun
 from bsx.cli.options import command
@@ -15,12 +13,9 @@ from bsx.support.settings import set_fields
 def report(settings: ReportRun) -> None:
     """Write a report: agreement with human judgments, factor profiles, robustness, ensembles, how to repeat it."""
     say(reporting.report(**set_fields(settings)))
-    print(f"bsx: wrote {settings.output}", file=sys.stderr)
 
 
 @command(ConvertRun)
 def convert(settings: ConvertRun) -> None:
     """Write a table in another format, or what a command printed as JSON in another form."""
-    written = reporting.convert(**set_fields(settings))
-    what = "" if str(settings.table).endswith(".json") else f", {written:,} row{'s' * (written != 1)}"
-    print(f"bsx: wrote {settings.output}{what}", file=sys.stderr)
+    reporting.convert(**set_fields(settings))

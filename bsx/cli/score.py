@@ -25,7 +25,7 @@ _OFTEN_SCORE = """
 
 
 @command(ScoreRun, often=_OFTEN_SCORE)
-def score(settings: ScoreRun, format: Format = "text", full: Full = False) -> None:
+def score(settings: ScoreRun, format: Format = "text", full: Full = False) -> int:
     """Score candidates against references; a file called - is standard input."""
     scored: ScoredFiles | ScoredLanguages
     with progress_bar() as report:
@@ -41,7 +41,8 @@ def score(settings: ScoreRun, format: Format = "text", full: Full = False) -> No
     say(scored.notes())
     if isinstance(scored, ScoredFiles) and (missed := scored.shortfalls(result)):
         say(missed)
-        raise typer.Exit(1)
+        return 1
+    return 0
 
 
 @command(ScorerConfig, leave_out=("all_layers", "batch_tokens", "context", "idf", "memory", "multi_ref"))

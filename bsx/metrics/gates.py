@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from bsx.catalog.catalog import load_registry
 from bsx.data.cells import finite
 from bsx.data.outputs import GATES
 from bsx.errors import InputError, UnknownNameError, did_you_mean
@@ -15,10 +16,10 @@ FIGURES = ("bertscore.precision", "bertscore.recall", "bertscore.f1")
 
 
 def read_gates(given: Iterable[str], metrics: Sequence[str] | None) -> dict[str, float]:
-    """Return the bounds in texts such as ``chrf=55``, ``bertscore.f1=0.80``, ``bertscore:idf=true=0.8`` or ``copy=1%``.
+    """Return the bounds in texts such as ``chrf=55,bertscore.f1=0.80``, ``bertscore:idf=true=0.8`` or ``copy=1%``.
 
     Args:
-        given: the texts.
+        given: the texts; a comma within a metric's own spelling does not end a bound.
         metrics: what will be scored; None: BERTScore by itself.
 
     Raises:
@@ -26,8 +27,10 @@ def read_gates(given: Iterable[str], metrics: Sequence[str] | None) -> dict[str,
         InputError: if a bound is no number.
     """
     known = list(FIGURES if metrics is None else metrics)
+    spelt = "|".join(sorted(map(re.escape, (*known, *GATES)), key=len, reverse=True))
+    gate = re.compile(rf"\s*((?:{spelt})=[^,]*|[^,:=]+=[^,=]*(?=,|$)|.+)(?:,|$)", re.DOTALL)
     gates = {}
-    for text in given:
+    for text in (one for several in given for one in gate.findall(several) or [several]):
         name, _, bound = text.rpartition("=")
         if name in GATES:  # a share of candidates
             share = re.fullmatch(r"([0-9]+(\.[0-9]+)?)%", bound)
@@ -42,7 +45,7 @@ def read_gates(given: Iterable[str], metrics: Sequence[str] | None) -> dict[str,
             name = name if bound.endswith("%") and name not in known else ""
         if not name:
             raise InputError(
-                f"fail_under: {text[:80]!r}: write a score and the least that it may be, such as {known[0]}=0.5",
+                f"fail_under: {text[:80]!r}: write a score and the least that it may be, such as {_usual(known[0])}",
                 setting="fail_under",
             ) from None
         if name not in known:
@@ -52,6 +55,13 @@ def read_gates(given: Iterable[str], metrics: Sequence[str] | None) -> dict[str,
                 setting="fail_under",
             )
     return gates
+
+
+def _usual(name: str) -> str:
+    """Return a gate on the scale of a score: the middle of what is above 0."""
+    entry = load_registry().metrics.get(re.split("[:.]", name)[0])
+    low, high = getattr(entry, "low", None), getattr(entry, "high", None)
+    return f"{name}=VALUE" if low is None or high is None else f"{name}={(max(low, 0) + high) / 2:g}"
 
 
 def refuse_unchecked(gates: Iterable[str], unchecked: Mapping[str, str]) -> None:

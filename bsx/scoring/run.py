@@ -46,11 +46,11 @@ class ScoreRun(Reported, ScorerConfig, Input):
     fail_under: Annotated[
         Sequence[str],
         Field(
-            description="Exit with 1 if a system scores worse: SCORE=VALUE, a metric as it is printed, or bertscore.f1 "
+            description="Exit with 1 if a system scores worse: chrf=40, a metric as it is printed, or bertscore.f1 "
             "and its like; or if more of its candidates are no translation: empty=1%, copy, loop, untranslated, "
             "wrong-language, wrong-length."
         ),
-        Option(whole=True),
+        Option(metavar="SCORE=VALUE,…", whole=True),
     ] = ()
     device: Annotated[
         str,

@@ -204,7 +204,7 @@ def test_skip_errors_on_the_command_line(
     command = ["adversarial", "pairs", two_sets[0], "--metrics", "chrf", "--format", "json"]
     done = cli(*command)
     assert done.status == 2
-    assert "chrf failed on row 8: ValueError: seven; skip_errors goes on without such rows" in done.err
+    assert "chrf failed on row 8: ValueError: seven; --skip-errors goes on without such rows" in done.err
     content = json.loads(cli(*command, "--skip-errors").out)
     assert content["results"][0]["n"] == 59
     assert any("chrf failed on 1 of 60, left out: row 8" in note for note in content["notes"])

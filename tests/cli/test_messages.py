@@ -30,7 +30,7 @@ def test_a_language_is_told_of_models_only_where_a_model_could_be_named(
     [
         (
             ["score", "-c", "x", "-r", "x", "--layer", "3", "--all-layers"],
-            "layer and all_layers exclude each",
+            "--layer and --all-layers exclude each",
         ),
         (
             ["score", "-c", "x", "-r", "x", "--normalize", "none"],
@@ -50,12 +50,12 @@ def test_a_language_is_told_of_models_only_where_a_model_could_be_named(
         (["meta", "x.tsv", "--columns", "a", "--human", "h", "--seed", "x"], "error: --seed: "),
         (
             ["meta", "x.tsv", "--columns", "a", "--detail", "human_ties=1"],
-            "error: --detail human_ties needs statistic acc_eq",
+            "error: --detail human_ties needs --statistic acc_eq, not --statistic pearson",
         ),
         (["disentangle", "x.tsv", "--columns", "a", "--factor-columns", "b", "--confidence", "2"], "--confidence: "),
         (
             ["compare", "-c", "a", "-c", "b", "--metrics", "chrf", "--resamples", "15"],
-            "confidence=0.95 takes at least 20",
+            "at --confidence=0.95 takes at least 20",
         ),
     ],
 )
@@ -66,15 +66,85 @@ def test_mistakes_are_named_as_they_were_made(cli: Callable[..., Any], arguments
     assert "--layer: " not in done.err
 
 
-def test_a_door_words_the_name_that_a_message_begins_with() -> None:
-    error = InputError("sample: cannot draw 5 of 4", file="t.tsv", setting="sample")
-    assert str(error) == "t.tsv: sample: cannot draw 5 of 4"
-    error.door = "--sample"
-    assert str(error) == "t.tsv: --sample: cannot draw 5 of 4"
-    for message in ("samples are few", "sample=5 is one", "a sample"):
-        other = InputError(message, setting="sample")
-        other.door = "--sample"
-        assert str(other) == message
+DOOR = {"sample": "--sample", "columns": "--columns", "data_dir": "--data-dir", "dtype": "--encoder dtype"}
+
+
+@pytest.mark.parametrize(
+    ("message", "told"),
+    [
+        ("sample: cannot draw 5 of 4", "--sample: cannot draw 5 of 4"),
+        ("sample=5 is one", "--sample=5 is one"),
+        ("use dtype=fp32, or columns: a", "use --encoder dtype=fp32, or columns: a"),
+        ("name some (columns), or leave out sample", "name some (--columns), or leave out --sample"),
+        ("columns names scores; it has columns, data_dir", "--columns names scores; it has columns, data_dir"),
+        ("no folder: data_dir names one", "no folder: --data-dir names one"),
+        ("level none leaves columns out", "--level none leaves columns out"),
+    ],
+)
+def test_a_door_words_the_settings_that_a_message_mentions(message: str, told: str) -> None:
+    error = InputError(message, file="t.tsv", setting="sample")
+    assert str(error) == f"t.tsv: {message}"
+    error.door = {**DOOR, "level none": "--level none"}
+    assert str(error) == f"t.tsv: {told}"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        *("samples are few", "a sample", "the columns are wide", "'sample=5' and a:sample=5"),
+        *("in /x/data_dir/y", "data_dir.tsv is empty", "sample=False is no number", "text 1 (sample, 9)"),
+    ],
+)
+def test_a_door_leaves_what_is_merely_a_word(message: str) -> None:
+    error = InputError(message, setting="sample")
+    error.door = DOOR
+    assert str(error) == message
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("meta x.tsv --scores a", "; write --columns"),
+        ("disentangle x.tsv --factors lex", "; write --factor-columns"),
+        ("meta x.tsv --backend onnx", "; write --encoder backend=VALUE"),
+        ("meta x.tsv --data d", "; write --data-dir"),
+        ("score --hyp a", "; write --candidates"),
+        ("score --cands a", "; write --candidates"),
+        ("score --refs a", "; write --references"),
+        ("adversarial challenge --refs a", "; write --reference"),
+        ("score --batch-size 3", "; write --encoder batch_tokens=VALUE"),
+        ("score --model-type x", "; write --model"),
+        ("score --num-layers 3", "; write --layer"),
+        ("score --rescale-with-baseline", "; write --rescale"),
+        ("adversarial triples --scores-out x", "; --scores-out is of bsx meta, bsx ensemble (bsx adversarial triples"),
+        ("score --all-pairs", "; --all-pairs is of bsx compare (bsx score --help"),
+        ("meta x.tsv --colums a", ". Near: --columns, "),
+        ("score --nosuchthing", ". (bsx score --help shows how)"),
+    ],
+)
+def test_an_option_that_a_command_lacks_is_answered(cli: Callable[..., Any], arguments: str, told: str) -> None:
+    done = cli(*arguments.split())
+    assert (done.status, done.err.count("\n")) == (2, 1)
+    option = next(word for word in arguments.split() if word.startswith("--"))
+    assert done.err.startswith(f"bsx: error: No such option: {option}{told}")
+
+
+def test_a_choice_that_there_is_not_names_the_near_one(cli: Callable[..., Any]) -> None:
+    assert "'hybrid'. Near: sys." in cli("meta", "x.tsv", "--level", "system").err
+
+
+def test_missing_data_name_the_option_of_their_folder(cli: Callable[..., Any], tmp_path: Path) -> None:
+    done = cli("meta", "--test-set", "wmt17/zh-en", "--data-dir", tmp_path)
+    assert f"wmt17-da is not in {tmp_path}; --data-dir names another folder: `bsx data get" in done.err
+
+
+def test_what_was_written_is_said_once_for_every_file(cli: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "t.tsv").write_text("m\ta\tb\n1\t2\t3\n2\t1\t5\n3\t4\t4\n4\t5\t3\n5\t5\t6\n")
+    words = ("meta", tmp_path / "t.tsv", "--columns", "a,b", "--human", "m", "-o")
+    done = cli(*words, tmp_path / "x.tex", "--plot", tmp_path / "x.svg")
+    said = [line for line in done.err.splitlines() if line.startswith("bsx: wrote ")]
+    assert sorted(said) == [f"bsx: wrote {tmp_path / name}" for name in ("x.svg", "x.tex")], done.err
+    assert "wrote" not in cli(*words, "-").err
 
 
 def test_a_log_gets_a_line_of_progress_at_times(capsys: pytest.CaptureFixture[str], monkeypatch: Any) -> None:
@@ -95,7 +165,7 @@ def test_too_few_rows_for_a_test_name_the_option(cli: Callable[..., Any], tmp_pa
     (tmp_path / "t.tsv").write_text("m\ta\tb\n1\t2\t3\n2\t1\t5\n3\t4\t4\n")
     done = cli("meta", tmp_path / "t.tsv", "--columns", "a,b", "--human", "m")
     assert done.status == 2
-    assert "which needs 4; test none leaves it out" in done.err
+    assert "which needs 4; --test none leaves it out" in done.err
 
 
 INSTEAD = {

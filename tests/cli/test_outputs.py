@@ -40,7 +40,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
         ("ensemble scores.tsv --columns a,b --human h --save f/../no/x.yaml", "does not exist"),
         ("probe first.te.txt -m bert --plot {home}/x.png", "keeps for itself: give plot another name"),
-        ("meta scores.tsv --human h --columns a --scores-out scores.tsv", "overwrite it: give scores_out another"),
+        ("meta scores.tsv --human h --columns a --scores-out scores.tsv", "overwrite it: give --scores-out another"),
     ],
 )
 def test_outputs_are_refused_before_anything_is_computed(

@@ -222,7 +222,7 @@ def test_a_row_that_fails_is_skipped_on_request(
     command = ["adversarial", "perturb", table, "--metrics", "chrf", "--perturbations", "lower", "--format", "json"]
     done = cli(*command)
     assert done.status == 2
-    assert "chrf failed on row 2: ValueError: cannot bear sleep; skip_errors goes on without such rows" in done.err
+    assert "chrf failed on row 2: ValueError: cannot bear sleep; --skip-errors goes on without such rows" in done.err
     done = cli(*command, "--skip-errors")
     assert done.status == 0, done.err
     content = json.loads(done.out)

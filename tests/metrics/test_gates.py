@@ -51,6 +51,40 @@ def test_shares_of_candidates_are_read_in_percent() -> None:
         read_gates(["wrong-langage=1%"], ["chrf"])
 
 
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ("chrf=40,copy=1%", {"chrf": 40, "copy": 0.01}),
+        ("chrf=40, copy=1%,", {"chrf": 40, "copy": 0.01}),
+        ("bertscore:idf=true,layer=5=0.8", {"bertscore:idf=true,layer=5": 0.8}),
+        ("chrf=4,bertscore:idf=true,layer=5=0.8,empty=0%", {"chrf": 4, "bertscore:idf=true,layer=5": 0.8, "empty": 0}),
+        ("judge:copy=1,chrf=2=3", {"judge:copy=1,chrf=2": 3}),
+    ],
+)
+def test_several_bounds_with_commas(given: str, read: dict[str, float]) -> None:
+    assert read_gates([given], ["chrf", "bertscore:idf=true,layer=5", "judge:copy=1,chrf=2"]) == read
+
+
+@pytest.mark.parametrize("given", ["chrf=40,5", "chrf=40,,copy=1%", "chrf=40,nosuch=1", "chrf:a=1,b=2=3", "", "=1"])
+def test_commas_hide_no_mistake(given: str) -> None:
+    with pytest.raises(bsx.BsxError, match="fail_under: "):
+        read_gates([given], ["chrf"])
+
+
+@pytest.mark.parametrize(
+    ("metrics", "example"),
+    [
+        (["chrf"], "chrf=50"),
+        (["bertscore"], "bertscore=0.5"),
+        (["ter"], "ter=VALUE"),
+        (None, "bertscore.precision=0.5"),
+    ],
+)
+def test_the_example_is_on_the_scale_of_the_metric(metrics: list[str] | None, example: str) -> None:
+    with pytest.raises(bsx.InputError, match=f"such as {example}$"):
+        read_gates(["chrf"], metrics)
+
+
 def test_a_system_with_more_outputs_that_are_no_translation_fails(cli: Callable[..., Outcome]) -> None:
     Path("de.txt").write_text("Der alte Hund schläft seit heute früh vor der Tür.\nEs regnet.\n", encoding="utf-8")
     Path("mt.txt").write_text("The old dog has been sleeping outside the door since this morning.\n\n")

@@ -447,7 +447,7 @@ def test_candidate_columns_are_systems(cli: Run, tmp_path: Path) -> None:
     assert found["ter"]["value"] == pytest.approx(-stats.pearsonr(ter, human).statistic)
     for arguments, message in (
         ((*wide, "--human", "one_grade"), "2 columns of candidates need as many of human scores"),
-        ((*wide, *grades, "--system", "id"), "are the systems already: leave out system"),
+        ((*wide, *grades, "--system", "id"), "are the systems already: leave out --system"),
         ((*wide, *grades, "--columns", "one_grade"), "columns needs one column of candidates"),
         ((data, "--candidate", "one", "--human", "nope"), "has no column 'nope'"),
         ((data, "--candidate", "one", "--human", "one"), "column 'one' is 'the cat is here', not a finite"),
@@ -486,7 +486,7 @@ def test_a_column_that_kept_scores_would_hide_is_refused(cli: Run, tmp_path: Pat
     data = write_columns(tmp_path / "d.tsv", {**texts, "h": [1, 2, 3], "chrf": [0, 0, 0]})
     done = cli("meta", "--metrics", "chrf", data, "--human", "h", "--scores-out", tmp_path / "s.tsv")
     assert (done.status, done.err.count("\n")) == (2, 1)
-    assert "d.tsv: has a column 'chrf' already, which scores_out adds: rename it" in done.err
+    assert "d.tsv: has a column 'chrf' already, which --scores-out adds: rename it" in done.err
     assert [file.name for file in tmp_path.iterdir()] == ["d.tsv"]
     assert cli("meta", "--metrics", "chrf", data, "--human", "h").status == 0
 
@@ -724,7 +724,7 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
         ),
         (
             ["--columns", "good", "--human", "human", "--document", "lp", "--level", "sys"],
-            "document needs resample",
+            "document needs --resample",
         ),
         (
             ["--columns", "good", "--human", "human", "--level", "darr", "--system", "mt", "--segment", "lp"],
@@ -740,7 +740,7 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
         ),
         (
             ["--columns", "good", "--human", "human", "--detail", "ties=drop"],
-            "ties needs level darr, not level seg",
+            "ties needs --level darr, not --level seg",
         ),
         (
             ["--columns", "good", "--human", "human", "--statistic", "kendall", "--test", "williams"],
@@ -762,7 +762,10 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
         (["--columns", "good", "--human", "human", "--lang", "en"], "lang needs metrics"),
         (["--columns", "good", "--human", "human", "--candidate", "good"], "candidate needs metrics"),
         (["--columns", "good", "--human", "human", "--scores-out", "x.tsv"], "--scores-out needs metrics"),
-        (["--human", "human"], "columns names the scores of metrics in it, metrics computes some; it has mt, unit, lp"),
+        (
+            ["--human", "human"],
+            "columns names the scores of metrics in it, --metrics computes some; it has mt, unit, lp",
+        ),
     ],
 )
 def test_mistakes_are_one_line(
