@@ -264,6 +264,7 @@ class DisentangleResult(Result):
         comparison: of two metrics, if that was asked.
         seed: of the resamples of a job.
         margin: largest coefficient that does not matter; None without one.
+        missing: factor -> why it could not be made of the texts, and what brings it.
     """
 
     kind: ClassVar[str] = "disentangle"
@@ -293,6 +294,7 @@ class DisentangleResult(Result):
     comparison: CoefficientComparison | None = None
     seed: int | None = None
     margin: float | None = None
+    missing: dict[str, str] = field(default_factory=dict)
 
     @property
     def params(self) -> dict[str, dict[str, float]]:

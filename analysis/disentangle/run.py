@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Annotated
 
 import numpy as np
@@ -21,14 +22,17 @@ from bsx.analysis.disentangle.settings import (
     RegressionSettings,
 )
 from bsx.analysis.disentangle.variants import linearity_checks, nested_test
+from bsx.analysis.factors.base import FactorScores, Resources, SentencePairs
+from bsx.analysis.factors.zoo import get_factors, scored
 from bsx.catalog.languages import language_code
+from bsx.catalog.specs import split_specs
 from bsx.data.documents import DOCUMENTS, one_document, refuse_single, seem_together
 from bsx.data.frame import PAIR, Frame
-from bsx.data.long import SEGMENTS, ColumnNames, DocumentColumn, Scores, together
-from bsx.data.sidecar import factor_columns
-from bsx.data.sources import AnyTable
-from bsx.errors import InputError
-from bsx.frames.open import open_frame
+from bsx.data.long import RATERS, SEGMENTS, ColumnNames, DocumentColumn, Scores, are_judgments, together
+from bsx.data.sidecar import carried_factors, factor_columns, known_scores
+from bsx.data.sources import IN_MEMORY, AnyTable
+from bsx.errors import BsxError, InputError
+from bsx.frames.open import OF_TEXTS, corpus_of, open_frame
 from bsx.frames.settings import (
     FORMATS,
     MetricSettings,
@@ -48,7 +52,10 @@ class DisentangleRun(DisentangleSettings, Watched, MetricSettings, TextColumns, 
     ] = None
     columns: Scores = ()
     factor_columns: Annotated[
-        ColumnNames, Field(description="Columns of factors to explain them with. [those that bsx factors wrote]")
+        ColumnNames,
+        Field(
+            description="Columns of factors to explain them with. [those that bsx factors wrote, else made of texts]"
+        ),
     ] = ()
     lang: Annotated[
         str | None,
@@ -76,7 +83,9 @@ def disentangle(settings: DisentangleRun) -> DisentangleResult:
     Raises:
         InputError: for a table that cannot be used, or a metric to compare that is not there.
     """
-    frame, settings = open_frame(settings, "lang", chosen=_of_language)
+    made = dict[str, FactorScores]()
+    known = settings.factor_columns or carried_factors(settings.table_name or IN_MEMORY)
+    frame, settings = open_frame(settings, *(["lang"] if known else OF_TEXTS), chosen=partial(_of_language, made=made))
     columns, factors, group = frame.metrics, list(settings.factor_columns), settings.group
     cluster, repeats = settings.cluster, settings.repeats
     named = {usual: frame.column(role) for usual, role in _USUAL.items() if role in frame.named}
@@ -84,7 +93,8 @@ def disentangle(settings: DisentangleRun) -> DisentangleResult:
     labels = [name for name in dict.fromkeys((cluster, group, *settings.within)) if name is not None]
     measured = [name for names in repeats.values() for name in names]
     controls = [name for name in settings.controls if name != "length" or name in frame.table.columns]
-    numbers = [*dict.fromkeys([*columns, *(name for name in factors if name not in repeats), *measured, *controls])]
+    read = [name for name in factors if name not in (*repeats, *made)]
+    numbers = [*dict.fromkeys([*columns, *read, *measured, *controls])]
     if settings.document is not None and cluster is not None:
         raise InputError("document has no effect with cluster: leave out one of them", setting="document")
     if settings.document in numbers:
@@ -97,6 +107,7 @@ def disentangle(settings: DisentangleRun) -> DisentangleResult:
     table = frame.read(numbers, labels, keys=list(keys), alike=TEXTS)
     frame.refuse_apart(table)
     table |= {usual: table[name] for usual, name in named.items() if name is not None}
+    table |= {name: of.values for name, of in made.items()}
     document = next((name for name in (settings.document, *DOCUMENTS) if name is not None and name in table), None)
     notes, system = list(frame.notes), frame.column("system")
     if settings.document is not None:
@@ -139,6 +150,7 @@ def disentangle(settings: DisentangleRun) -> DisentangleResult:
         results,
         tests=tests,
         comparison=comparison,
+        missing={name: of.excluded for name, of in made.items() if of.excluded is not None},
         seed=settings.seed,
         signatures=dict(frame.signatures),
         notes=tuple(notes),
@@ -146,26 +158,74 @@ def disentangle(settings: DisentangleRun) -> DisentangleResult:
 
 
 _USUAL = {SEGMENTS[0]: "segment", DOCUMENTS[0]: "document"}
+_FACTORS = ("sem", "syn", "lex", "mor")  # as the paper has them
+Made = dict[str, FactorScores]
 
 
-def _of_language(frame: Frame, settings: DisentangleRun) -> tuple[Frame, DisentangleRun]:
-    """Find the factors, and leave out rows of pairs into another language."""
+def _of_language(frame: Frame, settings: DisentangleRun, made: Made) -> tuple[Frame, DisentangleRun]:
+    """Find the factors, leave out rows of pairs into another language, and make factors where there are none."""
     factors = list(settings.factor_columns) or factor_columns(frame.name, frame.table.columns)
-    if not factors:
-        raise InputError(
-            f"factor_columns names those of factors; it has {', '.join(frame.table.columns)}",
-            file=frame.name,
-            setting="factor_columns",
-        )
     if frame.column("system") in (*settings.columns, *factors):
         frame = replace(frame, roles={**frame.roles, "system": []})
     settings = settings.model_copy(update={"factor_columns": factors})
-    if settings.lang in (None, "auto") or (settings.metrics and PAIR not in frame.table.columns):
-        return frame, settings
-    into = language_code(str(settings.lang))
-    pairs = frame.read([], [PAIR])[PAIR]
-    kept = [place for place, pair in enumerate(pairs) if str(pair).rpartition("-")[2] == into]
-    if not kept:
-        there = ", ".join(sorted(set(map(str, pairs))))
-        raise InputError(f"no row of column 'lp' goes into {into}; there are {there}", file=frame.name)
-    return frame.only(kept), settings
+    paired, ours = PAIR in frame.table.columns, settings.metrics or not factors
+    if settings.lang not in (None, "auto") and (paired or not ours):
+        into = language_code(str(settings.lang))
+        pairs = frame.read([], [PAIR])[PAIR]
+        kept = [place for place, pair in enumerate(pairs) if str(pair).rpartition("-")[2] == into]
+        if not kept:
+            there = ", ".join(sorted(set(map(str, pairs))))
+            raise InputError(f"no row of column 'lp' goes into {into}; there are {there}", file=frame.name)
+        frame = frame.only(kept)
+    return (frame, settings) if factors else _made(frame, settings, made)
+
+
+def _made(frame: Frame, settings: DisentangleRun, made: Made) -> tuple[Frame, DisentangleRun]:
+    """Make the factors of texts and human scores that can be made here, and choose metrics where there are no scores.
+
+    Source: Kaster, Zhao & Eger 2021, section 3; vectors of MOR are trained on the texts, as there.
+    """
+    from bsx.analysis.evaluate.run import chosen_metrics
+
+    there, repeat = frame.table.columns, dict(settings.repeats)
+    judged = [name for name in there if are_judgments(name) and name not in RATERS]
+    human = repeat.get("sem") or frame.roles["human"] or judged
+    found = {"candidate": frame.roles["candidate"], "reference": frame.roles["reference"], "human": human}
+    lacking = [f"a column {side!r}" for side, columns in found.items() if not columns]
+    if lacking or {*_FACTORS} & {*there}:
+        to_make = f"to make them of texts and human scores, it lacks {' and '.join(lacking)}; " if lacking else ""
+        told = f"factor_columns names those of factors; {to_make}it has {', '.join(there)}"
+        raise InputError(told, file=frame.name, setting="factor_columns")
+    if len(human) > 1 and "sem" not in repeat:
+        told = f"repeat says which human scores are sem: sem={human[0]}, or several of {','.join(human)}"
+        raise InputError(told, file=frame.name, setting="repeat")
+    into = {str(pair).rpartition("-")[2] for pair in frame.read([], [PAIR])[PAIR]} if PAIR in there else {""}
+    if len(into) > 1:
+        told = f"lang takes the rows into one language, of which factors are made: {', '.join(sorted(into))}"
+        raise InputError(told, file=frame.name, setting="lang")
+    specs, notes = [spec for text in settings.metrics for spec in split_specs(text)], list[str]()
+    settings = settings.model_copy(update={"lang": settings.lang or max(into) or None})
+    values, corpus = frame.read(human), corpus_of(frame, frozenset({"reference"}))
+    settings, chosen, _ = chosen_metrics(settings, specs, corpus, notes.append)
+    if not (specs or settings.columns or known_scores(frame.table)):
+        specs = chosen
+        notes.append(f"no scores are named: {' and '.join(specs)} are computed; metrics names others")
+    both = [((segment.references or [""])[0], segment.candidates[0]) for segment in corpus]
+    first, second = ([texts[side] for texts in both] for side in (0, 1))
+    pairs = SentencePairs(first, second, str(settings.lang), str(settings.lang), values)
+    resources = Resources(human=human[0], train_vectors=True, seed=settings.seed, progress=settings.progress)
+    for factor in get_factors(_FACTORS[len(human) > 1 :], registry=settings.registry):
+        try:
+            made[factor.spec] = scored(factor, pairs, resources)
+        except BsxError as error:
+            why = str(error).removeprefix(f"{factor.spec}: ").partition(" (or download does)")[0]
+            made[factor.spec] = FactorScores(np.full(len(pairs), np.nan), {}, excluded=why)
+        notes += made[factor.spec].notes
+    notes.append(f"sem is {' and '.join(human)}, other factors are of candidates and references ({settings.lang})")
+    changed = {
+        "metrics": specs,
+        "repeat": {name: columns for name, columns in repeat.items() if name not in made},
+        "factor_columns": [name for name in _FACTORS if name not in made or made[name].excluded is None],
+        "nan": settings.nan if "nan" in settings.model_fields_set else "omit",
+    }
+    return replace(frame, notes=[*frame.notes, *notes]), settings.model_copy(update=changed)

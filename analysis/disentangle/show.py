@@ -371,10 +371,12 @@ def _main(result: DisentangleResult) -> TablePart:
             own.append((name, other, number(other.r2, 2)))
         for name, of, r2 in own:
             cells = [_marked(of, factor, 2) for factor in result.factors]
+            cells += [text("missing")] * len(result.missing)
             rows_.append([text(fit.metric), *[text(name)] * bool(beside), *cells, r2])
     caption = f"Standardised coefficients, n = {result.n:,}; R² with its {100 * result.confidence:g} % interval"
-    heads = ["metric", *["estimate"] * bool(beside), *result.factors, "R²"]
-    return table(caption, heads, rows_, note=_how(result), names=1 + bool(beside))
+    heads = ["metric", *["estimate"] * bool(beside), *result.factors, *result.missing, "R²"]
+    note = "".join(f"{factor} is missing: {why}.\n" for factor, why in result.missing.items()) + _how(result)
+    return table(caption, heads, rows_, note=note, names=1 + bool(beside))
 
 
 def _how(result: DisentangleResult) -> str:

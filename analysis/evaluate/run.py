@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 from pydantic import Field
@@ -23,6 +23,7 @@ from bsx.analysis.present.forms import in_form
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import find_language
 from bsx.catalog.specs import split_specs
+from bsx.data.corpus import Corpus
 from bsx.data.frame import Frame
 from bsx.data.long import DocumentColumn
 from bsx.data.open import open_table
@@ -45,11 +46,12 @@ from bsx.metrics.run import Prepared, ScoredBlock, block_tokens
 from bsx.models.ranking import select_model
 from bsx.scoring.rows import keeping, kept_blocks
 from bsx.scoring.run import computed
-from bsx.support.progress import Progress
+from bsx.support.progress import Progress, Say
 from bsx.support.provenance import Provenance, Signature, provenance
 from bsx.support.settings import Option, build_config
 from bsx.support.untyped import JsonObject, to_json
 
+Given = TypeVar("Given", bound=MetricSettings)
 _LEFT = re.compile(r"\..+\.bsx-[0-9a-f]{16}\.tmp")  # what a killed run leaves
 _LOOK = 2  # segments to look at of each kind
 _SCORES, _RESULT, _REPORT, _TABLE = "scores.tsv", "evaluation.json", "report.html", "table.tex"
@@ -85,7 +87,6 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
     evidence: str | None = None
     people: list[str] = []  # columns of human scores by which metrics can be judged
     _refuse_foreign(folder)
-    catalog = load_registry(settings.registry)
     table = None if settings.table is None else open_table(settings.table)  # held: standard input is read but once
     if table is not None:
         settings = with_guesses(settings, table)
@@ -117,30 +118,12 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
                 if given.human:
                     raise InputError(notes[-1])
                 people = []
-        corpus = corpus_of(frame, sides)
-        asked = detected(settings, corpus, languages.append)
-        asked = detected(asked.model_copy(update={"lang": asked.lang or "auto"}), corpus, languages.append)
-        language = find_language(str(asked.lang), catalog).code
-        model, lead = None if settings.model is None else str(settings.model), False
-        if model is None and encoding(specs, settings):
-            with contextlib.suppress(InputError):  # no model that knows the language is here
-                choice = select_model(str(asked.lang), available=True, registry=settings.registry)
-                model, evidence = choice.name, choice.advice
-                lead = choice.recommended == "chrf"
-        if not specs and "reference" in sides:
-            specs = ["chrf"] if model is None else ["chrf", "bertscore"] if lead else ["bertscore", "chrf"]
-        elif not specs:
-            if model is None or (catalog.find(model) is not None and len(catalog.model(model).languages) < 2):
-                raise InputError(
-                    "no references, and no model of several languages is here: name metrics, or references"
-                )
-            specs, evidence = ["sentence-qe"], None  # figures speak for BERTScore
+        settings, specs, evidence = chosen_metrics(settings, specs, corpus_of(frame, sides), languages.append)
         for side in sorted(wanted_sides(specs, settings) - sides):
             raise InputError(f"metrics: {', '.join(specs)} need a {side}, and there is none", setting="metrics")
         controls = (["length", "overlap"] if "reference" in sides else ["length-qe"]) if people else []
         metrics = [*specs, *(name for name in controls if name not in specs)]
-        settings = settings.model_copy(update={"lang": language, "model": model, "metrics": metrics})
-        return frame, settings
+        return frame, settings.model_copy(update={"metrics": metrics})
 
     with keeping(folder / _SCORES, resume=True, say=settings.say) as journal:
 
@@ -209,6 +192,37 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
     )
     _write(result, folder)
     return result
+
+
+def chosen_metrics(settings: Given, specs: list[str], corpus: Corpus, say: Say) -> tuple[Given, list[str], str | None]:
+    """Return settings with language and model, the metrics, and what speaks for the model, chosen where none is named.
+
+    Args:
+        settings: what the user named.
+        specs: metrics that the user named.
+        corpus: the texts.
+        say: told how the language was found.
+
+    Raises:
+        InputError: if neither references nor a model of several languages are there.
+    """
+    catalog, evidence = load_registry(settings.registry), None
+    asked = detected(settings, corpus, say)
+    asked = detected(asked.model_copy(update={"lang": asked.lang or "auto"}), corpus, say)
+    language = find_language(str(asked.lang), catalog).code
+    model, lead = None if settings.model is None else str(settings.model), False
+    if model is None and encoding(specs, settings):
+        with contextlib.suppress(InputError):  # no model that knows the language is here
+            choice = select_model(str(asked.lang), available=True, registry=settings.registry)
+            model, evidence = choice.name, choice.advice
+            lead = choice.recommended == "chrf"
+    if not specs and "reference" in corpus.has:
+        specs = ["chrf"] if model is None else ["chrf", "bertscore"] if lead else ["bertscore", "chrf"]
+    elif not specs:
+        if model is None or (catalog.find(model) is not None and len(catalog.model(model).languages) < 2):
+            raise InputError("no references, and no model of several languages is here: name metrics, or references")
+        specs, evidence = ["sentence-qe"], None  # figures speak for BERTScore
+    return settings.model_copy(update={"lang": language, "model": model}), specs, evidence
 
 
 def _refuse_foreign(folder: Path) -> None:

@@ -1,0 +1,136 @@
+"""``bsx disentangle`` on texts and human scores: it makes the factors that it can, and says what the others want."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("statsmodels")
+from bsx import disentangle
+from bsx.analysis import compute_factors
+from bsx.analysis.factors import parsers
+from bsx.errors import InputError
+from bsx.support import optional
+from tests.conftest import Outcome
+from tests.helpers.tables import write_rows
+
+WORDS = ["the", "old", "man", "read", "a", "long", "book", "about", "ships", "and", "storms", "near", "his"]
+
+
+def rows(n: int = 40) -> list[dict[str, object]]:
+    rng, result = np.random.default_rng(5), list[dict[str, object]]()
+    for i in range(n):
+        words = [str(word) for word in rng.permutation(WORDS)[:9]]
+        kept = [word if rng.random() < 0.7 else "thing" for word in words]
+        human = round(sum(a == b for a, b in zip(words, kept, strict=True)) + float(rng.normal()), 3)
+        result.append({"candidate": " ".join(kept), "reference": f"{' '.join(words)} {i}", "human": human})
+    return result
+
+
+@pytest.fixture(autouse=True)
+def without_parser_and_vectors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("STANZA_RESOURCES_DIR", str(tmp_path / "none"))
+    monkeypatch.setitem(optional.sys.modules, "fasttext", None)
+
+
+def columns(table: list[dict[str, object]]) -> dict[str, list[object]]:
+    return {name: [row[name] for row in table] for name in table[0]}
+
+
+def test_sem_and_lex_are_made_and_the_figures_are_those_of_the_columns() -> None:
+    table = columns(rows())
+    found = disentangle(table, metrics=["chrf"], lang="en")
+    references, candidates = ([str(cell) for cell in table[name]] for name in ("reference", "candidate"))
+    lex = compute_factors("lex", references, candidates)["lex"].values
+    by_hand = {**table, "sem": table["human"], "lex": lex.tolist()}
+    named = disentangle(by_hand, metrics=["chrf"], lang="en", factor_columns=["sem", "lex"])
+    assert found.factors == ("sem", "lex")
+    assert found["chrf"].to_dict() == named["chrf"].to_dict()
+    assert (set(found.missing), named.missing) == ({"syn", "mor"}, {})
+
+
+def test_a_missing_factor_is_a_column_that_says_what_brings_it(tmp_path: Path, cli: Callable[..., Outcome]) -> None:
+    done = cli("disentangle", write_rows(tmp_path / "my.tsv", rows()), "--lang", "en", "--metrics", "chrf")
+    assert done.status == 0
+    head, first = done.out.split("R² with its")[1].splitlines()[1:3]
+    assert head.split() == ["metric", "sem", "lex", "syn", "mor", "R²"]
+    assert first.split().count("missing") == 2
+    (mor,) = (line for line in done.out.splitlines() if line.startswith("mor is missing: "))
+    assert "pip install" in mor
+    syn = next(line for line in done.out.splitlines() if line.startswith("syn is missing: "))
+    assert "pip install" in syn if not optional.installed("stanza") else "stanza.download" in syn
+    assert "parser_dir" not in syn  # a setting of bsx factors
+
+
+def test_syn_is_made_where_a_parser_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Trees by a rule, in place of a parser's: what is tested is where SYN comes to stand."""
+    monkeypatch.setattr("bsx.analysis.factors.syntax.check_parser", lambda *_, **__: None)
+    made = parsers.Parse
+
+    def chained(texts: list[str], *_: object, **__: object) -> tuple[list[object], dict[str, object]]:
+        cut = [tuple(text.split()) for text in texts]
+        heads = [tuple(range(len(w))) if w.count("thing") % 2 else tuple(min(i, 1) for i in range(len(w))) for w in cut]
+        blank = [("",) * len(w) for w in cut]
+        return [made(w, h, b, b, b) for w, h, b in zip(cut, heads, blank, strict=True)], {}
+
+    monkeypatch.setattr("bsx.analysis.factors.syntax.parse_texts", chained)
+    found = disentangle(columns(rows()), metrics=["chrf"], lang="en")
+    assert found.factors == ("sem", "syn", "lex")
+    assert list(found.missing) == ["mor"]
+
+
+def test_metrics_are_chosen_as_evaluate_chooses_them() -> None:
+    found = disentangle(columns(rows()))
+    assert "chrf" in [fit.metric for fit in found.results]
+    assert any("no scores are named" in note for note in found.notes)
+
+
+def test_rows_without_a_human_score_are_left_out_and_counted() -> None:
+    table = rows()
+    table[3]["human"] = table[7]["human"] = ""
+    found = disentangle(columns(table), metrics=["chrf"], lang="en")
+    assert (found.n, found.omitted) == (38, 2)
+    with pytest.raises(InputError, match="missing"):
+        disentangle(columns(table), metrics=["chrf"], lang="en", nan="error")
+
+
+def test_several_human_scores_are_asked_about_and_their_mean_is_sem() -> None:
+    table = columns(
+        [{**row, "da": row["human"], "mqm": float(str(row["human"])) + i % 3} for i, row in enumerate(rows())]
+    )
+    human = table.pop("human")
+    with pytest.raises(InputError, match=r"repeat says which human scores are sem: sem=da, or several of da,mqm"):
+        disentangle(table, metrics=["chrf"], lang="en")
+    one = disentangle(table, metrics=["chrf"], lang="en", repeat={"sem": ["da"]})
+    usual = disentangle({**table, "human": human}, metrics=["chrf"], lang="en")
+    assert one["chrf"].to_dict() == usual["chrf"].to_dict()
+    both = disentangle(table, metrics=["chrf"], lang="en", repeat={"sem": ["da", "mqm"]})
+    assert both.factors == ("sem", "lex")
+    assert both["chrf"].coef["sem"] != one["chrf"].coef["sem"]
+
+
+@pytest.mark.parametrize(
+    ("left_out", "told"),
+    [
+        ("human", "it lacks a column 'human'; it has candidate, reference"),
+        ("reference", "it lacks a column 'reference'; it has candidate, human"),
+    ],
+)
+def test_a_table_without_texts_or_human_scores_is_one_line(
+    tmp_path: Path, cli: Callable[..., Outcome], left_out: str, told: str
+) -> None:
+    table = [{name: cell for name, cell in row.items() if name != left_out} for row in rows()]
+    done = cli("disentangle", write_rows(tmp_path / "my.tsv", table))
+    assert done.status == 2
+    assert done.err.strip().endswith(told)
+    assert "--factor-columns names those of factors" in done.err
+
+
+def test_factors_are_of_one_language() -> None:
+    table = columns([{**row, "lp": "de-en" if i % 2 else "en-de"} for i, row in enumerate(rows(80))])
+    with pytest.raises(InputError, match=r"lang takes the rows into one language.*de, en"):
+        disentangle(table, metrics=["chrf"])
+    assert disentangle(table, metrics=["chrf"], lang="en").n == 40
