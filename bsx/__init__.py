@@ -64,7 +64,8 @@ if TYPE_CHECKING:
     from bsx.metrics.paired import paired_scores as paired_scores
     from bsx.metrics.results import MetricScores as MetricScores, score_corpus as score_corpus
     from bsx.metrics.base import get_metric as get_metric, get_metrics as get_metrics
-    from bsx.models.ranking import ModelChoice as ModelChoice, select_model as select_model
+    from bsx.metrics.inventory import list_metrics as list_metrics
+    from bsx.models.ranking import ModelChoice as ModelChoice, list_models as list_models, select_model as select_model
     from bsx.support.provenance import Signature as Signature
     from bsx.networks.config import TrainConfig as TrainConfig
     from bsx.networks.data import Instances as Instances
@@ -95,4 +96,6 @@ if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every mis
             from bsx.support.provenance import VERSION
 
             return VERSION
+        if name in ("analysis", "models"):
+            return __import__(f"bsx.{name}", fromlist=["face"])
         return _find(name)

@@ -23,7 +23,7 @@ from bsx.metrics.run import prepare, stream
 from bsx.support.optional import need
 from bsx.support.progress import Watch, told
 from bsx.support.provenance import Signature
-from bsx.support.settings import Option, made_of, part, set_fields, settled
+from bsx.support.settings import Option, made_of, our_names, part, set_fields, settled
 
 if TYPE_CHECKING:
     import torch
@@ -44,7 +44,7 @@ class Scorer:
     idf weights and the encoders' settings if such were given.
 
     Args:
-        settings: see `bsx.ScorerConfig`. ``model`` is a registry name or alias, a folder (a text, or a `Path`), or a
+        settings: see `bsx.ScorerConfig`. ``model``, which may stand first, is a registry name or alias, a folder, or a
             hub id; see `bsx.encode.model.choose`. ``idf`` is True to weigh tokens by their idf in the references of
             each call; a list of texts to count on instead; or `Idf` weights counted before. ``encoders`` are shared
             with other metrics, and say where to run and which registry to use.
@@ -61,7 +61,7 @@ class Scorer:
         ModelUnavailableError: if the model is neither on this machine nor reachable.
     """
 
-    @settled(ScorerSettings)
+    @settled(ScorerSettings, "model")
     def __init__(self, settings: ScorerSettings) -> None:
         self._private = settings.encoders is None
         if settings.encoders is not None:
@@ -109,6 +109,7 @@ class Scorer:
         """How many layers the whole model has."""
         return self.metric.depth
 
+    @our_names
     def score(
         self,
         candidates: Texts,
@@ -136,6 +137,8 @@ class Scorer:
         progress = told(progress)
         systems = {"candidate": candidates}
         return self.score_systems(systems, references, documents=documents, progress=progress)["candidate"]
+
+    __call__ = score
 
     def score_systems(
         self,
@@ -257,15 +260,15 @@ class CallSettings(ScorerSettings):
     ] = None
 
 
-@settled(CallSettings)
+@settled(CallSettings, "model")
 def score(candidates: Texts, references: References, settings: CallSettings) -> Scores:
     """Score candidates against references in one call.
 
     Args:
         candidates: n texts.
         references: n texts, or n lists of texts.
-        settings: as for `bsx.Scorer`, with ``documents`` and ``progress`` of `Scorer.score`. The language ``auto`` is
-            detected from the references.
+        settings: as for `bsx.Scorer` (``model`` may stand third), with ``documents`` and ``progress`` of
+            `Scorer.score`. The language ``auto`` is detected from the references.
 
     Returns:
         Precision, recall and F1 as arrays (n,), with their signature.
