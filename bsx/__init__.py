@@ -17,6 +17,8 @@ Score texts:
     draw_alignment         a picture of which token matches which
 
 Choose models:
+    list_models            all models, or those of a language, by evidence
+    list_metrics           all metrics
     select_model           the best model for a language, and why
     load_registry          all that is known of models, metrics and languages
     detect_language        the language of texts
@@ -119,7 +121,8 @@ if TYPE_CHECKING:
     from bsx.metrics.paired import paired_scores as paired_scores
     from bsx.metrics.results import MetricScores as MetricScores, score_corpus as score_corpus
     from bsx.metrics.base import get_metric as get_metric, get_metrics as get_metrics
-    from bsx.models.ranking import ModelChoice as ModelChoice, select_model as select_model
+    from bsx.metrics.inventory import list_metrics as list_metrics
+    from bsx.models.ranking import ModelChoice as ModelChoice, list_models as list_models, select_model as select_model
 
     __version__: str
 
@@ -128,7 +131,7 @@ __all__ = [
     "ModelUnavailableError", "PairMetric", "PairScores", "Pairs", "Scorer", "UnknownNameError", "baseline",
     "build_triples", "challenge_metrics", "compare", "convert", "detect_language", "detect_paraphrases",
     "disentangle", "draw_alignment", "ensemble", "evaluate", "factors", "get_metric", "get_metrics", "intervene",
-    "load_registry", "meta", "perturb", "plan_compare", "plan_meta", "prefer_paraphrases", "probe",
+    "list_metrics", "list_models", "load_registry", "meta", "perturb", "plan_compare", "plan_meta", "prefer_paraphrases", "probe",
     "protocol_table", "report", "score", "score_corpus", "score_files", "score_languages", "select_model", "train",
     "train_curve", "tune",
 ]  # fmt: skip
@@ -152,4 +155,6 @@ if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every mis
             from bsx.support.provenance import VERSION
 
             return VERSION
+        if name in ("analysis", "models"):
+            return __import__(f"bsx.{name}", fromlist=["face"])
         return _find(name)

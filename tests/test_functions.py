@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 
 import bsx
 from bsx.analysis.meta.result import MetaResult
+from bsx.analysis.meta.run import meta_evaluate
 from bsx.analysis.present.forms import save
 from bsx.catalog.catalog import load_registry
 from bsx.errors import InputError
@@ -219,3 +222,55 @@ def test_scoring_refuses_what_it_would_ignore(judged: str, tmp_path: Path) -> No
     assert not out.exists()
     found = bsx.score_files(table=judged, metrics=["chrf"], output=out, lang="en").to_dict()
     assert [one["metric"] for one in found["metrics"]] == ["chrf"]
+
+
+CANDIDATES, REFERENCES = ["a small cat", "it rains"], ["the small cat", "it is raining"]
+
+
+def test_the_first_guess_is_right() -> None:
+    face: Any = bsx
+    scorer = face.Scorer("minilm", device="cpu")
+    scores = face.score(CANDIDATES, REFERENCES, "minilm", device="cpu")
+    precision, recall, f1 = scores
+    assert (precision is scores.precision, recall is scores.recall, f1 is scores.f1) == (True, True, True)
+    np.testing.assert_array_equal(scorer(CANDIDATES, references=REFERENCES).f1, f1)
+    chrf = bsx.get_metric("chrf")
+    assert chrf.corpus_score(CANDIDATES, REFERENCES) == chrf(CANDIDATES, REFERENCES).system
+    assert bsx.get_metric("BLEU").name == "bleu"
+    assert "chrf" in bsx.list_metrics()
+    assert "minilm" in bsx.list_models()
+    first = bsx.select_model("sw").ranking[0].entry.name
+    assert face.models("sw") == face.models(lang="sw") == bsx.list_models(lang="sw")
+    assert bsx.list_models(lang="sw")[0] == first
+    assert bsx.detect_language("Ich gehe nach Hause und lese dort ein Buch").code == "de"
+
+
+def test_names_of_elsewhere_are_answered_with_ours() -> None:
+    face: Any = bsx
+    scorer, chrf = face.Scorer("minilm", device="cpu"), face.get_metric("chrf")
+    for call, told in (
+        (lambda: face.score(CANDIDATES, REFERENCES, model_type="minilm"), "setting 'model_type': it is called model"),
+        (lambda: face.score(cands=CANDIDATES, refs=REFERENCES), "argument 'cands': it is called candidates"),
+        (lambda: scorer.score(candidate=CANDIDATES, refs=REFERENCES), "argument 'candidate': it is called candidates"),
+        (lambda: chrf.score(CANDIDATES, refs=REFERENCES), "argument 'refs': it is called references"),
+        (lambda: chrf(CANDIDATES, referenzes=REFERENCES), r"argument 'referenzes'\. Near: references"),
+    ):
+        with pytest.raises(InputError, match=f"there is no {told}"):
+            call()
+    with pytest.raises(AttributeError, match=r"'load_dataset'\. Near: .*analysis\.load_data"):
+        face.load_dataset("wmt17")
+
+
+def test_the_rooms_that_are_named_are_there_after_the_import() -> None:
+    code = "import sys, bsx; print('bsx.analysis' in sys.modules, bsx.analysis.pearson.__name__, callable(bsx.models))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "pearson", "True"]
+
+
+def test_rows_taken_as_independent_beside_systems_and_segments_are_told() -> None:
+    rng = np.random.default_rng(0)
+    table = {"m": rng.random(12), "h": rng.random(12), "system": ["A", "B"] * 6, "sid": np.repeat(range(6), 2)}
+    notes = meta_evaluate(table, ["m"], "h", resamples=20).notes
+    assert any("every row counts as independent beside the columns system, sid" in one for one in notes)
+    named = meta_evaluate(table, ["m"], "h", system="system", segment="sid", resamples=20)
+    assert not any("independent" in one for one in named.notes)

@@ -37,7 +37,7 @@ from bsx.catalog.specs import split_specs
 from bsx.data.columns import Labels, TableLike, check_present, column_names, label_column, number_column
 from bsx.data.documents import document_of_segment, refuse_single, seem_together
 from bsx.data.frame import PAIR, CorpusScores, Frame, LongTable
-from bsx.data.long import ColumnNames, ScoreColumns, families
+from bsx.data.long import SEGMENTS, SYSTEM, ColumnNames, ScoreColumns, families
 from bsx.data.output import check_table
 from bsx.data.run import as_one_run
 from bsx.data.sidecar import control_columns, known_scores
@@ -272,6 +272,7 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
     if settings.grouping not in (None, "none") and (system is None or segment is None):
         raise InputError(f"grouping {settings.grouping} needs the columns system and segment", setting="grouping")
     numbers = {name: number_column(name, columns[name]) for name in [*metrics, *controls, *judgments]}
+    found = [] if system or segment or document else [name for name in known if name in (SYSTEM, *SEGMENTS)]
     if not len(numbers[human]):
         raise InputError("the table has no rows")
     labels = {name: label_column(name, columns[name]) for name in named}
@@ -282,6 +283,8 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
             told = "draws systems by families at level sys: every system has one, and some have several systems"
             raise InputError(f"family: {settings.family!r} {told}", setting="family")
     parts, notes = _groups(numbers, judgments, labels.get(group or ""), by_kind=bool(settings.categories))
+    if len(found) > 1:
+        notes.append(f"every row counts as independent beside the columns {', '.join(found)}: name system and segment")
     notes += [f"{name}: lower is better, so its scores are multiplied by -1" for name in lower]
     numbers |= {name: -numbers[name] for name in lower}
     if settings.nan == "error":

@@ -20,7 +20,7 @@ IndexArray = NDArray[np.int64]
 
 @dataclass(frozen=True, repr=False)
 class Scores(SegmentScores):
-    """BERTScore of n candidates.
+    """BERTScore of n candidates; ``precision, recall, f1 = scores`` unpacks its arrays.
 
     Attributes:
         precision: (n,), or (layers, n) for all layers.
@@ -54,6 +54,9 @@ class Scores(SegmentScores):
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    def __iter__(self) -> Iterator[FloatArray]:
+        return iter((self.precision, self.recall, self.f1))
 
     def mean(self) -> dict[str, float | list[float]]:
         """Return the mean over segments of each figure: a number, or a list with one number a layer."""

@@ -23,7 +23,7 @@ from bsx.metrics.run import prepare, stream
 from bsx.support.optional import need
 from bsx.support.progress import Watch, told
 from bsx.support.provenance import Signature
-from bsx.support.settings import Option, made_of, part, set_fields, settled
+from bsx.support.settings import Option, made_of, our_names, part, set_fields, settled
 
 if TYPE_CHECKING:
     import torch
@@ -45,7 +45,7 @@ class Scorer:
 
     Keyword Args:
         model: a registry name or alias such as ``minilm``, a folder (a text, or a `Path`), or a hub id; see
-            `bsx.encode.model.choose`.
+            `bsx.encode.model.choose`. It may stand first, without its name.
         lang: language of the texts, such as ``de``; chooses the model unless one is given, and the baseline.
         layer: whose vectors are matched; the model's best unless given.
         all_layers: score with every layer, 0 (embeddings) to the last.
@@ -72,7 +72,7 @@ class Scorer:
         ModelUnavailableError: if the model is neither on this machine nor reachable.
     """
 
-    @settled(ScorerSettings)
+    @settled(ScorerSettings, "model")
     def __init__(self, settings: ScorerSettings) -> None:
         self._private = settings.encoders is None
         if settings.encoders is not None:
@@ -120,6 +120,7 @@ class Scorer:
         """How many layers the whole model has."""
         return self.metric.depth
 
+    @our_names
     def score(
         self,
         candidates: Texts,
@@ -147,6 +148,8 @@ class Scorer:
         progress = told(progress)
         systems = {"candidate": candidates}
         return self.score_systems(systems, references, documents=documents, progress=progress)["candidate"]
+
+    __call__ = score
 
     def score_systems(
         self,
@@ -268,15 +271,15 @@ class CallSettings(ScorerSettings):
     ] = None
 
 
-@settled(CallSettings)
+@settled(CallSettings, "model")
 def score(candidates: Texts, references: References, settings: CallSettings) -> Scores:
     """Score candidates against references in one call.
 
     Args:
         candidates: n texts.
         references: n texts, or n lists of texts.
-        settings: as for `bsx.Scorer`, with ``documents`` and ``progress`` of `Scorer.score`. The language ``auto`` is
-            detected from the references.
+        settings: as for `bsx.Scorer` (``model`` may stand third), with ``documents`` and ``progress`` of
+            `Scorer.score`. The language ``auto`` is detected from the references.
 
     Returns:
         Precision, recall and F1 as arrays (n,), with their signature.

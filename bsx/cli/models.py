@@ -65,7 +65,7 @@ def list_models(
             )
         _print_rows("languages", rows, ["code", "name", "script", "model"], format, full=full)
         return
-    from bsx.models.ranking import list_models as fitting
+    from bsx.models.ranking import unranked as fitting
 
     if lang is None:
         fit = fitting(catalog, prefer=prefer or "paper", constraints=constraints)

@@ -51,14 +51,16 @@ def detect_language(texts: Iterable[str]) -> Detection:
     """Detect the language of texts, from a random sample of them.
 
     Args:
-        texts: usually the references; read once.
+        texts: usually the references, read once; or one text.
 
     Raises:
         InputError: if the texts are empty, mixed, or say too little; says what was found.
         MissingExtraError: if py3langid is not installed.
     """
     identifier = _identifier()
-    if isinstance(texts, str) or not isinstance(texts, Iterable):
+    if isinstance(texts, str):
+        texts = [texts]
+    if not isinstance(texts, Iterable):
         raise InputError(f"texts is a {type(texts).__name__}: give a list of texts")
     rng = np.random.default_rng(1)
     sampled: list[str] = []

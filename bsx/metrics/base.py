@@ -45,7 +45,7 @@ from bsx.metrics.core import (
 from bsx.metrics.run import refuse_large_texts
 from bsx.support.optional import source_of
 from bsx.support.progress import Watch, told
-from bsx.support.settings import build_config, read_spelled, settled, user_only
+from bsx.support.settings import build_config, our_names, read_spelled, settled, user_only
 
 if TYPE_CHECKING:
     from bsx.metrics.results import MetricScores
@@ -61,6 +61,7 @@ class Metric(MetricCore[ConfigT]):
     docs/extend/add-a-metric.md.
     """
 
+    @our_names
     def score(
         self,
         candidates: Texts,
@@ -97,6 +98,14 @@ class Metric(MetricCore[ConfigT]):
         if self.context:
             corpus = InContext(corpus, self.context)
         return score_corpus([self], corpus, progress=told(progress))[self.spec]["candidate"]
+
+    __call__ = score
+
+    def corpus_score(
+        self, candidates: Texts, references: References | None = None, sources: Texts | None = None
+    ) -> float:
+        """Return the score of all segments together, the ``system`` of `score`, which see for arguments and errors."""
+        return self.score(candidates, references, sources).system
 
     def score_matrix(
         self, candidates: Texts, references: Texts | None = None, *, sources: Texts | str | None = None
@@ -261,10 +270,12 @@ def find_metric(name: str, catalog: Catalog) -> tuple[type[Metric], MetricEntry]
         if isinstance(entry, MetricEntry) and entry.name != name:
             raise RegistryError(f"metric {name!r}: its entry is called {entry.name!r}; both names must be the same")
     else:
+        known = metric_names(catalog)
+        if (lower := name.lower()) in known:
+            return find_metric(lower, catalog)
         from bsx.catalog.published import refuse_published
 
         refuse_published(name, catalog)
-        known = metric_names(catalog)
         near = did_you_mean(name, known)
         raise UnknownNameError(f"unknown metric {name!r}.{near} `bsx metrics` lists all of them.")
     if not (isinstance(kind, type) and issubclass(kind, Metric) and isinstance(entry, MetricEntry)):
@@ -347,7 +358,7 @@ def get_metric(spec: str, *, encoders: Encoders | None = None, **settings: objec
     """Return a metric, ready to score.
 
     Args:
-        spec: a name, or ``name:field=value,…`` as on the command line; some metrics take ``name:value``.
+        spec: a name, in capitals too, or ``name:field=value,…`` as on the command line; some take ``name:value``.
         encoders: encoders to share with other metrics; they say where to run, the language, and the registry.
         settings: the metric's settings by name; see its ``Config``.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from bsx.catalog.catalog import Catalog
+from bsx.catalog.catalog import Catalog, Registry, load_registry
 from bsx.catalog.entries.metrics import MetricEntry
 from bsx.catalog.entries.models import Source
 from bsx.errors import BsxError
@@ -32,6 +32,11 @@ def inventory(catalog: Catalog) -> list[JsonObject]:
                 {"name": name, "title": title, "needs": needs, **nothing, "runs": f"no: {error}", "citation": ""}
             )
     return rows
+
+
+def list_metrics(registry: Registry = None) -> list[str]:
+    """Return the names of all metrics, as `bsx.get_metric` takes them, of a registry or with a folder laid over it."""
+    return metric_names(load_registry(registry))
 
 
 def _row(entry: MetricEntry, catalog: Catalog) -> JsonObject:

@@ -16,7 +16,7 @@ from bsx.errors import InputError
 from bsx.models.evidence import CHRF, Pooled, Ranked, by_evidence, pooled
 from bsx.models.files import is_here
 from bsx.support.memory import parse_bytes
-from bsx.support.settings import BaseSettings, settled
+from bsx.support.settings import BaseSettings, part, settled
 
 PERMISSIVE = ("Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "Unlicense")
 _NAMED = 5  # models that a message names
@@ -246,9 +246,7 @@ def _measured(evidence: list[Evidence], language: LanguageEntry) -> bool:
     return any(one.language in codes_of(language) and one.kind != "similarity" for one in evidence)
 
 
-def list_models(
-    catalog: Catalog, *, prefer: Prefer = "paper", constraints: Constraints | None = None
-) -> list[ModelEntry]:
+def unranked(catalog: Catalog, *, prefer: Prefer = "paper", constraints: Constraints | None = None) -> list[ModelEntry]:
     """Return the models for any language, in the registry's order, or with ``speed`` by the encoder's cost.
 
     Args:
@@ -311,3 +309,22 @@ def select_model(lang: str, settings: SelectSettings) -> ModelChoice:
         source=asked.source,
         task=settings.task,
     )
+
+
+class ListSettings(SelectSettings):
+    """Settings of `list_models`."""
+
+    lang: Annotated[str | None, Field(description="Only models that know this language, the best first.")] = None
+
+
+@settled(ListSettings, "lang")
+def list_models(settings: ListSettings) -> list[str]:
+    """Return the names of the models that fit, as `bsx.Scorer` takes them; `bsx.select_model` says why.
+
+    Args:
+        settings: see `ListSettings`; ``lang`` may stand first. Errors are those of `select_model`.
+    """
+    if settings.lang is not None:
+        return [row.entry.name for row in select_model(settings.lang, **part(settings, SelectSettings)).ranking]
+    prefer: Prefer = "paper" if settings.prefer == "quality" else settings.prefer
+    return [entry.name for entry in unranked(load_registry(settings.registry), prefer=prefer, constraints=settings)]

@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from bsx.errors import did_you_mean
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -67,8 +69,12 @@ def public_face(package: str, *own: str) -> tuple[Callable[[str], object], Calla
     """
 
     def find(name: str) -> object:
-        if name.startswith("_") or name not in exports(package):
+        if name.startswith("_"):
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if name not in exports(package):
+            inner = exports(importlib.import_module("bsx.analysis").__name__)
+            near = did_you_mean(name, [*exports(package), *(f"analysis.{one}" for one in inner)])
+            raise AttributeError(f"module {package!r} has no attribute {name!r}.{near}")
         value = getattr(importlib.import_module(exports(package)[name]), name)
         setattr(sys.modules[package], name, value)
         return value

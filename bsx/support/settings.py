@@ -147,10 +147,11 @@ class settled(Generic[Keys, Chosen]):  # noqa: N801 - a decorator
 
     Args:
         kind: the class of settings; a wrong or unknown keyword is an `InputError` that names it.
+        first: the setting that may stand after the other arguments without its name.
     """
 
-    def __init__(self, kind: Callable[Keys, Chosen]) -> None:
-        self._kind = cast("type[Chosen]", kind)
+    def __init__(self, kind: Callable[Keys, Chosen], first: str = "") -> None:
+        self._kind, self._first = cast("type[Chosen]", kind), first
 
     @overload
     def __call__(self, function: Callable[[Chosen], Outcome]) -> Callable[Keys, Outcome]: ...
@@ -170,12 +171,17 @@ class settled(Generic[Keys, Chosen]):  # noqa: N801 - a decorator
     ) -> Callable[Concatenate[First, Second, Third, Fourth, Keys], Outcome]: ...
     def __call__(self, function: Callable[..., Outcome]) -> Callable[..., Outcome]:
         """Return the function with keywords instead of its last argument."""
-        kind = self._kind
+        kind, first = self._kind, self._first
         own = inspect.signature(function)
         leading = list(own.parameters.values())[:-1]
 
         @functools.wraps(function)
         def call(*positional: object, **given: object) -> Outcome:
+            if first and first not in given and len(positional) == len(leading) + 1:
+                *positional, given[first] = positional  # type: ignore[assignment]
+            for name in given:
+                if _ELSEWHERE.get(name) in own.parameters and name not in kind.model_fields:
+                    raise InputError(f"there is no argument {name!r}: it is called {_ELSEWHERE[name]}")
             named = {item.name: given.pop(item.name) for item in leading if item.name in given}
             try:
                 bound = own.replace(parameters=leading).bind(*positional, **named)
@@ -190,6 +196,26 @@ class settled(Generic[Keys, Chosen]):  # noqa: N801 - a decorator
         call.__signature__ = own.replace(parameters=[*leading, *keywords])  # type: ignore[attr-defined]
         call.settings = kind  # type: ignore[attr-defined]
         return call
+
+
+# What other packages and the command line call arguments and settings; the rest is near in spelling.
+_ELSEWHERE = {"precision": "dtype", "model_type": "model", "num_layers": "layer", "rescale_with_baseline": "rescale"}
+_ELSEWHERE |= dict.fromkeys(("candidate", "cands", "hypotheses", "hyps", "predictions", "preds"), "candidates")
+_ELSEWHERE |= {"reference": "references", "refs": "references", "source": "sources", "srcs": "sources"}
+
+
+def our_names(function: Callable[Keys, Outcome]) -> Callable[Keys, Outcome]:
+    """Let a method answer an unknown keyword with an `InputError` that says what it is called here."""
+    known = inspect.signature(function).parameters
+
+    @functools.wraps(function)
+    def call(*args: Keys.args, **given: Keys.kwargs) -> Outcome:
+        for name in [name for name in given if name not in known]:
+            told = f": it is called {_ELSEWHERE.get(name)}" if _ELSEWHERE.get(name) in known else ""
+            raise InputError(f"there is no argument {name!r}{told or '.' + did_you_mean(name, known)}")
+        return function(*args, **given)
+
+    return call
 
 
 def part(settings: BaseModel, kind: type[Chosen]) -> dict[str, Any]:
@@ -286,8 +312,8 @@ def read_spelled(kind: type[BaseModel], name: str, text: str) -> object:
 def _explain(problem: ErrorDetails, kind: type[BaseModel]) -> str:
     name = str(problem["loc"][0]) if problem["loc"] else ""
     if problem["type"] == "extra_forbidden":
-        if name == "precision" and "dtype" in kind.model_fields:  # what the command line calls it
-            return "there is no setting 'precision': it is called dtype"
+        if _ELSEWHERE.get(name) in kind.model_fields:
+            return f"there is no setting {name!r}: it is called {_ELSEWHERE[name]}"
         return f"there is no setting {name!r}.{did_you_mean(name, kind.model_fields)}"
     return told_problem(problem, name)
 

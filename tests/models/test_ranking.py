@@ -23,10 +23,10 @@ from bsx.models.ranking import (
     PERMISSIVE,
     Constraints,
     cost,
-    list_models,
     parse_count,
     rank,
     select_model,
+    unranked,
 )
 from tests.cli.test_main import Cli
 from tests.conftest import REPOSITORY
@@ -270,18 +270,18 @@ def test_speed_ranks_by_cost() -> None:
 
 
 def test_without_a_language_constraints_narrow_too(overlay: Path) -> None:
-    everything = list_models(shipped())
+    everything = unranked(shipped())
     assert everything == list(shipped().models.values())
-    small = list_models(shipped(), prefer="speed", constraints=Constraints(max_parameters="30M", licence="permissive"))
+    small = unranked(shipped(), prefer="speed", constraints=Constraints(max_parameters="30M", licence="permissive"))
     assert 0 < len(small) < len(everything)
     assert {entry.name for entry in small} == {
         entry.name for entry in everything if (entry.parameters or 1e12) <= 3e7 and entry.licence in PERMISSIVE
     }
     assert [cost(entry) for entry in small] == sorted(cost(entry) for entry in small)
     with pytest.raises(InputError, match="no model is left: .*loosen max_parameters 1"):
-        list_models(shipped(), constraints=Constraints(max_parameters="1"))
+        unranked(shipped(), constraints=Constraints(max_parameters="1"))
     with pytest.raises(InputError, match="name it with lang"):
-        list_models(shipped(), prefer="quality")
+        unranked(shipped(), prefer="quality")
     assert bsx.select_model("de", registry=overlay).name == bsx.select_model("de").name
     assert bsx.select_model("de", registry=str(overlay)).name == bsx.select_model("de").name
 
