@@ -131,9 +131,9 @@ __all__ = [
     "ModelUnavailableError", "PairMetric", "PairScores", "Pairs", "Scorer", "UnknownNameError", "baseline",
     "build_triples", "challenge_metrics", "compare", "convert", "detect_language", "detect_paraphrases",
     "disentangle", "draw_alignment", "ensemble", "evaluate", "factors", "get_metric", "get_metrics", "intervene",
-    "list_metrics", "list_models", "load_registry", "meta", "perturb", "plan_compare", "plan_meta", "prefer_paraphrases", "probe",
-    "protocol_table", "report", "score", "score_corpus", "score_files", "score_languages", "select_model", "train",
-    "train_curve", "tune",
+    "list_metrics", "list_models", "load_registry", "meta", "perturb", "plan_compare", "plan_meta",
+    "prefer_paraphrases", "probe", "protocol_table", "report", "score", "score_corpus", "score_files",
+    "score_languages", "select_model", "train", "train_curve", "tune",
 ]  # fmt: skip
 
 _silence()
@@ -148,13 +148,13 @@ def _presenter() -> _Presenter:
 
 
 if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every misspelt name pass
-    _find, __dir__ = public_face(__name__, "__version__")
+    _find, __dir__ = public_face(__name__, "__version__", below="bsx.analysis")
 
     def __getattr__(name: str) -> object:
         if name == "__version__":
             from bsx.support.provenance import VERSION
 
             return VERSION
-        if name in ("analysis", "models"):
+        if name in ("analysis", "bertscore", "metrics", "models"):
             return __import__(f"bsx.{name}", fromlist=["face"])
         return _find(name)

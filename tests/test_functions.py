@@ -271,6 +271,6 @@ def test_rows_taken_as_independent_beside_systems_and_segments_are_told() -> Non
     rng = np.random.default_rng(0)
     table = {"m": rng.random(12), "h": rng.random(12), "system": ["A", "B"] * 6, "sid": np.repeat(range(6), 2)}
     notes = meta_evaluate(table, ["m"], "h", resamples=20).notes
-    assert any("every row counts as independent beside the columns system, sid" in one for one in notes)
+    assert any("every row counts as independent, though there are the columns system, sid" in one for one in notes)
     named = meta_evaluate(table, ["m"], "h", system="system", segment="sid", resamples=20)
     assert not any("independent" in one for one in named.notes)

@@ -127,15 +127,15 @@ def disentangle(settings: DisentangleRun) -> DisentangleResult:
     repeated = with_repeats(table, repeats)
     tests: dict[str, tuple[NestedTest, ...]] = {}
     for name in columns if settings.add or settings.checks else ():
-        made = []
+        own = []
         for text in settings.add:
             added = [text] if text in factors else [name.strip() for name in text.split("+")]
             base = [factor for factor in factors if factor not in added]
-            made.append(nested_test(repeated, name, base, added, **part(settings, RegressionSettings)))
+            own.append(nested_test(repeated, name, base, added, **part(settings, RegressionSettings)))
         if settings.checks:
-            made += linearity_checks(repeated, name, factors, **part(settings, ErrorSettings)).values()
-        if made:
-            tests[name] = tuple(made)
+            own += linearity_checks(repeated, name, factors, **part(settings, ErrorSettings)).values()
+        if own:
+            tests[name] = tuple(own)
     comparison, pair = None, settings.compare
     if pair:
         if len(pair) != 2 or pair[0] == pair[1] or not set(pair) <= set(columns):
@@ -205,7 +205,8 @@ def _made(frame: Frame, settings: DisentangleRun, made: Made) -> tuple[Frame, Di
         raise InputError(told, file=frame.name, setting="lang")
     specs, notes = [spec for text in settings.metrics for spec in split_specs(text)], list[str]()
     settings = settings.model_copy(update={"lang": settings.lang or max(into) or None})
-    values, corpus = frame.read(human), corpus_of(frame, frozenset({"reference"}))
+    values = {name: np.asarray(cells, dtype=np.float64).tolist() for name, cells in frame.read(human).items()}
+    corpus = corpus_of(frame, frozenset({"reference"}))
     settings, chosen, _ = chosen_metrics(settings, specs, corpus, notes.append)
     if not (specs or settings.columns or known_scores(frame.table)):
         specs = chosen

@@ -284,7 +284,7 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
             raise InputError(f"family: {settings.family!r} {told}", setting="family")
     parts, notes = _groups(numbers, judgments, labels.get(group or ""), by_kind=bool(settings.categories))
     if len(found) > 1:
-        notes.append(f"every row counts as independent beside the columns {', '.join(found)}: name system and segment")
+        notes.append(f"every row counts as independent, though there are the columns {', '.join(found)}: name them")
     notes += [f"{name}: lower is better, so its scores are multiplied by -1" for name in lower]
     numbers |= {name: -numbers[name] for name in lower}
     if settings.nan == "error":

@@ -220,6 +220,29 @@ def commands_with(setting: str, command: Any = None, words: str = "bsx") -> list
     return [words] * (setting in door_of(command)) + deeper
 
 
+ELSEWHERE = {
+    **dict.fromkeys(("hyp", "hyps", "hypotheses", "cand", "cands", "predictions"), "candidates"),
+    **{"ref": "references", "refs": "references", "src": "sources", "scores": "columns", "factors": "factor_columns"},
+    **{"candidates": "candidate", "references": "reference", "sources": "source", "data": "data_dir"},
+    **{"batch_size": "batch_tokens", "model_type": "model", "num_layers": "layer", "rescale_with_baseline": "rescale"},
+}
+"""What other tools, or other commands here, call an option -> the setting, where a command has that."""
+
+
+def _instead_of(option: str, ctx: Any) -> str:
+    """Return what to say of an option that a command does not have: what it is here, who has it, or what is near."""
+    door, shared = door_of(ctx.command), getattr(ctx.command.callback, "folded", {})
+    name, told = option.lstrip("-").removeprefix("no-").replace("-", "_"), f"No such option: {option}"
+    while name not in door and name in ELSEWHERE:
+        name = ELSEWHERE[name]
+    if name in door:
+        return f"{told}; write {door[name]}{'=VALUE' if name in shared else ''}"
+    hint = f".{did_you_mean(option, [*filter(None, map(option_name, ctx.command.params)), *shared])}"
+    if others := commands_with(name):
+        hint = f"; --{name.replace('_', '-')} is of {', '.join(others[:4])}{' and others' * (len(others) > 4)}"
+    return f"{told}{hint} ({ctx.command_path} --help shows how)"
+
+
 def call(arguments: Sequence[str]) -> int:
     """Run one command and return its exit status.
 
@@ -253,6 +276,8 @@ def call(arguments: Sequence[str]) -> int:
 
         place = getattr(error, "ctx", None)
         hint = f" ({place.command_path} --help shows how)" if place is not None else ""
+        if (unknown := getattr(error, "option_name", None)) is not None and type(error).__name__ == "NoSuchOption":
+            raise InputError(_instead_of(str(unknown), place)) from error
         parameter = getattr(error, "param", None)
         if parameter is not None and isinstance(error.__cause__, ValidationError):
             problem = error.__cause__.errors()[0]

@@ -21,7 +21,7 @@ import typer
 import typer.core
 
 from bsx.data.run import check_folder, check_outputs, is_stream, keep_out, named_by, one_run, reading
-from bsx.errors import BsxError, InputError, did_you_mean, shortened
+from bsx.errors import BsxError, InputError, shortened
 from bsx.support.folders import cache_folder, user_folder
 from bsx.support.progress import FOLLOWED
 from bsx.support.result import Result
@@ -91,15 +91,6 @@ def door_of(command: Any) -> dict[str, str]:
 class _Door:
     """What takes options: an error about its settings then calls them as the command line does."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; an option that is none here is answered with what it is."""
-        try:
-            return super().parse_args(ctx, args)  # type: ignore[misc,no-any-return]
-        except Exception as error:
-            if type(error).__name__ == "NoSuchOption":
-                raise InputError(_instead_of(str(error.option_name), ctx)) from error  # type: ignore[attr-defined]
-            raise
-
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         try:
@@ -108,31 +99,6 @@ class _Door:
             if error.door is None:
                 error.door = door_of(ctx.command)
             raise
-
-
-ELSEWHERE = {
-    **dict.fromkeys(("hyp", "hyps", "hypotheses", "cand", "cands", "predictions"), "candidates"),
-    **{"ref": "references", "refs": "references", "src": "sources", "scores": "columns", "factors": "factor_columns"},
-    **{"candidates": "candidate", "references": "reference", "sources": "source", "data": "data_dir"},
-    **{"batch_size": "batch_tokens", "model_type": "model", "num_layers": "layer", "rescale_with_baseline": "rescale"},
-}
-"""What other tools, or other commands here, call an option -> the setting, where a command has that."""
-
-
-def _instead_of(option: str, ctx: Any) -> str:
-    """Return what to say of an option that a command does not have: what it is here, who has it, or what is near."""
-    from bsx.cli.commands import commands_with
-
-    door, shared = door_of(ctx.command), getattr(ctx.command.callback, "folded", {})
-    name, told = option.lstrip("-").removeprefix("no-").replace("-", "_"), f"No such option: {option}"
-    while name not in door and name in ELSEWHERE:
-        name = ELSEWHERE[name]
-    if name in door:
-        return f"{told}; write {door[name]}{'=VALUE' if name in shared else ''}"
-    hint = f".{did_you_mean(option, [*filter(None, map(option_name, ctx.command.params)), *shared])}"
-    if others := commands_with(name):
-        hint = f"; --{name.replace('_', '-')} is of {', '.join(others[:4])}{' and others' * (len(others) > 4)}"
-    return f"{told}{hint} ({ctx.command_path} --help shows how)"
 
 
 class PanelCommand(_Door, typer.core.TyperCommand):

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bsx.errors import did_you_mean
@@ -60,23 +61,37 @@ def exports(package: str) -> dict[str, str]:
     return {alias.name: str(node.module) for node in imports for alias in node.names if alias.asname == alias.name}
 
 
-def public_face(package: str, *own: str) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+def public_face(package: str, *own: str, below: str = "") -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a package: a finder of exported names, and all of them, sorted.
 
     Args:
-        package: the package that exports, such as ``bsx.analysis``.
+        package: the package that exports, such as ``bsx``.
         own: names that the package defines itself.
+        below: one in it, such as ``bsx.analysis``, in which a name may be that this one lacks.
     """
 
     def find(name: str) -> object:
         if name.startswith("_"):
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         if name not in exports(package):
-            inner = exports(importlib.import_module("bsx.analysis").__name__)
-            near = did_you_mean(name, [*exports(package), *(f"analysis.{one}" for one in inner)])
-            raise AttributeError(f"module {package!r} has no attribute {name!r}.{near}")
+            inner = exports(importlib.import_module(below).__name__) if below else ()
+            deeper = below.rpartition(".")[2]
+            near = did_you_mean(name, [*exports(package), *(f"{deeper}.{one}" for one in inner)])
+            raise AttributeError(
+                f"module {package!r} has no attribute {name!r}.{near.rstrip('.')}"
+            )  # Python adds to it
         value = getattr(importlib.import_module(exports(package)[name]), name)
         setattr(sys.modules[package], name, value)
         return value
 
     return find, lambda: sorted([*exports(package), *own])
+
+
+def callable_room(room: str, function: str) -> None:
+    """Let a package of bsx be called, since ``bsx.models("sw")`` is what many write for ``bsx.list_models("sw")``."""
+
+    class Room(ModuleType):
+        def __call__(self, *args: object, **given: object) -> object:
+            return getattr(importlib.import_module(room.partition(".")[0]), function)(*args, **given)
+
+    sys.modules[room].__class__ = Room

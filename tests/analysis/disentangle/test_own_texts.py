@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +12,6 @@ import pytest
 pytest.importorskip("statsmodels")
 from bsx import disentangle
 from bsx.analysis import compute_factors
-from bsx.analysis.factors import parsers
 from bsx.errors import InputError
 from bsx.support import optional
 from tests.conftest import Outcome
@@ -33,7 +33,7 @@ def rows(n: int = 40) -> list[dict[str, object]]:
 @pytest.fixture(autouse=True)
 def without_parser_and_vectors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("STANZA_RESOURCES_DIR", str(tmp_path / "none"))
-    monkeypatch.setitem(optional.sys.modules, "fasttext", None)
+    monkeypatch.setitem(sys.modules, "fasttext", None)
 
 
 def columns(table: list[dict[str, object]]) -> dict[str, list[object]]:
@@ -65,21 +65,20 @@ def test_a_missing_factor_is_a_column_that_says_what_brings_it(tmp_path: Path, c
     assert "parser_dir" not in syn  # a setting of bsx factors
 
 
-def test_syn_is_made_where_a_parser_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Trees by a rule, in place of a parser's: what is tested is where SYN comes to stand."""
-    monkeypatch.setattr("bsx.analysis.factors.syntax.check_parser", lambda *_, **__: None)
-    made = parsers.Parse
-
-    def chained(texts: list[str], *_: object, **__: object) -> tuple[list[object], dict[str, object]]:
-        cut = [tuple(text.split()) for text in texts]
-        heads = [tuple(range(len(w))) if w.count("thing") % 2 else tuple(min(i, 1) for i in range(len(w))) for w in cut]
-        blank = [("",) * len(w) for w in cut]
-        return [made(w, h, b, b, b) for w, h, b in zip(cut, heads, blank, strict=True)], {}
-
-    monkeypatch.setattr("bsx.analysis.factors.syntax.parse_texts", chained)
-    found = disentangle(columns(rows()), metrics=["chrf"], lang="en")
+def test_syn_is_made_where_a_parser_is(monkeypatch: pytest.MonkeyPatch, shared: Path) -> None:
+    folder = shared / "data/models/stanza_en"
+    if not folder.is_dir():
+        pytest.skip("shared data has no parser for English here")
+    pytest.importorskip("stanza")
+    monkeypatch.setattr("stanza.resources.common.DEFAULT_MODEL_DIR", str(folder))  # STANZA_RESOURCES_DIR at its import
+    table = columns(rows())
+    found = disentangle(table, metrics=["chrf"], lang="en")
+    references, candidates = ([str(cell) for cell in table[name]] for name in ("reference", "candidate"))
+    syn = compute_factors("syn", references, candidates, parser_dir=folder)["syn"].values
+    by_hand = disentangle({**table, "syn": syn.tolist()}, metrics=["chrf"], lang="en", factor_columns=["syn", "human"])
     assert found.factors == ("sem", "syn", "lex")
     assert list(found.missing) == ["mor"]
+    assert by_hand.n == found.n == np.isfinite(syn).sum() == 40
 
 
 def test_metrics_are_chosen_as_evaluate_chooses_them() -> None:
