@@ -115,7 +115,9 @@ class Morphology(Factor[MorphologyConfig]):
     def check(self, pairs: SentencePairs, resources: Resources) -> None:
         """Look for vectors, or for what trains them, and for the tagger; see `Factor.check`."""
         if resources.vectors is None and not resources.train_vectors:
-            raise ModelUnavailableError("mor: needs word vectors: vectors (a .vec or .bin file), or train_vectors")
+            raise ModelUnavailableError(
+                "mor: needs word vectors: vectors names a .vec or .bin file, train_vectors trains them"
+            )
         if resources.vectors is None:
             need("fasttext", "training word vectors")
         elif resources.vectors.suffix == ".bin":

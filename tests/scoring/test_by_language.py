@@ -75,7 +75,7 @@ def test_what_does_not_go(cli: Cli, table: Path, tmp_path: Path) -> None:
     wrong: list[tuple[list[object], str]] = [
         ([bad, *column], "bad.tsv: line 4, column 'language': "),
         ([table, "--lang-column", "lang", "--metrics", "chrf"], "has no column 'lang'"),
-        ([table, *column, "--lang", "de"], "--lang and lang_column exclude each other"),
+        ([table, *column, "--lang", "de"], "--lang and --lang-column exclude each other"),
         ([table, *column, "--resume", "-o", tmp_path / "o.tsv"], "--lang-column cannot be combined with resume"),
         (["-c", lines, "-r", lines, *column], "--lang-column names a column of a table"),
     ]

@@ -247,7 +247,7 @@ def test_columns_are_called_as_elsewhere_or_named(cli: Run, tmp_path: Path) -> N
     (pair,) = load_challenge(file, (), dict(zip(kinds, head[:-1], strict=True))).pairs
     assert (pair.good, pair.source, pair.severity, pair.item) == ("g", "s", "minor", "de 7")  # sid is a usual name
     for wrong, said in {
-        (): "has no column 'good'; say which it is (good); it has gold, src",
+        (): "has no column 'good'; say which it is (--good); it has gold, src",
         ("--good", "right", "--bad", "wrong"): "neither a column reference nor a column source",
         ("--good", "rigth"): "has no column 'rigth'",
         ("--segment", "no"): "has no column 'no'",

@@ -288,16 +288,16 @@ def test_bsx_factors_leaves_out_a_factor_without_features(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--factors", "sem"], "name the column of human judgments (human); the columns are 'grade'"),
+        (["--factors", "sem"], "name the column of human judgments (--human); the columns are 'grade'"),
         (["--factors", "sem", "--human", "mark"], "there is no column 'mark'; the columns are 'grade'"),
-        (["--factors", "clb"], "(parallel_scores)"),
+        (["--factors", "clb"], "(--detail parallel_scores)"),
         (["--factors", "dep"], "unknown factor 'dep'; there are clb, "),
         (["--factors", "lex,lex"], "named twice"),
         (["--factors", "lex:preset=bleu9"], "there is no preset 'bleu9'; it has default, kaster2021"),
         (["--factors", "lex:case=no"], "factor lex: there is no setting 'case'"),
         (["--factors", "lex", "--reference", "first"], "has no column 'first'"),
-        (["--factors", "lex", "--lang", "de-en"], "(translation)"),
-        (["--factors", "mor"], "train_vectors"),
+        (["--factors", "lex", "--lang", "de-en"], "(--detail translation)"),
+        (["--factors", "mor"], "--train-vectors trains them"),
     ],
 )
 def test_bsx_factors_complains_in_one_line(

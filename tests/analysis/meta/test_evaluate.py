@@ -23,7 +23,7 @@ from bsx.analysis.meta.run import meta_evaluate
 from bsx.analysis.meta.settings import MetaSettings
 from bsx.analysis.meta.shared import shared_units
 from bsx.analysis.present.forms import parts_of, records_of
-from bsx.analysis.present.parts import Answer, TablePart
+from bsx.analysis.present.parts import Answer, Notes, TablePart
 from bsx.analysis.stats.clusters import adjust
 from bsx.analysis.stats.correlation import kendall
 from bsx.analysis.stats.resample import contracted_p
@@ -166,7 +166,7 @@ def test_signs_are_kept_unless_asked_otherwise() -> None:
     lower = meta_evaluate(columns, ["good", "upside"], "human", lower=["upside"])
     assert turned.groups == lower.groups
     assert turned.groups[0].metrics[1].value == pytest.approx(-signed.groups[0].metrics[1].value)
-    assert lower.notes == ("upside: lower is better, so its scores are multiplied by -1",)
+    assert lower.notes[1:] == ("upside: lower is better, so its scores are multiplied by -1",)
     means = meta_evaluate(columns, ["upside"], "human", level="sys", system="system", segment="segment", absolute=True)
     assert means.groups[0].metrics[0].value >= 0
 
@@ -615,7 +615,7 @@ def test_json_is_the_result(result: MetaResult) -> None:
 
 def test_the_short_form_is_the_answer_and_one_table(result: MetaResult) -> None:
     short = [part for part in parts_of(result) if not part.full]
-    assert [type(part) for part in short] == [Answer, TablePart]
+    assert [type(part) for part in short] == [Answer, TablePart, Notes]
     (summary,) = (part for part in short if isinstance(part, TablePart))
     assert summary.columns[1:3] == ("yy-en", "xx-en")
     assert [cell.strong for cell in summary.rows[0][1:3]] == [True, True]
@@ -680,7 +680,7 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
     file = write_columns(tmp_path / "s.tsv", columns)
     done = cli("meta", file, *METRICS, "--human", "human")
     assert done.status == 2
-    assert "missing values: good 1, poor 2; the first is in row 4, column 'good'; nan omit" in done.err
+    assert "missing values: good 1, poor 2; the first is in row 4, column 'good'; --nan omit" in done.err
     done = cli("meta", file, *METRICS, "--columns", "none", "--human", "human", "--nan", "omit", "--format", "json")
     group = json.loads(done.out)["groups"][0]
     assert (group["n"], group["left_out"]) == (148, 2)
