@@ -214,8 +214,8 @@ def chosen_metrics(settings: Given, specs: list[str], corpus: Corpus, say: Say) 
     if model is None and encoding(specs, settings):
         with contextlib.suppress(InputError):  # no model that knows the language is here
             choice = select_model(str(asked.lang), available=True, registry=settings.registry)
-            model, evidence = choice.name, choice.advice
-            lead = choice.recommended == "chrf"
+            model, lead = choice.name, choice.recommended == "chrf"
+            evidence = select_model(str(asked.lang), registry=settings.registry).advice
     if not specs and "reference" in corpus.has:
         specs = ["chrf"] if model is None else ["chrf", "bertscore"] if lead else ["bertscore", "chrf"]
     elif not specs:

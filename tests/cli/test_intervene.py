@@ -94,7 +94,7 @@ def test_parses_let_grammar_be_edited(cli: Callable[..., Outcome], tmp_path: Pat
             ["--metrics", "chrf", "--lang", "en", "--edits", "voice"],
             "edit voice needs parses of the texts",
         ),
-        (["--metrics", "chrf", "--lang", "en", "--factors", "mor"], "mor: needs word vectors: vectors"),
+        (["--metrics", "chrf", "--lang", "en", "--factors", "mor"], "mor: needs word vectors: --vectors"),
         (["--metrics", "chrf", "--lang", "en", "--reference", "ref"], "no column 'ref'"),
         (["--metrics", "chrf", "--lang", "en", "--plot", "x.gif"], "cannot draw this format"),
     ],
