@@ -231,7 +231,8 @@ def _read(
     kept_texts = list(settings.texts) if settings.texts is not None else [name for name in TEXTS if name in present]
     wanted = {name: table[name] for name in present if name in {*metrics, human, *labels, *kept_texts}}
     rows = {_ROW: np.arange(len(next(iter(wanted.values()), ())), dtype=np.float64)}
-    columns, named, omitted = numeric_columns({**wanted, **rows}, [*metrics, human, _ROW], labels, nan=settings.nan)
+    numbers = [*metrics, human, _ROW]
+    columns, named, omitted = numeric_columns({**wanted, **rows}, numbers, labels, nan=settings.nan, human=human)
     missing = [name for name in kept_texts if name not in wanted]
     if missing:
         raise InputError(f"there is no column of texts {missing[0]!r}; there are {', '.join(present)}")

@@ -34,7 +34,8 @@ class EnsembleSettings(DrawSettings):
         ),
     ] = "sample"
     nan: Annotated[
-        Literal["error", "omit"], Field(description="Missing values: an error, or leave the row out for all metrics.")
+        Literal["error", "omit"],
+        Field(description="Missing scores of metrics: an error, or leave the row out for all."),
     ] = "error"
 
     @model_validator(mode="after")

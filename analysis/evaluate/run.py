@@ -153,10 +153,8 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
         scored = {name: frame.scores[name] for name in specs}  # controls are no metrics to compare by
         only = replace(frame, scores=scored, outputs=(), signatures={name: frame.signatures[name] for name in specs})
         compare = compared(only, build_config({"all_pairs": True, "registry": settings.registry}, CompareRun))
-    missing = bool(people) and any(np.isnan(np.asarray(frame.read(people)[people[0]], dtype=np.float64)))
     if people:
-        how: dict[str, object] = {"metrics": list(frame.scores), "sentinels": controls, "human": people}
-        how |= {"registry": settings.registry, **({"nan": "omit"} if missing else {})}
+        how = {"metrics": list(frame.scores), "sentinels": controls, "human": people, "registry": settings.registry}
         found = judged(frame, build_config(how, MetaRun))
         assert isinstance(found, MetaResult)  # noqa: S101 - for the type checker; there is one column
         meta = replace(found, human=human)
@@ -183,7 +181,7 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
         compare=compare if compare is None else replace(compare, **known("compare")),
         meta=meta if meta is None else replace(meta, **known("meta")),
         segments=tuple(_look(frame, specs, compare, systems, segments, rows)),
-        choices=tuple(_choices(given, settings, columns if people else (), specs, names, controls, missing=missing)),
+        choices=tuple(_choices(given, settings, columns if people else (), specs, names, controls)),
         files=tuple(sorted(written)),
         given=bool(given.metrics) or given.model is not None,
         outputs=tuple(frame.outputs),
@@ -312,8 +310,6 @@ def _choices(
     specs: Sequence[str],
     names: Sequence[str],
     controls: Sequence[str],
-    *,
-    missing: bool,
 ) -> list[Chosen]:
     """Return each choice with the option that changes it, and the commands that give the same figures."""
     wants, wide = wanted_sides(specs, settings), len(settings.candidate) > 1
@@ -349,7 +345,6 @@ def _choices(
         result.append(Chosen("tests", "all pairs, Holm", shlex.join(["bsx", "compare", *run, "--all-pairs"])))
     if human:
         judged_by = ["--human", ",".join(human), *(["--sentinels", ",".join(controls)] if controls else [])]
-        judged_by += ["--nan", "omit"] if missing else []
         result.append(Chosen("correlation", "Pearson's r", shlex.join(["bsx", "meta", *run, *judged_by])))
     return result
 

@@ -206,7 +206,7 @@ def judged(frame: Frame, settings: MetaRun) -> MetaResult | Judgments:
     if learned := [name for name in named if ":" in name or any(mark in signatures.get(name, "") for mark in marks)]:
         catalog = load_registry(settings.registry)
         warnings = seen_notices(learned, catalog, lambda: frame.texts(human), signatures=signatures)
-    for name in human if settings.nan == "omit" else ():
+    for name in human:
         scores = {metric: np.asarray(values[metric]) for metric in metrics}
         warnings += tuple(unjudged(np.asarray(values[name]), name, scores))
     for name in human if None not in (rater, system) else ():
@@ -288,7 +288,8 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
     notes += [f"{name}: lower is better, so its scores are multiplied by -1" for name in lower]
     numbers |= {name: -numbers[name] for name in lower}
     if settings.nan == "error":
-        missing = {name: int(np.isnan(x).sum()) for name, x in numbers.items() if np.isnan(x).any()}
+        holes = {name: np.isnan(x).sum() for name, x in numbers.items() if name not in judgments}
+        missing = {name: int(count) for name, count in holes.items() if count}
         if missing:
             name, counts = next(iter(missing)), ", ".join(f"{name} {count}" for name, count in missing.items())
             raise InputError(

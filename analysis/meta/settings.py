@@ -195,7 +195,8 @@ class MetaSettings(DrawSettings, Significance, MetaColumns):
     ] = 100
     absolute: Annotated[bool, Field(description="Report and compare |r|; signs are kept otherwise."), _DETAIL] = False
     nan: Annotated[
-        Literal["error", "omit"], Field(description="Missing values: an error, or leave the row out for all metrics.")
+        Literal["error", "omit"],
+        Field(description="Missing scores of metrics: an error, or leave the row out for all."),
     ] = "error"
 
     @model_validator(mode="after")

@@ -81,7 +81,7 @@ def check_present(names: Iterable[str], known: Sequence[str]) -> None:
 
 
 def numeric_columns(
-    table: TableLike, numbers: Sequence[str], labels: Sequence[str] = (), *, nan: NanPolicy = "error"
+    table: TableLike, numbers: Sequence[str], labels: Sequence[str] = (), *, nan: NanPolicy = "error", human: str = ""
 ) -> tuple[dict[str, Array], dict[str, Labels], int]:
     """Take columns out of a table, without rows that miss a number.
 
@@ -90,6 +90,7 @@ def numeric_columns(
         numbers: columns of numbers.
         labels: columns of labels.
         nan: ``error`` refuses missing numbers; ``omit`` leaves out every row that misses one in any of ``numbers``.
+        human: that of human scores: a row without one was not judged, and is left out in any case.
 
     Returns:
         The numbers, each (n,) float64; the labels as texts; how many rows were left out.
@@ -107,8 +108,9 @@ def numeric_columns(
     if len(set(sizes.values())) > 1:
         raise InputError(f"columns differ in length: {', '.join(f'{name} {size}' for name, size in sizes.items())}")
     missing = np.any([np.isnan(column) for column in arrays.values()], axis=0)
-    if missing.any() and nan == "error":
-        name, column = next((name, column) for name, column in arrays.items() if np.isnan(column).any())
+    gaps = [name for name, column in arrays.items() if name != human and np.isnan(column).any()]
+    if gaps and nan == "error":
+        name, column = gaps[0], arrays[gaps[0]]
         raise InputError(
             f"column {name!r}: {int(np.isnan(column).sum())} missing values, the first in row "
             f"{int(np.argmax(np.isnan(column))) + 1}; nan=omit leaves such rows out"

@@ -562,6 +562,10 @@ def test_rows_that_miss_a_number_can_be_left_out() -> None:
     other = ensemble(less, NAMES, "human", group="lp", segment="segment", how="weights", resamples=20)
     assert one.average_gain == other.average_gain
     assert one.omitted == 2
+    unjudged = {**table, "human": table["human"].copy()}
+    unjudged["human"][[3, 100]] = np.nan  # left out without being asked for
+    third = ensemble(unjudged, NAMES, "human", group="lp", segment="segment", how="weights", resamples=20)
+    assert (third.average_gain, third.omitted) == (other.average_gain, 2)
 
 
 def test_seeds_repeat_and_matter() -> None:

@@ -672,6 +672,19 @@ def test_other_formats_and_standard_input(cli: Run, tmp_path: Path, monkeypatch:
 # What cannot be analysed
 
 
+def test_rows_without_a_human_score_are_left_out_and_counted() -> None:
+    columns = invented(10)
+    lean = {name: [x for i, x in enumerate(column) if i not in (3, 4)] for name, column in columns.items()}
+    columns["human"][3:5] = ["", None]
+    found, whole = meta_evaluate(columns, NAMES, "human"), meta_evaluate(lean, NAMES, "human")
+    assert (found.groups[0].n, found.groups[0].left_out) == (148, 2)
+    assert found.groups[0].metrics == whole.groups[0].metrics
+    assert "2 of 150 rows left out for missing values (human 2)" in found.notes
+    columns["good"][7] = ""
+    with pytest.raises(InputError, match="missing values: good 1; the first is in row 8, column 'good'"):
+        meta_evaluate(columns, NAMES, "human")
+
+
 def test_missing_values(cli: Run, tmp_path: Path) -> None:
     columns = invented(10)
     full = meta_evaluate(columns, NAMES, "human")
