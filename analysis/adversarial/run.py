@@ -35,6 +35,7 @@ from bsx.data.sources import AnyTable
 from bsx.data.tables import Table
 from bsx.errors import InputError, MissingExtraError
 from bsx.frames.metrics import TableScores, open_distinct, score_texts
+from bsx.frames.open import no_scores
 from bsx.frames.settings import FORMATS, NEEDED, MetricSettings, Skipping, Watched, on_table
 from bsx.metrics.summary import about
 from bsx.support.checks import Array
@@ -43,8 +44,6 @@ from bsx.support.settings import MOST_DRAWS, BaseSettings, Option, Seed, part, r
 
 if TYPE_CHECKING:
     from bsx.metrics.base import Metric
-
-_NO_SCORES = "name columns of scores (columns), or metrics to compute them (metrics)"
 
 
 class PairColumns(BaseSettings):
@@ -85,7 +84,7 @@ def detect_paraphrases(settings: PairsRun) -> PairsResult:
     tables = [open_table(table) for table in (settings.table, settings.against) if table is not None]
     columns = list(settings.columns) or ([] if settings.metrics else known_scores(tables[0]))
     if not columns and not settings.metrics:
-        raise InputError(_NO_SCORES)
+        raise no_scores(tables[0])
     metrics = _comparing_references(open_distinct(settings, columns, "candidate", "reference"))
     read: list[tuple[Array, dict[str, Array]]] = []
     clusters: list[Rows | None] = []
@@ -338,7 +337,7 @@ def challenge_metrics(settings: ChallengeRun) -> ChallengeResult:
         InputError: for a file or metric that cannot be used.
     """
     if not settings.columns and not settings.metrics:
-        raise InputError(_NO_SCORES)
+        raise InputError("name columns of scores (columns), or metrics to compute them (metrics), such as chrf")
     columns = {name: getattr(settings, name) for name in ChallengeColumns.model_fields if name != "table"}
     named = {"lang" if role == "lang_column" else role: name for role, name in columns.items() if name is not None}
     challenge_set = load_challenge(settings.table, settings.columns, named)

@@ -42,7 +42,7 @@ from bsx.data.output import check_table
 from bsx.data.run import as_one_run
 from bsx.data.sidecar import control_columns, known_scores
 from bsx.errors import InputError, UnknownNameError, did_you_mean
-from bsx.frames.open import open_frame
+from bsx.frames.open import no_scores, open_frame
 from bsx.frames.settings import HumanColumns, MetricSettings, TableSettings, TestSets, TextColumns, Watched, on_table
 from bsx.metrics.base import metric_names
 from bsx.metrics.learned.seen import seen_notices
@@ -143,11 +143,7 @@ def _controls(frame: Frame, settings: MetaRun) -> tuple[Frame, MetaRun]:
     computed = [name for name in sentinels if specs and name.partition(":")[0] in metric_names()]
     columns_of(sentinels, [*there, *computed], specs)
     if not (specs or columns):
-        raise InputError(
-            f"columns names the scores of metrics in it, metrics computes some; it has {', '.join(there)}",
-            file=frame.name,
-            setting="columns",
-        )
+        raise no_scores(frame.table)
     human = [frame.needed("human", "human scores")] if not settings.human else list(frame.roles["human"])
     if settings.categories and (len(human) > 1 or isinstance(frame.table, LongTable)):
         told = "categories needs one column of candidates and one of human scores: its scores are of one system"

@@ -224,7 +224,8 @@ def _setting(result: MetaResult, name: str) -> Any:
 
 
 def _statistic(result: MetaResult) -> str:
-    return _STATISTICS.get(result.headline, result.headline)
+    within = {"item": " within segments", "sys": " within systems"}.get(str(_setting(result, "grouping")), "")
+    return _STATISTICS.get(result.headline, result.headline) + within
 
 
 def _ordered(agreements: Sequence[MetricAgreement]) -> list[MetricAgreement]:

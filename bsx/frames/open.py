@@ -36,6 +36,12 @@ OF_TEXTS = frozenset({*TextColumns.model_fields, *TextFiles.model_fields, *Metri
 _ROLES = ("system", "segment", "document", "candidate", "reference", "source", "human", "family", "rater")
 
 
+def no_scores(table: Table) -> InputError:
+    """Return the error for a table without scores, where no metrics are named."""
+    told = f"columns names the scores in it, metrics computes some, such as chrf; it has {', '.join(table.columns)}"
+    return InputError(told, file=table.name, setting="columns")
+
+
 def texts_of(settings: TableSettings) -> Input:
     """Return what is read: a table with its columns of texts, files of texts, or a test set."""
     return build_config(part(settings, Input), Input)
@@ -79,12 +85,7 @@ def open_frame(
     columns = list(getattr(settings, "columns", ())) or ([] if specs else known_scores(frame.table))
     frame = replace(frame, columns=columns)
     if not columns and not specs:
-        there = ", ".join(frame.table.columns)
-        raise InputError(
-            f"columns names the scores in it, metrics computes some; it has {there}",
-            file=frame.name,
-            setting="columns",
-        )
+        raise no_scores(frame.table)
     if twice := next((spec for spec in specs if spec in columns), None):
         raise InputError(f"the metric {twice} is asked for twice", setting="metrics")
     frame.table.require(*columns)

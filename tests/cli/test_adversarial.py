@@ -144,7 +144,7 @@ def test_minilm_on_paws_qqp(cli: Run, shared: Path) -> None:
     ("arguments", "message"),
     [
         (["pairs", "one.tsv", "--columns", "m"], "labels: all 3 items have the label 1"),
-        (["pairs", "one.tsv"], "name columns of scores"),
+        (["pairs", "one.tsv"], "--columns names the scores in it, --metrics computes some, such as chrf; it has "),
         (["pairs", "one.tsv", "--columns", "no"], "has no column 'no'"),
         (["pairs", "one.tsv", "--columns", "m", "--label", "x"], "has no column 'x'"),
         (["pairs", "one.tsv", "--columns", "m", "--model", "minilm"], "model has no effect without metrics"),

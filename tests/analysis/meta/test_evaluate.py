@@ -777,7 +777,7 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
         (["--columns", "good", "--human", "human", "--scores-out", "x.tsv"], "--scores-out needs metrics"),
         (
             ["--human", "human"],
-            "columns names the scores of metrics in it, --metrics computes some; it has mt, unit, lp",
+            "columns names the scores in it, --metrics computes some, such as chrf; it has mt, unit, lp",
         ),
     ],
 )
