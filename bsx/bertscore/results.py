@@ -58,6 +58,9 @@ class Scores(SegmentScores):
     def __iter__(self) -> Iterator[FloatArray]:
         return iter((self.precision, self.recall, self.f1))
 
+    def __getitem__(self, figure: str) -> FloatArray:
+        return dict(zip(FIGURES, self, strict=True))[figure]
+
     def mean(self) -> dict[str, float | list[float]]:
         """Return the mean over segments of each figure: a number, or a list with one number a layer."""
         if len(self) == 0:

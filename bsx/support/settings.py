@@ -189,9 +189,10 @@ class settled(Generic[Keys, Chosen]):  # noqa: N801 - a decorator
                 raise TypeError(f"{function.__name__}(): {error}; its settings are given by keyword") from error
             return function(*bound.args, build_config(given, kind))
 
+        here, named = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
         keywords = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
-            for name, (annotation, default) in settings_of(kind).items()
+            inspect.Parameter(name, here if name == first else named, default=default, annotation=annotation)
+            for name, (annotation, default) in sorted(settings_of(kind).items(), key=lambda item: item[0] != first)
         ]
         call.__signature__ = own.replace(parameters=[*leading, *keywords])  # type: ignore[attr-defined]
         call.settings = kind  # type: ignore[attr-defined]
@@ -201,7 +202,13 @@ class settled(Generic[Keys, Chosen]):  # noqa: N801 - a decorator
 # What other packages and the command line call arguments and settings; the rest is near in spelling.
 _ELSEWHERE = {"precision": "dtype", "model_type": "model", "num_layers": "layer", "rescale_with_baseline": "rescale"}
 _ELSEWHERE |= dict.fromkeys(("candidate", "cands", "hypotheses", "hyps", "predictions", "preds"), "candidates")
-_ELSEWHERE |= {"reference": "references", "refs": "references", "source": "sources", "srcs": "sources"}
+_ELSEWHERE |= {
+    "reference": "references",
+    "refs": "references",
+    "source": "sources",
+    "srcs": "sources",
+    "metric": "metrics",
+}
 
 
 def our_names(function: Callable[Keys, Outcome]) -> Callable[Keys, Outcome]:
