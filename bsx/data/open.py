@@ -407,10 +407,10 @@ def open_corpus(
         table = open_table(data, first_line=True)
         columns, name = table.columns, table.name
         beside = "source" not in wants and source_column is None
-        if source_column is None and "source" in columns:
-            source_column = "source"
         candidate_columns = candidate_columns or _usual("candidate", columns, name)
         reference_columns = reference_columns or (_usual("reference", columns, name) if "reference" in wants else [])
+        if source_column is None and "source" in columns and "source" not in (*candidate_columns, *reference_columns):
+            source_column = "source"
         others = (*candidate_columns, *reference_columns, id_column, source_column)
         guessed = system_column is None
         if len(candidate_columns) == 1 and SYSTEM in columns and SYSTEM not in others:

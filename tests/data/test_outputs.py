@@ -275,6 +275,14 @@ def test_sources_that_no_metric_reads_need_not_be_texts(tmp_path: Path, cli: Cal
     assert "source" in asked.err
     found = bsx.compare(str(file), candidate=["candidate", "other"], metrics=["chrf"], lang="de")
     assert [(notice.name, notice.values["count"]) for notice in found.outputs] == [("copy", 1), ("language", 1)]
+    named = cli("score", file, "--metrics", "chrf", "--lang", "de", "--candidate", "candidate", "--reference", "source")
+    assert "line 1, column 'source'" in named.err  # a column that is a reference is not read as sources beside
+    rows[0]["source"] = SOURCES[0]
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    own = cli("score", file, "--metrics", "chrf", "--lang", "de", "--candidate", "source,other")
+    assert "copies of the source" not in own.err
+    compared = bsx.compare(str(file), candidate=["source", "other"], metrics=["chrf"], lang="de")
+    assert "copy" not in [notice.name for notice in compared.outputs]
 
 
 def test_a_run_that_goes_on_counts_all(table: Sequence[str], cli: Callable[..., Outcome]) -> None:
