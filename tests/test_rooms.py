@@ -236,7 +236,7 @@ def test_help_lists_the_names_that_all_says() -> None:
 
 def test_help_explains_the_settings_of_a_scorer_that_matter() -> None:
     text = pydoc.plain(pydoc.render_doc(bsx.Scorer))
-    told = re.findall(r"^ \|      (\w+): ", text.partition("Keyword Args:")[2].partition("The others")[0], re.MULTILINE)
+    told = re.findall(r"^ \|          - ``(\w+)``: ", text, re.MULTILINE)
     assert len(told) == 10
     assert set(told) <= set(ScorerSettings.model_fields)
 

@@ -104,8 +104,8 @@ def load_data(name: str, settings: LoaderSettings) -> JudgedTable:
     entry = load_dataset_catalog().entry(name)
     result = find_layout(entry, settings.data_dir)
     if result is None:
-        told = f"{name} is not in {data_folder(settings.data_dir)}; data_dir names another folder"
-        raise DataUnavailableError(f"{told}: {how_to_get(entry)}")
+        how = f"{how_to_get(entry)}; data_dir names another folder"
+        raise DataUnavailableError(f"{name} is not in {data_folder(settings.data_dir)}: {how}")
     layout, folder = result
     loader = LOADERS[layout.loader]
     _check_settings(name, loader, given)

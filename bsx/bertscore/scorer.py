@@ -44,22 +44,22 @@ class Scorer:
     Threads may share one. Pickled or copied deeply it is a recipe, which loads the model anew: the settings, with the
     idf weights and the encoders' settings if such were given.
 
-    Keyword Args:
-        model: a registry name or alias such as ``minilm``, a folder (a text, or a `Path`), or a hub id; see
-            `bsx.encode.model.choose`. It may stand first, without its name.
-        lang: language of the texts, such as ``de``; chooses the model unless one is given, and the baseline.
-        layer: whose vectors are matched; the model's best unless given.
-        all_layers: score with every layer, 0 (embeddings) to the last.
-        idf: True to weigh tokens by their idf in the references of each call; a list of texts to count on instead;
-            or `Idf` weights counted before.
-        rescale: by the model's baseline for the language, so that unrelated texts score about 0.
-        multi_ref: of several references, ``columnwise`` takes the highest P, R and F1 each by itself, ``best`` all
-            three from the reference with the best F1.
-        device: ``auto``, ``cpu``, ``cuda``, ``cuda:N`` or ``mps``.
-        cache: a folder that keeps vectors for later runs, so that no text is encoded twice.
-        encoders: shared with other metrics; they say where to run and which registry to use.
+    Args:
+        settings: by name; these ten matter most, `bsx.ScorerConfig` has all.
 
-    The others, which few need: `bsx.ScorerConfig`.
+            - ``model``: a registry name or alias such as ``minilm``, a folder (a text, or a `Path`), or a hub id; see
+              `bsx.encode.model.choose`. It may stand first, without its name.
+            - ``lang``: language of the texts, such as ``de``; chooses the model unless one is given, and the baseline.
+            - ``layer``: whose vectors are matched; the model's best unless given.
+            - ``all_layers``: score with every layer, 0 (embeddings) to the last.
+            - ``idf``: True to weigh tokens by their idf in the references of each call; a list of texts to count on
+              instead; or `Idf` weights counted before.
+            - ``rescale``: by the model's baseline for the language, so that unrelated texts score about 0.
+            - ``multi_ref``: of several references, ``columnwise`` takes the highest P, R and F1 each by itself,
+              ``best`` all three from the reference with the best F1.
+            - ``device``: ``auto``, ``cpu``, ``cuda``, ``cuda:N`` or ``mps``.
+            - ``cache``: a folder that keeps vectors for later runs, so that no text is encoded twice.
+            - ``encoders``: shared with other metrics; they say where to run and which registry to use.
 
     Attributes:
         config: all settings.

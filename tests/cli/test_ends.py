@@ -158,9 +158,9 @@ def test_file_names_that_are_no_text(texts: Path, cli: Cli) -> None:
     except OSError:
         pytest.skip("this file system takes no such names")
     command = "$BSX score --metrics chrf -c $'caf\\xe9.txt' -c c.txt -r r.txt"
-    for output in ("$'o\\xff.tsv'", "o.parquet"):
+    for output, told in (("$'o\\xff.tsv'", "o\\udcff.tsv"), ("o.parquet", "o.parquet")):
         done = bash(f"{command} --format json -o {output}", texts)
-        assert (done.returncode, done.stderr) == (0, "")
+        assert (done.returncode, done.stderr) == (0, f"bsx: wrote {told}\n")
     assert "caf\\xe9" in (texts / os.fsdecode(b"o\xff.tsv")).read_text(encoding="utf-8")
     done = bash("$BSX score --metrics chrf -c $'nix\\xe9.txt' -r r.txt", texts)
     assert done.stderr == "bsx: error: nix\\udce9.txt: there is no such file\n"
