@@ -232,6 +232,9 @@ def test_the_first_guess_is_right() -> None:
     scorer = face.Scorer("minilm", device="cpu")
     scores = face.score(CANDIDATES, REFERENCES, "minilm", device="cpu")
     precision, recall, f1 = scores
+    assert [scores[name] is array for name, array in zip(("precision", "recall", "f1"), scores, strict=True)] == [
+        True
+    ] * 3
     assert (precision is scores.precision, recall is scores.recall, f1 is scores.f1) == (True, True, True)
     np.testing.assert_array_equal(scorer(CANDIDATES, references=REFERENCES).f1, f1)
     chrf = bsx.get_metric("chrf")

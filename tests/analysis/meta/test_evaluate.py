@@ -669,6 +669,17 @@ def test_other_formats_and_standard_input(cli: Run, tmp_path: Path, monkeypatch:
     assert cli("meta", "-", *METRICS, "--human", "human").out == expected
 
 
+def test_a_correlation_within_segments_or_systems_is_called_so() -> None:
+    shared = {"system": "system", "segment": "segment", "resamples": 20}
+    for grouping, called in (
+        ("item", "Pearson's r within segments with human"),
+        ("sys", "r within systems with human"),
+    ):
+        text = meta_evaluate(invented(2), NAMES, "human", grouping=grouping, **shared).to_text()
+        assert called in text
+    assert "Pearson's r with human" in meta_evaluate(invented(2), NAMES, "human", **shared).to_text()
+
+
 # What cannot be analysed
 
 
