@@ -75,6 +75,7 @@ from typing import TYPE_CHECKING
 
 from bsx.support.environment import silence as _silence
 from bsx.support.faces import Presenter as _Presenter, present_by as _present_by, public_face
+from bsx.support.faces import callable_room as _callable
 
 if TYPE_CHECKING:
     from bsx.analysis.present.scores import draw_alignment as draw_alignment
@@ -126,17 +127,12 @@ if TYPE_CHECKING:
 
     __version__: str
 
-__all__ = [
-    "BatchScorer", "BsxError", "Encoders", "Idf", "InputError", "MetricConfig", "MissingExtraError",
-    "ModelUnavailableError", "PairMetric", "PairScores", "Pairs", "Scorer", "UnknownNameError", "baseline",
-    "build_triples", "challenge_metrics", "compare", "convert", "detect_language", "detect_paraphrases",
-    "disentangle", "draw_alignment", "ensemble", "evaluate", "factors", "get_metric", "get_metrics", "intervene",
-    "list_metrics", "list_models", "load_registry", "meta", "perturb", "plan_compare", "plan_meta",
-    "prefer_paraphrases", "probe", "protocol_table", "report", "score", "score_corpus", "score_files",
-    "score_languages", "select_model", "train", "train_curve", "tune",
-]  # fmt: skip
+# The names that the docstring lists, one a line.
+__all__ = [line.split()[0] for line in (__doc__ or "").splitlines() if line.startswith("    ")]
 
 _silence()
+for _room, _function in {"bertscore": "score", "metrics": "list_metrics", "models": "list_models"}.items():
+    _callable(f"bsx.{_room}", _function)
 
 
 @_present_by
@@ -155,6 +151,6 @@ if not TYPE_CHECKING:  # a type checker that saw __getattr__ would let every mis
             from bsx.support.provenance import VERSION
 
             return VERSION
-        if name in ("analysis", "bertscore", "metrics", "models"):
-            return __import__(f"bsx.{name}", fromlist=["face"])
+        if name == "analysis":
+            return __import__("bsx.analysis", fromlist=["face"])
         return _find(name)

@@ -256,10 +256,13 @@ def test_names_of_elsewhere_are_answered_with_ours() -> None:
         (lambda: face.score(cands=CANDIDATES, refs=REFERENCES), "argument 'cands': it is called candidates"),
         (lambda: scorer.score(candidate=CANDIDATES, refs=REFERENCES), "argument 'candidate': it is called candidates"),
         (lambda: chrf.score(CANDIDATES, refs=REFERENCES), "argument 'refs': it is called references"),
+        (lambda: chrf.corpus_score(CANDIDATES, refs=REFERENCES), "argument 'refs': it is called references"),
         (lambda: chrf(CANDIDATES, referenzes=REFERENCES), r"argument 'referenzes'\. Near: references"),
     ):
         with pytest.raises(InputError, match=f"there is no {told}"):
             call()
+    with pytest.raises(InputError, match="^model is given twice$"):
+        face.score(CANDIDATES, REFERENCES, "minilm", model="minilm")
     with pytest.raises(AttributeError, match=r"'load_dataset'\. Near: .*analysis\.load_data"):
         face.load_dataset("wmt17")
 

@@ -27,7 +27,7 @@ from bsx.analysis.factors.zoo import get_factors, scored
 from bsx.catalog.languages import language_code
 from bsx.catalog.specs import split_specs
 from bsx.data.documents import DOCUMENTS, one_document, refuse_single, seem_together
-from bsx.data.frame import PAIR, Frame
+from bsx.data.frame import PAIR, Frame, LongTable
 from bsx.data.long import RATERS, SEGMENTS, ColumnNames, DocumentColumn, Scores, are_judgments, together
 from bsx.data.sidecar import carried_factors, factor_columns, known_scores
 from bsx.data.sources import IN_MEMORY, AnyTable
@@ -107,7 +107,7 @@ def disentangle(settings: DisentangleRun) -> DisentangleResult:
     table = frame.read(numbers, labels, keys=list(keys), alike=TEXTS)
     frame.refuse_apart(table)
     table |= {usual: table[name] for usual, name in named.items() if name is not None}
-    table |= {name: of.values for name, of in made.items()}
+    table |= {name: of.values for name, of in made.items() if of.excluded is None}
     document = next((name for name in (settings.document, *DOCUMENTS) if name is not None and name in table), None)
     notes, system = list(frame.notes), frame.column("system")
     if settings.document is not None:
@@ -159,10 +159,9 @@ def disentangle(settings: DisentangleRun) -> DisentangleResult:
 
 _USUAL = {SEGMENTS[0]: "segment", DOCUMENTS[0]: "document"}
 _FACTORS = ("sem", "syn", "lex", "mor")  # as the paper has them
-Made = dict[str, FactorScores]
 
 
-def _of_language(frame: Frame, settings: DisentangleRun, made: Made) -> tuple[Frame, DisentangleRun]:
+def _of_language(frame: Frame, settings: DisentangleRun, made: dict[str, FactorScores]) -> tuple[Frame, DisentangleRun]:
     """Find the factors, leave out rows of pairs into another language, and make factors where there are none."""
     factors = list(settings.factor_columns) or factor_columns(frame.name, frame.table.columns)
     if frame.column("system") in (*settings.columns, *factors):
@@ -180,7 +179,7 @@ def _of_language(frame: Frame, settings: DisentangleRun, made: Made) -> tuple[Fr
     return (frame, settings) if factors else _made(frame, settings, made)
 
 
-def _made(frame: Frame, settings: DisentangleRun, made: Made) -> tuple[Frame, DisentangleRun]:
+def _made(frame: Frame, settings: DisentangleRun, made: dict[str, FactorScores]) -> tuple[Frame, DisentangleRun]:
     """Make the factors of texts and human scores that can be made here, and choose metrics where there are no scores.
 
     Source: Kaster, Zhao & Eger 2021, section 3; vectors of MOR are trained on the texts, as there.
@@ -196,6 +195,8 @@ def _made(frame: Frame, settings: DisentangleRun, made: Made) -> tuple[Frame, Di
         to_make = f"to make them of texts and human scores, it lacks {' and '.join(lacking)}; " if lacking else ""
         told = f"factor_columns names those of factors; {to_make}it has {', '.join(there)}"
         raise InputError(told, file=frame.name, setting="factor_columns")
+    if isinstance(frame.table, LongTable):
+        raise InputError("candidate names one column: factors are made of one system's texts", setting="candidate")
     if len(human) > 1 and "sem" not in repeat:
         told = f"repeat says which human scores are sem: sem={human[0]}, or several of {','.join(human)}"
         raise InputError(told, file=frame.name, setting="repeat")
@@ -205,6 +206,12 @@ def _made(frame: Frame, settings: DisentangleRun, made: Made) -> tuple[Frame, Di
         raise InputError(told, file=frame.name, setting="lang")
     specs, notes = [spec for text in settings.metrics for spec in split_specs(text)], list[str]()
     settings = settings.model_copy(update={"lang": settings.lang or max(into) or None})
+    gaps = np.any([np.isnan(np.asarray(x, dtype=np.float64)) for x in frame.read(human).values()], axis=0)
+    if gaps.all():
+        raise InputError(f"no row has a human score ({', '.join(human)})", file=frame.name)
+    if gaps.any():
+        notes.append(f"{gaps.sum():,} of {len(gaps):,} rows have no human score and are left out")
+        frame = frame.only(np.flatnonzero(~gaps).tolist())
     values = {name: np.asarray(cells, dtype=np.float64).tolist() for name, cells in frame.read(human).items()}
     corpus = corpus_of(frame, frozenset({"reference"}))
     settings, chosen, _ = chosen_metrics(settings, specs, corpus, notes.append)
@@ -225,8 +232,7 @@ def _made(frame: Frame, settings: DisentangleRun, made: Made) -> tuple[Frame, Di
     notes.append(f"sem is {' and '.join(human)}, other factors are of candidates and references ({settings.lang})")
     changed = {
         "metrics": specs,
-        "repeat": {name: columns for name, columns in repeat.items() if name not in made},
+        "repeat": {name: columns for name, columns in repeat.items() if name != "sem" or len(columns) > 1},
         "factor_columns": [name for name in _FACTORS if name not in made or made[name].excluded is None],
-        "nan": settings.nan if "nan" in settings.model_fields_set else "omit",
     }
     return replace(frame, notes=[*frame.notes, *notes]), settings.model_copy(update=changed)

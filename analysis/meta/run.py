@@ -271,6 +271,8 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
     found = [] if system or segment or document else [name for name in known if name in (SYSTEM, *SEGMENTS)]
     if not len(numbers[human]):
         raise InputError("the table has no rows")
+    for name in [name for name in judgments if np.isnan(numbers[name]).all()]:
+        raise InputError(f"the column of human scores {name!r} has no value", setting="human")
     labels = {name: label_column(name, columns[name]) for name in named}
     of_family: dict[str, str] = {}
     if settings.family is not None:

@@ -88,5 +88,6 @@ def refuse_published(name: str, catalog: Catalog) -> None:
         instead = f" {entry.here} is the nearest that runs here." if entry.here is not None else ""
         raise UnknownNameError(
             f"metric {name!r} is known by its published scores and does not run here.{instead} "
-            f"`bsx metrics show {entry.name}` says where its scores are and how its authors run it."
+            f"`bsx metrics show {entry.name}` says where its scores are and how its authors run it; "
+            "columns names a column of them."
         )

@@ -228,13 +228,7 @@ def rows_by_system(
 
 
 def shared_note(systems: Sequence[str], segments: Sequence[str], rows: Mapping[str, NDArray[np.int64]]) -> list[str]:
-    """Return the sentence that says on how many segments systems are compared; none where each has them all.
-
-    Args:
-        systems: each row's system (rows,).
-        segments: each row's segment (rows,).
-        rows: the rows that are compared; see `rows_by_system`.
-    """
+    """Return the sentence that says on how many segments `rows_by_system` has; none where each system has them all."""
     of = Counter(name for name in systems if name in rows)
     n = len(next(iter(rows.values())))
     every = len({segment for name, segment in zip(systems, segments, strict=True) if name in rows})

@@ -329,7 +329,8 @@ class OutputCounts:
                 s = "s" * (len(found[system]) > 1)
                 named.append(f"{count:,} of {self._rows[system]:,}{whose} (segment{s} {where}{more})")
             if counts:
-                rest = f"; and some of {len(counts) - _EXAMPLES} other systems" if len(counts) > _EXAMPLES else ""
+                left = len(counts) - _EXAMPLES
+                rest = f"; and some of {left} other system{'s' * (left > 1)}" if left > 0 else ""
                 notes.append(f"{KINDS[kind]}: {'; '.join(named)}{rest}")
         if (why := self.check.unchecked.get("wrong-language")) and (self.check.language or self.check.unread):
             notes.append(f"the language of candidates was not checked: {why}")

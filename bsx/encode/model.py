@@ -60,7 +60,7 @@ class Choice:
         source: where its files come from.
         entry: the registry's entry, or None for a model the registry does not know.
         language: the language that was asked for, or None.
-        note: what `bsx models` says of the language, where a better model is not on this machine.
+        note: what `bsx models` says of the language, and what is used, where the first model is not on this machine.
     """
 
     name: str
@@ -97,7 +97,8 @@ def choose(model: str | Path | None, lang: str | None, catalog: Catalog) -> Choi
 
         ranked = rank(asked.target, catalog, source=asked.source)
         entry = next((row.entry for row in ranked.ranking if is_here(row.entry.source)), ranked.entry)
-        return Choice(entry.name, entry.source, entry, asked.target, None if entry is ranked.entry else ranked.advice)
+        note = None if entry is ranked.entry else f"{ranked.advice} {entry.name} is used."
+        return Choice(entry.name, entry.source, entry, asked.target, note)
     known = catalog.find(model)
     if known is not None:
         return Choice(known.name, known.source, known, language)

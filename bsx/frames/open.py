@@ -163,7 +163,8 @@ def corpus_of(frame: Frame, wants: frozenset[str]) -> Corpus:
             there = ", ".join(table.columns)
             raise InputError(f"{role} names the column of {role}s; it has {there}", file=table.name, setting=role)
     strict = "source" in wants or "source" in frame.named
-    return TableFile(table, candidates, sides["reference"], source=frame.column("source"), beside=not strict)
+    segment = None if frame.column("system") is None or table is not frame.table else frame.column("segment")
+    return TableFile(table, candidates, sides["reference"], segment, source=frame.column("source"), beside=not strict)
 
 
 def _scored(

@@ -101,6 +101,7 @@ class Metric(MetricCore[ConfigT]):
 
     __call__ = score
 
+    @our_names
     def corpus_score(
         self, candidates: Texts, references: References | None = None, sources: Texts | None = None
     ) -> float:

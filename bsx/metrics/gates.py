@@ -31,7 +31,9 @@ def read_gates(given: Iterable[str], metrics: Sequence[str] | None) -> dict[str,
     gate = re.compile(rf"\s*((?:{spelt})=[^,]*|[^,:=]+=[^,=]*(?=,|$)|.+)(?:,|$)", re.DOTALL)
     gates = {}
     for text in (one for several in given for one in gate.findall(several) or [several]):
-        name, _, bound = text.rpartition("=")
+        name, _, bound = text.strip().rpartition("=")
+        if name in gates:
+            raise InputError(f"fail_under: {name} has two bounds", setting="fail_under")
         if name in GATES:  # a share of candidates
             share = re.fullmatch(r"([0-9]+(\.[0-9]+)?)%", bound)
             if share is None or float(share[1]) > 100:

@@ -94,4 +94,4 @@ def callable_room(room: str, function: str) -> None:
         def __call__(self, *args: object, **given: object) -> object:
             return getattr(importlib.import_module(room.partition(".")[0]), function)(*args, **given)
 
-    sys.modules[room].__class__ = Room
+    importlib.import_module(room).__class__ = Room

@@ -177,7 +177,9 @@ class settled(Generic[Keys, Chosen]):  # noqa: N801 - a decorator
 
         @functools.wraps(function)
         def call(*positional: object, **given: object) -> Outcome:
-            if first and first not in given and len(positional) == len(leading) + 1:
+            if first and len(positional) == len(leading) + 1:
+                if first in given:
+                    raise InputError(f"{first} is given twice")
                 *positional, given[first] = positional  # type: ignore[assignment]
             for name in given:
                 if _ELSEWHERE.get(name) in own.parameters and name not in kind.model_fields:

@@ -78,6 +78,7 @@ DOOR = {"sample": "--sample", "columns": "--columns", "data_dir": "--data-dir", 
         ("name some (columns), or leave out sample", "name some (--columns), or leave out --sample"),
         ("columns names scores; it has columns, data_dir", "--columns names scores; it has columns, data_dir"),
         ("no folder: data_dir names one", "no folder: --data-dir names one"),
+        ("columns: 'a' is none", "--columns: 'a' is none"),
         ("level none leaves columns out", "--level none leaves columns out"),
     ],
 )
@@ -93,6 +94,7 @@ def test_a_door_words_the_settings_that_a_message_mentions(message: str, told: s
     [
         *("samples are few", "a sample", "the columns are wide", "'sample=5' and a:sample=5"),
         *("in /x/data_dir/y", "data_dir.tsv is empty", "sample=False is no number", "text 1 (sample, 9)"),
+        *("there is 'x (sample)'", "column 'use sample=5 now' is 'a (columns)'", "metric m: sample needs columns=a"),
     ],
 )
 def test_a_door_leaves_what_is_merely_a_word(message: str) -> None:
@@ -135,7 +137,7 @@ def test_a_choice_that_there_is_not_names_the_near_one(cli: Callable[..., Any]) 
 
 def test_missing_data_name_the_option_of_their_folder(cli: Callable[..., Any], tmp_path: Path) -> None:
     done = cli("meta", "--test-set", "wmt17/zh-en", "--data-dir", tmp_path)
-    assert f"wmt17-da is not in {tmp_path}; --data-dir names another folder: `bsx data get" in done.err
+    assert f"wmt17-da is not in {tmp_path}: `bsx data get wmt17-da` fetches it; --data-dir names another" in done.err
 
 
 def test_what_was_written_is_said_once_for_every_file(cli: Callable[..., Any], tmp_path: Path) -> None:

@@ -260,6 +260,9 @@ def test_rows_of_systems_below_each_other_count_the_same(table: Sequence[str], c
     Path("long.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
     told = cli("score", "long.tsv", "--metrics", "chrf", "--lang", "de")
     assert all(f"bsx: note: {one}\n" in told.err for one in TOLD)
+    Path("long.tsv").write_text("\n".join(row.replace("\tid\t", "\tsid\t", 1) for row in rows), encoding="utf-8")
+    named = cli("compare", "long.tsv", "--metrics", "chrf", "--lang", "de")
+    assert all(one in named.out for one in TOLD)  # by the names of segments, not by the numbers of rows
 
 
 def test_sources_that_no_metric_reads_need_not_be_texts(tmp_path: Path, cli: Callable[..., Outcome]) -> None:

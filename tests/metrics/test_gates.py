@@ -65,7 +65,9 @@ def test_several_bounds_with_commas(given: str, read: dict[str, float]) -> None:
     assert read_gates([given], ["chrf", "bertscore:idf=true,layer=5", "judge:copy=1,chrf=2"]) == read
 
 
-@pytest.mark.parametrize("given", ["chrf=40,5", "chrf=40,,copy=1%", "chrf=40,nosuch=1", "chrf:a=1,b=2=3", "", "=1"])
+@pytest.mark.parametrize(
+    "given", ["chrf=40,5", "chrf=40,,copy=1%", "chrf=40,nosuch=1", "chrf:a=1,b=2=3", "", "=1", "chrf=9,chrf=1"]
+)
 def test_commas_hide_no_mistake(given: str) -> None:
     with pytest.raises(bsx.BsxError, match="fail_under: "):
         read_gates([given], ["chrf"])

@@ -80,7 +80,7 @@ def test_one_answer_at_all_doors(cli: Cli) -> None:
         choice = select_model(code, registry=shipped())
         chosen, here = choose(None, code, shipped()), [row for row in choice.ranking if is_here(row.entry.source)]
         assert chosen.name == (here[0].entry.name if here else choice.name)
-        assert chosen.note == (None if chosen.name == choice.name else choice.advice)
+        assert chosen.note == (None if chosen.name == choice.name else f"{choice.advice} {chosen.name} is used.")
         result = json.loads(cli("models", "--lang", code, "--format", "json").out)
         assert (result["selected"], result["recommended"], result["advice"]) == (
             choice.name,

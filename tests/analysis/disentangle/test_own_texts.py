@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("statsmodels")
 from bsx import disentangle
 from bsx.analysis import compute_factors
-from bsx.errors import InputError
+from bsx.errors import InputError, UnknownNameError
 from bsx.support import optional
 from tests.conftest import Outcome
 from tests.helpers.tables import write_rows
@@ -91,9 +91,25 @@ def test_rows_without_a_human_score_are_left_out_and_counted() -> None:
     table = rows()
     table[3]["human"] = table[7]["human"] = ""
     found = disentangle(columns(table), metrics=["chrf"], lang="en")
-    assert (found.n, found.omitted) == (38, 2)
-    with pytest.raises(InputError, match="missing"):
-        disentangle(columns(table), metrics=["chrf"], lang="en", nan="error")
+    assert (found.n, found.omitted) == (38, 0)
+    assert "2 of 40 rows have no human score and are left out" in found.notes
+    judged = [row for row in rows() if row["human"] not in (rows()[3]["human"], rows()[7]["human"])]
+    assert found["chrf"].to_dict() == disentangle(columns(judged), metrics=["chrf"], lang="en")["chrf"].to_dict()
+    with pytest.raises(InputError, match="no row has a human score"):
+        disentangle(columns([{**row, "human": ""} for row in table]), metrics=["chrf"], lang="en")
+    scored = columns([{**row, "m": i if i != 5 else ""} for i, row in enumerate(table)])
+    with pytest.raises(InputError, match="column 'm': 1 missing values"):
+        disentangle(scored, columns=["m"], lang="en")
+
+
+def test_what_does_not_go_with_factors_that_are_made() -> None:
+    table = columns([{**row, "other": row["reference"]} for row in rows()])
+    with pytest.raises(InputError, match="candidate names one column"):
+        disentangle(table, metrics=["chrf"], lang="en", candidate=["candidate", "other"])
+    with pytest.raises(UnknownNameError, match="no column 'syn'; there are .*sem, lex"):
+        disentangle(table, metrics=["chrf"], lang="en", add=["syn"])
+    with pytest.raises(InputError, match="lex: name at least two columns"):
+        disentangle(table, metrics=["chrf"], lang="en", repeat={"lex": ["human"]})
 
 
 def test_several_human_scores_are_asked_about_and_their_mean_is_sem() -> None:

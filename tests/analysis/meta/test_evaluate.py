@@ -670,14 +670,13 @@ def test_other_formats_and_standard_input(cli: Run, tmp_path: Path, monkeypatch:
 
 
 def test_a_correlation_within_segments_or_systems_is_called_so() -> None:
-    shared = {"system": "system", "segment": "segment", "resamples": 20}
+    run: dict[str, Any] = {"system": "system", "segment": "segment", "resamples": 20}
     for grouping, called in (
         ("item", "Pearson's r within segments with human"),
         ("sys", "r within systems with human"),
     ):
-        text = meta_evaluate(invented(2), NAMES, "human", grouping=grouping, **shared).to_text()
-        assert called in text
-    assert "Pearson's r with human" in meta_evaluate(invented(2), NAMES, "human", **shared).to_text()
+        assert called in meta_evaluate(invented(2), NAMES, "human", **{**run, "grouping": grouping}).to_text()
+    assert "Pearson's r with human" in meta_evaluate(invented(2), NAMES, "human", **run).to_text()
 
 
 # What cannot be analysed
@@ -694,6 +693,8 @@ def test_rows_without_a_human_score_are_left_out_and_counted() -> None:
     columns["good"][7] = ""
     with pytest.raises(InputError, match="missing values: good 1; the first is in row 8, column 'good'"):
         meta_evaluate(columns, NAMES, "human")
+    with pytest.raises(InputError, match="the column of human scores 'human' has no value"):
+        meta_evaluate({**columns, "human": [None] * 150}, NAMES, "human")
 
 
 def test_missing_values(cli: Run, tmp_path: Path) -> None:
