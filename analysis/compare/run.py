@@ -134,7 +134,7 @@ def compared(frame: Frame, settings: CompareRun) -> CompareResult:
     computed = {name: text for name, text in signatures.items() if name in frame.scores}
     read = {name: text for name, text in signatures.items() if name in frame.columns}
     curves = published_curves(catalog, computed, frame.language) + published_curves(catalog, read, means=True)
-    notes = [*frame.notes, *unit.notes, *shared_note(names, segments, places)]
+    notes = [*shared_note(names, segments, places), *frame.notes, *unit.notes]
     if documents is None:  # do the systems' differences look like those of segments from documents?
         baseline, *others = first.values()
         means = np.mean([values - baseline for values in others], axis=0)

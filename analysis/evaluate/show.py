@@ -47,7 +47,7 @@ def parts(result: EvaluationResult) -> Iterator[Part]:
         if part is not shown and part not in people and not isinstance(part, Notes):
             yield _only_full(part)
     notes = [note for part in (*compared, *judged) if isinstance(part, Notes) for note in part.items]
-    yield Notes(tuple(dict.fromkeys([*(f"{note}." for note in result.notes), *notes])))
+    yield Notes(tuple(dict.fromkeys([*notes, *(f"{note}." for note in result.notes)])))
 
 
 def _only_full(part: Part) -> Part:
