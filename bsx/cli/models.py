@@ -218,6 +218,8 @@ def pull(
     from bsx.encode.model import choose, locate
 
     catalog = _load(registry)
+    if name is None and lang is not None:  # the best of all, not of those that are here
+        name = select_model(lang, registry=catalog).name
     choice = choose(name, lang, catalog)
     checkpoint = locate(choice, catalog)
     print(f"{choice.name}: {checkpoint.identity} in {checkpoint.folder}")

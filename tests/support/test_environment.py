@@ -141,7 +141,13 @@ def test_nobody_is_asked_where_the_network_is_forbidden(whole: bool, tmp_path: P
         "adversarial build-triples t.tsv -o x.tsv --recipe nouns --detail tagger=nltk",
     ]
     if not whole:
-        quick = ("models pull", "data get", f"{score} --metrics bleu:tokenize=flores200", f"{score} -m")
+        quick = (
+            "models pull",
+            "models pull --lang",
+            "data get",
+            f"{score} --metrics bleu:tokenize=flores200",
+            f"{score} -m",
+        )
         calls = [next(call for call in calls if call.startswith(kind)) for kind in quick]
     program = [sys.executable, "-c", f"import io, sys; sys.stdin = io.StringIO({json.dumps(calls)!r})\n{MANY}"]
     said, made = run(program, tmp_path, HF_HUB_OFFLINE="1")
