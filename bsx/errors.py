@@ -35,12 +35,12 @@ def _in_words_of(door: Mapping[str, str], message: str, setting: str | None) -> 
     """Call settings as a door does, where a message means them: ``name=value``, ``(name)``, ``leave out name``."""
     if re.match("metric |perturbation ", message):  # settings of its own may have the same names
         return message
-    # What the user named, in quotes, is left as it is.
     told, *listed = re.split("(; it has |; there are |; the columns are )", message, maxsplit=1)
     names = "|".join(sorted(map(re.escape, door), key=len, reverse=True))
     plain = "|".join(re.escape(name) for name in door if re.search("[_ ]", name)) or "(?!)"
     start, end = r"(?<!the )(?<![\w:,.=/'\"`-])", r"(?=$|[,;:)]|\.(?:\s|$)| and | or )"
     before = "|".join(f"(?<={words})" for words in ("leave out ", "one with "))
+    # What the user named, in quotes, comes first and is left as it is.
     found = (
         rf"(?<!\w)'[^']*'|\A{setting or '(?!)'}(?![\w=])|\A(?:{names})(?=: )|"
         rf"{start}(?:{plain})(?![\w/-]|\.\w)|(?:{before})(?:{names}){end}|"

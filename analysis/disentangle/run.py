@@ -196,7 +196,7 @@ def _made(frame: Frame, settings: DisentangleRun, made: dict[str, FactorScores])
         told = f"factor_columns names those of factors; {to_make}it has {', '.join(there)}"
         raise InputError(told, file=frame.name, setting="factor_columns")
     if isinstance(frame.table, LongTable):
-        raise InputError("candidate names one column: factors are made of one system's texts", setting="candidate")
+        raise InputError("candidate names one column: factors are made of that and the references", setting="candidate")
     if len(human) > 1 and "sem" not in repeat:
         told = f"repeat says which human scores are sem: sem={human[0]}, or several of {','.join(human)}"
         raise InputError(told, file=frame.name, setting="repeat")
@@ -214,10 +214,11 @@ def _made(frame: Frame, settings: DisentangleRun, made: dict[str, FactorScores])
         frame = frame.only(np.flatnonzero(~gaps).tolist())
     values = {name: np.asarray(cells, dtype=np.float64).tolist() for name, cells in frame.read(human).items()}
     corpus = corpus_of(frame, frozenset({"reference"}))
-    settings, chosen, _ = chosen_metrics(settings, specs, corpus, notes.append)
+    settings, chosen, evidence = chosen_metrics(settings, specs, corpus, notes.append)
     if not (specs or settings.columns or known_scores(frame.table)):
         specs = chosen
         notes.append(f"no scores are named: {' and '.join(specs)} are computed; metrics names others")
+    notes += [evidence] if specs and evidence else []
     both = [((segment.references or [""])[0], segment.candidates[0]) for segment in corpus]
     first, second = ([texts[side] for texts in both] for side in (0, 1))
     pairs = SentencePairs(first, second, str(settings.lang), str(settings.lang), values)

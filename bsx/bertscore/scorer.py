@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated
 
@@ -80,8 +79,6 @@ class Scorer:
             refuse_beside(settings, RunConfig)
         self.config = settings
         self.metric = BertScore.of(settings, settings.encoders)
-        if self.metric.choice.note is not None and self._private:
-            logging.getLogger("bsx.models").warning("bsx: note: %s", self.metric.choice.note)
         self.encoders = self.metric.encoders
         self.tokenizer = self.metric.tokenizer
         if self._private and settings.cache is None:

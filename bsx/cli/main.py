@@ -10,6 +10,7 @@ import _thread
 import errno
 import gc
 import io
+import logging
 import os
 import re
 import shlex
@@ -44,6 +45,7 @@ def run(call: Callable[[Sequence[str]], int] | None = None) -> NoReturn:
     # Loading torch and transformers makes some million objects that live to the end: looking through them for garbage
     # again and again while they load takes time. At the end they are let go of as ever, or libraries report leaks.
     gc.set_threshold(200_000, 20, 20)
+    logging.getLogger("bsx.choice").disabled = True  # a command says it among its notes
     status = _status(call)
     for name in _SIGNALS:  # all that could be left half-written is done with
         if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is _on_signal:

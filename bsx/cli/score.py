@@ -66,4 +66,4 @@ def match(
     if plot is not None:
         draw_alignment(alignment, plot)
     print(to_json(alignment.to_dict()) if format == "json" else alignment.to_text(full=full))
-    say(scorer.metric.doubts)
+    say(scorer.notes)

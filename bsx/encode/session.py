@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -164,6 +165,8 @@ class Encoders:
             if choice.entry is not None and language is not None and unseen(choice.entry, language):
                 self.doubt(unseen_note(choice.entry, language))
         if key not in self._models:
+            if choice.note is not None:
+                logging.getLogger("bsx.choice").warning("bsx: note: %s", choice.note)
             trust, budget = self.config.trust_remote_code, memory_budget(self.config.memory, "cpu")
             self._models[key] = LocatedModel.of(choice, self.catalog, trust_remote_code=trust, budget=budget)
         return self._models[key]

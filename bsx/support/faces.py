@@ -77,9 +77,8 @@ def public_face(package: str, *own: str, below: str = "") -> tuple[Callable[[str
             inner = exports(importlib.import_module(below).__name__) if below else ()
             deeper = below.rpartition(".")[2]
             near = did_you_mean(name, [*exports(package), *(f"{deeper}.{one}" for one in inner)])
-            raise AttributeError(
-                f"module {package!r} has no attribute {name!r}.{near.rstrip('.')}"
-            )  # Python adds to it
+            told = f"module {package!r} has no attribute {name!r}.{near}"
+            raise AttributeError(told.rstrip("."))  # Python may go on with a guess of its own
         value = getattr(importlib.import_module(exports(package)[name]), name)
         setattr(sys.modules[package], name, value)
         return value

@@ -204,13 +204,8 @@ class settled(Generic[Keys, Chosen]):  # noqa: N801 - a decorator
 # What other packages and the command line call arguments and settings; the rest is near in spelling.
 _ELSEWHERE = {"precision": "dtype", "model_type": "model", "num_layers": "layer", "rescale_with_baseline": "rescale"}
 _ELSEWHERE |= dict.fromkeys(("candidate", "cands", "hypotheses", "hyps", "predictions", "preds"), "candidates")
-_ELSEWHERE |= {
-    "reference": "references",
-    "refs": "references",
-    "source": "sources",
-    "srcs": "sources",
-    "metric": "metrics",
-}
+_ELSEWHERE |= {"reference": "references", "refs": "references", "source": "sources", "srcs": "sources"}
+_ELSEWHERE["metric"] = "metrics"
 
 
 def our_names(function: Callable[Keys, Outcome]) -> Callable[Keys, Outcome]:

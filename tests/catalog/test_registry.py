@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +15,7 @@ import yaml
 
 import bsx
 import bsx.analysis
-from bsx import Scorer, select_model
+from bsx import Encoders, Scorer, get_metric, select_model
 from bsx.catalog.catalog import Catalog, shipped
 from bsx.catalog.languages import find_language, find_languages, language_code, language_pair
 from bsx.catalog.specs import class_of
@@ -149,8 +150,16 @@ def test_a_language_falls_back_to_the_best_model_here_and_says_so(caplog: pytest
     assert (scorer.model, scorer.notes) == ("me5-small-q4", (advice,))
     assert f"bsx: note: {advice}" in [entry.getMessage() for entry in caplog.records]
     caplog.clear()
+    of_language = Encoders(lang="zh", registry=shipped(), backend="torch")
+    for _ in range(2):  # said once, of any metric that the language chooses the model of
+        get_metric("bertscore", encoders=of_language)
+    assert [entry.getMessage() for entry in caplog.records].count(f"bsx: note: {advice}") == 1
+    caplog.clear()
     assert Scorer(model="me5-small-q4", lang="zh", registry=shipped(), backend="torch").notes == ()
     assert not any("bert-base-chinese" in entry.getMessage() for entry in caplog.records)
+    command = [sys.executable, "-m", "bsx", "match", "a b", "a c", "--lang", "zh"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr.count(f"bsx: note: {advice}") == 1
 
 
 def test_without_anything_that_runs_encoders_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("statsmodels")
-from bsx import disentangle
+from bsx import disentangle, select_model
 from bsx.analysis import compute_factors
 from bsx.errors import InputError, UnknownNameError
 from bsx.support import optional
@@ -85,6 +85,8 @@ def test_metrics_are_chosen_as_evaluate_chooses_them() -> None:
     found = disentangle(columns(rows()))
     assert "chrf" in [fit.metric for fit in found.results]
     assert any("no scores are named" in note for note in found.notes)
+    assert select_model("en").advice in found.notes  # of which model, and why
+    assert select_model("en").advice not in disentangle(columns(rows()), metrics=["chrf"], lang="en").notes
 
 
 def test_rows_without_a_human_score_are_left_out_and_counted() -> None:
