@@ -335,7 +335,7 @@ def _choices(
         result.append(Chosen("model", model[1], how, given.model is not None))
     named, how = bool(given.candidate or given.candidates or given.system), "--candidate NAME,…"
     result.append(Chosen("systems", ", ".join(names), how if wide else "--system COLUMN", named))
-    if "reference" in wants and len(settings.reference) > 1:
+    if "reference" in wants and settings.reference and [*settings.reference] != ["reference"]:
         result.append(Chosen("references", ", ".join(settings.reference), "--reference NAME,…", bool(given.reference)))
     if human:
         result.append(Chosen("judged by", ", ".join(human), "--human NAME,…", bool(given.human)))

@@ -13,6 +13,7 @@ from pydantic import Field
 
 from bsx.data.cells import spelled
 from bsx.data.documents import DOCUMENTS
+from bsx.data.naming import role_of
 from bsx.data.pairing import refuse_alike
 from bsx.data.tables import Table
 from bsx.errors import InputError, UnknownNameError, did_you_mean
@@ -115,7 +116,7 @@ def find_columns(
 
     Returns:
         Role -> columns: those that the user named, else the first usual name that is there and stands for nothing
-        else, else none.
+        else, else none; of references, all that `called_references` finds.
     """
     named = {role: [value] if isinstance(value, str) else list(value or ()) for role, value in asked.items()}
     results = {role: named.get(role, []) for role in roles}
@@ -126,7 +127,15 @@ def find_columns(
             taken = {name for other, names in named.items() if other != but for name in names}
             usual = (name for name in USUAL[role] if name in columns and name not in taken)
             results[role] = [name for name in [next(usual, None)] if name is not None]
+            if role == "reference" and not results[role]:
+                results[role] = [name for name in called_references(columns) if name not in taken]
     return results
+
+
+def called_references(columns: Sequence[str]) -> list[str]:
+    """Return the columns whose names mean references in some language, and that bsx does not call anything else."""
+    usual = {name for names in USUAL.values() for name in names}
+    return [name for name in columns if name not in usual and role_of(name) == "reference"]
 
 
 def families(systems: Sequence[str], column: Sequence[str]) -> dict[str, str]:

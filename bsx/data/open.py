@@ -14,7 +14,7 @@ from pathlib import Path, PurePath
 from bsx.data.cells import is_missing
 from bsx.data.corpus import Corpus, Segment
 from bsx.data.lines import STDIN, NamedFile, Problems, check_line_counts
-from bsx.data.long import SEGMENTS, SYSTEM
+from bsx.data.long import SEGMENTS, SYSTEM, called_references
 from bsx.data.pairing import refuse_alike
 from bsx.data.sources import MEMORIES, OFFICE, XLIFF, AnyTable, MemoryTable
 from bsx.data.tables import TABLE_FORMATS, Row, Table
@@ -459,6 +459,8 @@ def _refuse_tables(names: Sequence[str]) -> None:
 
 def _usual(name: str, columns: Sequence[str], file: str) -> list[str]:
     if name not in columns:
+        if name == "reference" and (called := called_references(columns)):
+            return called
         raise InputError(
             f"no {name}s: there is no column {name!r}, so {name} must name one; it has the columns "
             f"{', '.join(columns)}",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TypeVar
 
 from bsx.data.cells import is_missing, spelled
 from bsx.data.long import USUAL, find_columns
+from bsx.data.naming import role_of
 from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.frames.settings import TableSettings
@@ -19,8 +19,8 @@ _ROWS = 200  # by which a column of texts is known
 def with_guesses(settings: Asked, table: Table) -> Asked:
     """Return settings that name columns of candidates and references, and of several systems what goes with them.
 
-    References are columns of texts called ``ref…`` or ``reference_…``, candidates those that have no usual name; with
-    several of these, human scores are ``SYSTEM_human``.
+    References are columns of texts whose names say so, candidates those that have no usual name; with several of these,
+    human scores are ``SYSTEM_human``.
 
     Args:
         settings: what the user named, which stays.
@@ -32,16 +32,15 @@ def with_guesses(settings: Asked, table: Table) -> Asked:
     there = ", ".join(table.columns)
     roles = ("system", "segment", "document", "candidate", "reference", "source")
     found = find_columns(table.columns, {name: getattr(settings, name) for name in roles}, *roles)
-    if not found["reference"]:
-        named = [name for name in table.columns if re.fullmatch(r"ref(erence)?(\w|[-_ ]\w+)?", name)]
-        found["reference"] = _text_columns(table, named, repeated=True)
+    if not settings.reference and "reference" not in found["reference"]:
+        found["reference"] = _text_columns(table, found["reference"], repeated=True)
     if not (found["reference"] or found["source"]):
         raise InputError(
             f"no references and no sources: reference or source names the column; it has {there}", file=table.name
         )
     if not found["candidate"]:
         taken = {name for names in (*found.values(), *USUAL.values(), getattr(settings, "human", ())) for name in names}
-        others = [name for name in table.columns if name not in taken and not re.match(r"(ref|src|source)", name)]
+        others = [name for name in table.columns if name not in taken and role_of(name) not in ("reference", "source")]
         found["candidate"] = _text_columns(table, others)
     if not found["candidate"]:
         raise InputError(f"no column of candidates is found: candidate names them; it has {there}", file=table.name)

@@ -17,6 +17,7 @@ from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import find_language
 from bsx.data.formats.preview import Preview, PreviewColumn, Role, preview
 from bsx.data.lines import NamedFile, check_line_counts
+from bsx.data.naming import role_of_file
 from bsx.data.output import atomic_path, atomic_text
 from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.data.writing import detect_language
@@ -29,6 +30,7 @@ TEXTS = "input.jsonl"
 _ROWS = 8  # of a file that are shown
 _CELL = 400  # characters of a cell that are shown
 _MOST = 64  # files of a run
+_ROLES = {"reference": "references", "source": "source"}
 _PROBLEMS = 3  # of a file that are shown
 _SINGLE = ("sheet", "source", "document", "system", "segment", "lang", "source_lang")  # what a form says once
 _PATIENCE = 60.0  # seconds that an upload may stand still
@@ -176,7 +178,10 @@ def understand(run: Run, sheet: str | None = None, given: Mapping[str, Sequence[
         named = {**dict.fromkeys(choices.candidate, "candidate"), **dict.fromkeys(choices.reference, "reference")}
         roles = [("source" if column.name == choices.source else named.get(column.name), column) for column in columns]
     else:
-        files = [file if file.role else file.model_copy(update={"role": _role(file.name)}) for file in files]
+        files = [
+            file if file.role else file.model_copy(update={"role": _ROLES.get(role_of_file(file.name), "candidates")})
+            for file in files
+        ]
         run.update(files=(*files, *(file for file in record.files if file.stored == TEXTS)))
         singular = {"candidates": "candidate", "references": "reference", "source": "source"}
         roles = [(singular.get(str(file.role)), seen[file.stored].columns[0]) for file in files]
@@ -382,14 +387,6 @@ def _system(name: str) -> str:
     """Return what the system is called whose candidates a file holds."""
     stem = re.sub(r"[,\s]+", " ", PurePosixPath(name).stem).strip() or "system"
     return f"{stem} " if stem in ("id", "reference", "source") else stem
-
-
-def _role(name: str) -> str:
-    """Return what a file of texts holds, by the name that the user gave it."""
-    words = re.split(r"[^a-z]+", name.lower())
-    if {*words} & {"ref", "refs", "reference", "references", "gold"}:
-        return "references"
-    return "source" if {*words} & {"src", "source", "sources", "original"} else "candidates"
 
 
 def _chosen_columns(choices: Choices, seen: Preview) -> Choices:

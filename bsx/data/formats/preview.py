@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import itertools
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,34 +13,13 @@ from typing import Literal, cast
 from bsx.data.cells import as_numbers, spelled
 from bsx.data.lines import NamedFile, Problems
 from bsx.data.long import USUAL, are_judgments
+from bsx.data.naming import Role, role_of, role_of_file
 from bsx.data.sidecar import scored_columns
 from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.errors import BsxError, InputError, MissingExtraError
 from bsx.support.optional import installed
 
 Kind = Literal["text", "number", "date", "boolean", "empty"]
-Role = Literal["candidate", "reference", "source", "system", "segment", "document", "human", "label", "score"]
-_NAMES: dict[Role, str] = {
-    "candidate": r"cand(idate)?s?|targets?( text)?|translations?|mt|hyp(othesis|otheses|s|o)?|outputs?"
-    r"|machine translations?|ziel(text|sprache)?|(maschinelle )?übersetzung|(texte )?cible|traduction( automatique)?"
-    r"|traducción( automática)?|traduzione( automatica)?|tradução( automática)?|перевод|译文|機械翻訳|訳文",
-    "reference": r"ref(erence)?s?( (text|translation)s?)?|gold"
-    r"|(human|approved|reviewed|proofread) (translation|target|text)s?"
-    r"|approved|reviewed|proofread|human|post[- ]?edit(ed|s)?|pe"
-    r"|referenz(en|text|übersetzung(en)?)?|humanübersetzung|(traduction de )?référence|(traducción de )?referencia"
-    r"|(traduzione di )?riferimento|(tradução de )?referência|эталон|参考译文|参考|参照訳|参照",
-    "source": r"src|sources?( (text|segment)s?)?|originals?|quell(e|text|sprache)|ausgangs(text|sprache)"
-    r"|original(text|e)|texte source|texto (de )?(origen|origem|fuente|fonte)|origen|origem|fuente|fonte"
-    r"|testo di partenza|sorgente"
-    r"|оригинал|источник|原文|源文",
-    "system": r"systems?|sys|engines?|models?|vendors?|providers?|anbieter|moteur|motor|motore",
-    "segment": r"(seg(ment)?|unit|row|string|sentence)?s?[ -]?(ids?|nr|no|number|key)|seg(ment)?s?|key|n°|nº|nummer"
-    r"|zeile",
-    "document": r"doc(ument)?s?([ -]?(ids?|name))?|files?( ?names?)?|dokument|datei(name)?|fichier|documento|archivo",
-    "label": r"labels?",
-}
-"""What columns of texts are called outside of bsx too, in English and other languages; a number at the end does not
-count, and words in brackets only where those before them say nothing."""
 _SAMPLE = 200
 
 
@@ -132,11 +110,8 @@ _NOT_A_LANGUAGE = frozenset(
 
 def _of_lines(file: NamedFile, rows: int) -> Preview:
     texts = list(itertools.islice(file.lines(), max(rows, _SAMPLE)))
-    stem = file.path.name.removesuffix(".gz")
-    guesses = (_role(part) for part in re.split(r"[._\-\s]+", stem))
-    role = next((role for role in guesses if role in ("candidate", "reference", "source")), None)
     language, detected = _language(texts, None)
-    column = PreviewColumn("text", "text", role, language, detected)
+    column = PreviewColumn("text", "text", role_of_file(file.path.name), language, detected)
     total = len(texts) if len(texts) < max(rows, _SAMPLE) else None
     return Preview(str(file.path), "lines", (column,), tuple((text,) for text in texts[:rows]), total)
 
@@ -232,22 +207,10 @@ def _given_role(name: str, kind: Kind, scored: bool) -> Role | None:
         return cast(Role, usual)
     if kind == "number" and are_judgments(name):
         return "human"
-    role = _role(name)
+    role = role_of(name)
     if kind in ("text", "empty") or role in ("segment", "document", "system", "label"):
         return role
     return "score" if kind == "number" else None
-
-
-def _role(name: str) -> Role | None:
-    bare, inside, _ = re.split(r"\(([^()]*)\)\s*$|$", unicodedata.normalize("NFC", name).lower(), maxsplit=1)
-    found = _named(bare)
-    # "German (approved)", "English (source)"
-    return found or next((role for role in ("candidate", "reference", "source") if role == _named(inside or "")), None)
-
-
-def _named(text: str) -> Role | None:
-    plain = re.sub(r"[\s_\-]*\d*$", "", re.sub(r"[_\-\s.:]+", " ", text).strip())
-    return next((role for role, names in _NAMES.items() if re.fullmatch(names, plain)), None)
 
 
 def _is_prose(values: Sequence[object], kind: Kind) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from bsx import compare, evaluate, meta
+from bsx import compare, evaluate, meta, score_files
 from bsx.analysis.evaluate.result import EvaluationResult
 from bsx.analysis.meta.result import MetaResult
 from bsx.errors import InputError
@@ -312,3 +312,14 @@ def test_columns_called_reference_something_are_references_and_named(tmp_path: P
     assert {one.system for one in result.scores} == {"atlas", "brook"}
     (chosen,) = (one.chosen for one in result.choices if one.about == "references")
     assert chosen == "reference_refA, reference_refB"
+
+
+def test_a_column_called_references_in_another_language_is_found_and_named(tmp_path: Path) -> None:
+    own = read_rows(Path(TABLE))[:9]
+    names = ("id", "Referenzübersetzung", "atlas", "brook")
+    table = write_lines(tmp_path / "t.tsv", [names, *((r["id"], r["reference"], r["atlas"], r["brook"]) for r in own)])
+    result = evaluate(table=str(table), lang="en", metrics=["chrf"], output=tmp_path / "out")
+    assert {one.system for one in result.scores} == {"atlas", "brook"}
+    assert [one.chosen for one in result.choices if one.about == "references"] == ["Referenzübersetzung"]
+    scored = score_files(table=str(table), candidate=["atlas"], metrics=["chrf"], output=tmp_path / "s.tsv")
+    assert scored.to_dict()["segments"] == len(own)

@@ -9,6 +9,7 @@ import openpyxl
 import pytest
 
 from bsx.data.formats.preview import preview
+from bsx.data.naming import role_of
 from bsx.errors import InputError
 
 pytest.importorskip("py3langid")
@@ -64,7 +65,13 @@ def test_languages_that_a_file_names_are_not_guessed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "role"),
-    [("ref.txt", "reference"), ("newstest.de", None), ("my-system.mt.txt", "candidate"), ("src", "source")],
+    [
+        ("ref.txt", "reference"),
+        ("Referenz.txt", "reference"),
+        ("newstest.de", None),
+        ("my-system.mt.txt", "candidate"),
+        ("src", "source"),
+    ],
 )
 def test_lines_are_one_column(name: str, role: str | None, tmp_path: Path) -> None:
     (tmp_path / name).write_text("\n".join(GERMAN) + "\n", encoding="utf-8")
@@ -72,6 +79,26 @@ def test_lines_are_one_column(name: str, role: str | None, tmp_path: Path) -> No
     (column,) = found.columns
     assert (column.role, column.language, found.format, found.total) == (role, "de", "lines", 2)
     assert found.rows == ((GERMAN[0],),)
+
+
+@pytest.mark.parametrize(
+    ("role", "names"),
+    [
+        (
+            "reference",
+            "reference_A refA ref-b REF Referenzübersetzung Referenzuebersetzung 参考译文 参考A संदर्भ Referencia",
+        ),
+        (
+            "reference",
+            "المرجع Référence রেফারেন্স Referência traducao_de_referencia Эталон Эталонный_перевод حوالہ Acuan",
+        ),
+        ("candidate", "机器翻译A अनुवाद ترجمة অনুবাদ tradução_2 Машинный_перевод terjemahan Übersetzung"),
+        ("source", "原文 स्रोत المصدر উৎস Исходный_текст sumber Ausgangstext"),
+        (None, "preference refund ref_len reference_score human_b notes"),
+    ],
+)
+def test_names_mean_the_same_in_the_languages_that_most_people_write(role: str | None, names: str) -> None:
+    assert {name: role_of(name) for name in names.split()} == dict.fromkeys(names.split(), role)
 
 
 def test_what_is_wrong_is_said_and_no_exception(tmp_path: Path) -> None:
