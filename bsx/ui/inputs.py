@@ -9,24 +9,26 @@ import json
 import re
 import shutil
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import get_args
 
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import find_language
-from bsx.data.formats.preview import Preview, PreviewColumn, Role, preview
+from bsx.data.formats.preview import Preview, PreviewColumn, preview
 from bsx.data.lines import NamedFile, check_line_counts
-from bsx.data.naming import role_of_file
+from bsx.data.naming import Role, role_of_file
 from bsx.data.output import atomic_path, atomic_text
 from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.data.writing import detect_language
 from bsx.errors import BsxError, InputError
 from bsx.support.optional import need
-from bsx.ui.workspace import Choices, Run, Size, StoredFile, Workspace
+from bsx.ui.encodings import convert, guesses
+from bsx.ui.workspace import UNFINISHED, Choices, Joined, Key, Run, Size, StoredFile, Workspace
 
 TEXTS = "input.jsonl"
-"""The table that texts of a line a segment are put together in."""
+"""The table that texts of a line a segment, or several tables, are put together in."""
+JOINED = "the joined tables"
 _ROWS = 8  # of a file that are shown
 _CELL = 400  # characters of a cell that are shown
 _MOST = 64  # files of a run
@@ -44,6 +46,8 @@ class Inputs:
     Attributes:
         table: whether they are one table; otherwise they are texts of a line a segment.
         seen: stored name -> its first rows.
+        main: stored name of the table whose columns are chosen; empty for texts.
+        encodings: stored name -> in which encodings it may be, see `bsx.ui.encodings.guesses`.
         choices: columns and languages, chosen or found.
         notes: what was found, a sentence each.
         problems: what stands in the way, a sentence each.
@@ -54,6 +58,8 @@ class Inputs:
     choices: Choices
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    main: str = ""
+    encodings: Mapping[str, list[tuple[str, str, list[str]]]] = field(default_factory=dict)
 
 
 def warm_up() -> None:
@@ -126,7 +132,7 @@ def copy_of(workspace: Workspace, run: Run) -> Run:
     for path in paths:
         with atomic_path(made.file(path.name), own=True) as temporary:
             shutil.copyfile(path, temporary)
-    made.update(files=record.files, choices=record.choices, size=record.size)
+    made.update(files=record.files, choices=record.choices, joined=record.joined, size=record.size)
     return made
 
 
@@ -135,15 +141,35 @@ def remove(run: Run, stored: str) -> None:
     record = run.record
     if any(file.stored == stored for file in record.files):
         run.file(stored).unlink(missing_ok=True)
-        run.update(files=tuple(file for file in record.files if file.stored != stored))
+        files = tuple(file for file in record.files if file.stored not in (stored, TEXTS))
+        run.update(files=files, choices=Choices(), joined=None)
 
 
-def understand(run: Run, sheet: str | None = None, given: Mapping[str, Sequence[str]] | None = None) -> Inputs:
+def read_as(run: Run, stored: str, encoding: str) -> None:
+    """Take a file of texts in another encoding than UTF-8: it is kept in UTF-8.
+
+    Raises:
+        InputError: if it is not in this encoding.
+    """
+    file = next((file for file in run.record.files if file.stored == stored), None)
+    if file is not None:
+        try:
+            convert(run.file(stored), encoding)
+        except InputError as error:
+            raise InputError(_named(str(error), run.file(stored), file.name)) from error
+
+
+def understand(
+    run: Run, sheet: str | None = None, given: Mapping[str, Sequence[str]] | None = None, key: str | None = None
+) -> Inputs:
     """Look at the files of a run: columns, roles and languages, those that were chosen before those that are found.
+
+    Several tables are joined to one.
 
     Args:
         run: whose files they are.
         sheet: of a spreadsheet, the sheet to look at instead of the one that was chosen.
+        key: join several tables by this, not by what was chosen or found.
         given: a form, see `settle`, that could not be stored: it is shown as it was filled in.
     """
     record = run.record
@@ -154,23 +180,31 @@ def understand(run: Run, sheet: str | None = None, given: Mapping[str, Sequence[
         choices = Choices.model_validate({**one, **several})
     files = [file for file in record.files if file.stored != TEXTS]
     seen = {file.stored: look(run, file, choices.sheet) for file in files}
-    problems = [problem for one in seen.values() for problem in one.problems]
+    encodings = {name: found for name in seen if seen[name].problems and (found := guesses(run.file(name)))}
+    problems = [said for name, one in seen.items() if name not in encodings for said in one.problems]
     tables = [file for file in files if is_table(file.stored)]
     if tables and len(tables) < len(files):
-        problems.append("A run takes one table, or texts with a line a segment, not both: remove the one or the other.")
-    elif len(tables) > 1:
-        problems.append(
-            f"A run takes one table, and here are {len(tables)}: remove all but one. To compare systems that are in "
-            "several tables, put them side by side as columns of one table, in the same order of segments; otherwise "
-            "begin a run for each table."
-        )
+        problems.append("A run takes tables, or texts with a line a segment, not both: remove the one or the other.")
     notes = [note for one in seen.values() for note in one.notes]
     problems += [
         f"{file.name} has names of columns, and no rows below them." for file in tables if _is_bare(seen[file.stored])
     ]
-    if problems or not files:
-        return Inputs(bool(tables), seen, choices, tuple(notes), tuple(problems))
-    notes += [note for file in files for note in _doubts(file, seen[file.stored])]
+    if len(tables) > 1 and not problems and not encodings:
+        try:
+            joined = _joined(run, tables, seen, key)
+        except BsxError as error:
+            problems.append(f"{error} Remove all tables but one, or begin a run for each.")
+        else:
+            tables, seen = [StoredFile(name=JOINED, stored=TEXTS)], {}
+            seen[TEXTS] = look(run, tables[0])
+            notes += joined.notes
+            if not choices.candidate and given is None:
+                codes = {name: _code(getattr(joined.choices, name)) for name in ("lang", "source_lang")}
+                choices = joined.choices.model_copy(update=codes)
+    main = tables[0].stored if tables else ""
+    if problems or encodings or not files:
+        return Inputs(bool(tables), seen, choices, tuple(notes), tuple(problems), main, encodings)
+    notes += [note for file in tables or files for note in _doubts(file, seen[file.stored])]
     roles: list[tuple[str | None, PreviewColumn]] = []
     if tables:
         columns = seen[tables[0].stored].columns
@@ -179,7 +213,9 @@ def understand(run: Run, sheet: str | None = None, given: Mapping[str, Sequence[
         roles = [("source" if column.name == choices.source else named.get(column.name), column) for column in columns]
     else:
         files = [
-            file if file.role else file.model_copy(update={"role": _ROLES.get(role_of_file(file.name), "candidates")})
+            file
+            if file.role
+            else file.model_copy(update={"role": _ROLES.get(role_of_file(file.name) or "", "candidates")})
             for file in files
         ]
         run.update(files=(*files, *(file for file in record.files if file.stored == TEXTS)))
@@ -203,7 +239,20 @@ def understand(run: Run, sheet: str | None = None, given: Mapping[str, Sequence[
             "Nothing here looks like references. If there are translations by a person, choose them as references: "
             "most metrics need them."
         )
-    return Inputs(bool(tables), seen, choices, tuple(notes))
+    return Inputs(bool(tables), seen, choices, tuple(notes), main=main)
+
+
+def _joined(run: Run, tables: Sequence[StoredFile], seen: Mapping[str, Preview], key: str | None = None) -> Joined:
+    """Return how several tables are joined, and write them as one if that was not done, or by something else."""
+    record = run.record
+    way = next((way for way in get_args(Key) if way == key), None)
+    if record.joined is None or (way not in (None, record.joined.by) and record.state not in (*UNFINISHED, "done")):
+        from bsx.ui.joining import TableIn, join
+
+        made = [TableIn(file.name, run.file(file.stored), seen[file.stored]) for file in tables]
+        record = run.update(joined=join(made, run.file(TEXTS), way), choices=Choices())
+    assert record.joined is not None  # noqa: S101 - for the type checker
+    return record.joined
 
 
 def _code(tag: str | None) -> str | None:
@@ -263,6 +312,9 @@ def settle(run: Run, given: Mapping[str, Sequence[str]]) -> Choices:
     files = [file for file in record.files if file.stored != TEXTS]
     tables = [file for file in files if is_table(file.stored)]
     if tables:
+        if len(tables) > 1:
+            _joined(run, tables, {file.stored: look(run, file) for file in tables})
+            tables = [StoredFile(name=TEXTS, stored=TEXTS, size=run.file(TEXTS).stat().st_size)]
         seen = look(run, tables[0], sheet)
         if seen.problems:
             raise InputError(seen.problems[0])
@@ -272,9 +324,10 @@ def settle(run: Run, given: Mapping[str, Sequence[str]]) -> Choices:
         _check(named, [column.name for column in seen.columns])
         found = Choices.model_validate(
             {**one, "candidate": candidate, "reference": reference, "system": system, "segment": segment}
-            | {"sheet": sheet if len(seen.sheets) > 1 else None}
+            | {"sheet": sheet if len(seen.sheets) > 1 or sheet not in seen.sheets else None}
         )
-        files = [tables[0].model_copy(update={"role": "table"})]
+        table = tables[0].model_copy(update={"role": "table"})
+        files = [*(file for file in files if file.stored != table.stored), table]
     else:
         roles = {file.stored: (given.get(f"role-{file.stored}") or [file.role or ""])[0] for file in files}
         if unknown := {*roles.values()} - {"", "candidates", "references", "source"}:  # a record with it is unreadable
@@ -421,7 +474,7 @@ def _shown(name: str) -> str:
 
 
 def _added(run: Run, file: StoredFile) -> StoredFile:
-    run.update(files=(*run.record.files, file), choices=Choices())
+    run.update(files=(*run.record.files, file), choices=Choices(), joined=None)
     return file
 
 

@@ -69,6 +69,7 @@ class Views:
             Route("/runs/{name}/files", self.files),
             Route("/runs/{name}/files", _form(self.settle), methods=["POST"]),
             Route("/runs/{name}/remove-file", _form(self.remove_file), methods=["POST"]),
+            Route("/runs/{name}/encoding", _form(self.read_as), methods=["POST"]),
             Route("/runs/{name}/metrics", self.metrics),
             Route("/runs/{name}/metrics", _form(self.start), methods=["POST"]),
             Route("/runs/{name}/cancel", _form(self.cancel), methods=["POST"]),
@@ -121,13 +122,16 @@ class Views:
         problem: str | None = None,
         given: Mapping[str, Sequence[str]] | None = None,
     ) -> Response:
-        understood = inputs.understand(run, request.query_params.get("sheet"), given)
+        asked = request.query_params
+        understood = inputs.understand(run, asked.get("sheet"), given, asked.get("key"))
         record = run.record
         values = {
             "here": "files",
             "run": run,
             "record": record,
             "files": [file for file in record.files if file.stored != inputs.TEXTS],
+            "names": {file.stored: file.name for file in record.files} | {inputs.TEXTS: inputs.JOINED},
+            "ways": () if understood.main != inputs.TEXTS or run.record.joined is None else run.record.joined.ways,
             "inputs": understood,
             "languages": sorted((one.name, code) for code, one in load_registry().languages.items()),
             "problem": problem,
@@ -151,6 +155,16 @@ class Views:
         run = self._workspace.run(request.path_params["name"])
         _editable(run)
         inputs.remove(run, str(form.get("stored", "")))
+        return _to(f"/runs/{run.name}/files")
+
+    def read_as(self, request: Request, form: FormData) -> Response:
+        """Take a file in the encoding that somebody has looked at."""
+        run = self._workspace.run(request.path_params["name"])
+        _editable(run)
+        try:
+            inputs.read_as(run, str(form.get("stored", "")), str(form.get("encoding", "")))
+        except BsxError as error:
+            return self._files(request, run, str(error))
         return _to(f"/runs/{run.name}/files")
 
     def all_metrics(self, request: Request) -> Response:

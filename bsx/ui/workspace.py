@@ -97,6 +97,19 @@ class Choices(_Part):
     download: bool = False
 
 
+Key = Literal["source", "segment"]
+"""By what tables are joined."""
+
+
+class Joined(_Part):
+    """Several tables that were written as one: by what, by what else they could be, and what was found."""
+
+    by: Key
+    ways: tuple[Key, ...] = ()
+    notes: tuple[str, ...] = ()
+    choices: Choices = Choices()
+
+
 class Moment(_Part):
     """How far a run is: the step of its commands, the phase that it reports, what is done and what there is."""
 
@@ -114,6 +127,7 @@ class Record(_Part):
     created: str = ""
     files: tuple[StoredFile, ...] = ()
     choices: Choices = Choices()
+    joined: Joined | None = None
     size: Size = Size()
     state: State = "draft"
     progress: Moment = Moment()

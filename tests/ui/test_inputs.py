@@ -116,9 +116,38 @@ def test_a_line_that_is_not_text_is_told_by_file_and_line(workspace: Workspace, 
     bad = tmp_path / "atlas.txt"
     bad.write_bytes(b"fine\nbad \xff here\n")
     inputs.copy_in(run, bad)
-    problem = inputs.understand(run).problems[0]
-    assert "atlas.txt: line 2" in problem
-    assert str(workspace.folder) not in problem
+    with pytest.raises(InputError, match=r"atlas\.txt: line 2") as caught:
+        inputs.settle(run, {"role-input-1.txt": ["references"], "role-input-2.txt": ["candidates"], "lang": ["en"]})
+    assert str(workspace.folder) not in str(caught.value)
+
+
+POLISH = "Rada miasta zdecydowała, że ciężkie ciężarówki nie mogą jeździć.\r\nŁódź jest wielka.\r\n"
+
+
+def test_an_encoding_is_guessed_shown_and_taken(client: TestClient, workspace: Workspace, tmp_path: Path) -> None:
+    pytest.importorskip("charset_normalizer")
+    run = workspace.new("x")
+    for name in ("mt", "referenz"):
+        (tmp_path / f"{name}.txt").write_bytes(POLISH.encode("cp1250"))
+        inputs.copy_in(run, tmp_path / f"{name}.txt")
+    page = client.get(f"/runs/{run.name}/files").text
+    assert "mt.txt</bdi> is not in UTF-8. It looks like Windows-1250: is this right?" in page
+    assert "Łódź jest wielka." in page
+    assert "What is what" not in page  # until that is answered
+    for stored, encoding, said in (
+        ("input-1.txt", "utf-7", 400),
+        ("input-1.txt", "cp932", 400),
+        ("input-1.txt", "cp1250", 303),
+        ("input-2.txt", "cp1250", 303),
+    ):
+        form = {"stored": stored, "encoding": encoding}
+        answer = client.post(f"/runs/{run.name}/encoding", data=form, headers=OWN)
+        assert answer.status_code == said, encoding
+        assert said == 303 or "mt.txt" in answer.text
+    assert run.file("input-1.txt").read_bytes() == POLISH.encode()
+    found = inputs.understand(run)
+    assert (found.problems, found.encodings) == ((), {})
+    assert [file.role for file in run.record.files] == ["candidates", "references"]
 
 
 @pytest.mark.parametrize(
@@ -141,12 +170,85 @@ def test_tables_and_texts_do_not_mix(workspace: Workspace, tmp_path: Path) -> No
     run = handed_in(workspace, tmp_path, atlas="a\n")
     inputs.copy_in(run, EXAMPLE)
     assert "not both: remove" in inputs.understand(run).problems[0]
-    inputs.copy_in(run, EXAMPLE)
     inputs.remove(run, "input-1.txt")
-    assert "here are 2: remove all but one" in inputs.understand(run).problems[0]
-    inputs.remove(run, "input-2.tsv")
     assert not (run.folder / "input-1.txt").exists()
     assert not inputs.understand(run).problems
+
+
+UNITS = {"1": ("One day.", "Ein Tag."), "2": ("Two cats.", "Zwei Katzen."), "3": ("Rain fell.", "Es regnete.")}
+
+
+def xliff(path: Path, units: dict[str, tuple[str, str]]) -> Path:
+    """Write machine translations as a localisation tool exports them."""
+    made = "".join(
+        f'<trans-unit id="{n}"><source>{source}</source><target>{target}!</target></trans-unit>'
+        for n, (source, target) in units.items()
+    )
+    head = '<xliff version="1.2"><file original="a" source-language="en-US" target-language="de-DE"><body>'
+    path.write_text(f"{head}{made}</body></file></xliff>", encoding="utf-8")
+    return path
+
+
+def memory(path: Path, pairs: list[tuple[str, str]]) -> Path:
+    """Write a translation memory, with a third language that nobody asked for."""
+    made = "".join(
+        f'<tu><tuv xml:lang="en"><seg>{source}</seg></tuv><tuv xml:lang="de"><seg>{target}</seg></tuv>'
+        '<tuv xml:lang="fr"><seg>autre</seg></tuv></tu>'
+        for source, target in pairs
+    )
+    path.write_text(f'<tmx version="1.4"><header srclang="en"/><body>{made}</body></tmx>', encoding="utf-8")
+    return path
+
+
+def test_a_memory_gives_the_references_of_an_xliff_file(workspace: Workspace, tmp_path: Path) -> None:
+    """By source text: units of a memory without names are numbered, and their numbers mean nothing."""
+    run = run_of(workspace, memory(tmp_path / "m.tmx", [("Two  cats.", "Zwei Katzen"), ("One day.", "Eines Tages")]))
+    inputs.copy_in(run, xliff(tmp_path / "mt.xlf", UNITS))
+    found = inputs.understand(run)
+    assert not found.problems
+    assert "2 of 3 segments are in m.tmx, by source text; 1 are not there, and are left out." in found.notes
+    choices = found.choices
+    assert (choices.candidate, choices.reference, choices.source) == (("mt",), ("reference",), "source")
+    assert (choices.segment, choices.lang, choices.source_lang) == ("id", "de", "en")
+    form = {"candidate": ["mt"], "reference": ["reference"], "source": ["source"], "segment": ["id"], "lang": ["de"]}
+    inputs.settle(run, form)
+    assert inputs.table_of(run) == inputs.TEXTS
+    assert [json.loads(line) for line in run.file(inputs.TEXTS).read_text(encoding="utf-8").splitlines()] == [
+        {"id": "1", "source": "One day.", "mt": "Ein Tag.!", "reference": "Eines Tages"},
+        {"id": "2", "source": "Two cats.", "mt": "Zwei Katzen.!", "reference": "Zwei Katzen"},
+    ]
+    assert inputs.copy_of(workspace, run).record.joined == run.record.joined
+    inputs.remove(run, "input-1.tmx")
+    assert inputs.understand(run).choices.candidate == ("candidate",)
+
+
+def test_tables_are_joined_by_id_where_their_sources_differ(
+    client: TestClient, workspace: Workspace, tmp_path: Path
+) -> None:
+    run = run_of(workspace, xliff(tmp_path / "mt.xlf", UNITS))
+    rows = [["Nr.", "Ausgangstext", "Referenz"], *([n, f"<b>{s}</b>", t] for n, (s, t) in UNITS.items())]
+    (tmp_path / "human.tsv").write_text("".join("\t".join(row) + "\n" for row in [*rows, ["1", "again", "doch"]]))
+    inputs.copy_in(run, tmp_path / "human.tsv")
+    found = inputs.understand(run)
+    assert "3 of 3 segments are in human.tsv, by id; 1 stand there several times: the first counts." in found.notes
+    assert found.choices.reference == ("reference",)
+    assert "Ein Tag.!" in client.get(f"/runs/{run.name}/files").text
+    other = xliff(tmp_path / "brook.xlf", {n: (s, f"{t}?") for n, (s, t) in UNITS.items()})
+    inputs.copy_in(run, other)
+    assert inputs.understand(run).choices.candidate == ("mt", "brook")
+    assert set(run.record.joined.ways) == {"source", "segment"}  # type: ignore[union-attr]
+    page = client.get(f"/runs/{run.name}/files").text
+    assert f"/runs/{run.name}/files?key=" in page
+
+
+def test_tables_with_nothing_in_common_are_refused(workspace: Workspace, tmp_path: Path) -> None:
+    run = run_of(workspace, xliff(tmp_path / "mt.xlf", UNITS))
+    (tmp_path / "other.tsv").write_text("key\tsource\treference\na\tQuite another.\tGanz anders.\n")
+    inputs.copy_in(run, tmp_path / "other.tsv")
+    problem = inputs.understand(run).problems[0]
+    assert "mt.xlf and other.tsv share no source text and no id" in problem
+    with pytest.raises(InputError, match="share no source text"):
+        inputs.settle(run, {})
 
 
 def test_uploads_go_through_the_page(client: TestClient, workspace: Workspace) -> None:
@@ -194,7 +296,7 @@ def test_a_file_in_a_format_that_is_not_read_says_so(client: TestClient, workspa
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("texts.csv", "Source;System A\nA;Straße\n".encode("latin-1"), "in Excel: save as CSV UTF-8"),
+        ("texts.csv", b"Source;System A\nA;\x81\x00\n", "in Excel: save as CSV UTF-8"),
         ("texts.csv", b"Source;Reference;System A\n", "no rows below them"),
         ("texts.csv", b"Source;A;A\nx;y;z\n", "rename one"),
         ("texts.docx", b"PK\x03\x04", "put its texts into a spreadsheet"),

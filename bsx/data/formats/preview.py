@@ -54,6 +54,8 @@ class Preview:
         total: how many rows there are; None where counting them would take reading the file.
         sheets: names of the sheets of a spreadsheet.
         sheet: the one that is shown.
+        heads: its first rows, one of which names the columns: number and beginning.
+        header: the number of that row.
         notes: what a reader should know, a line each.
         problems: what is wrong, a line each with file, line and column; rows with problems are left out.
     """
@@ -65,6 +67,8 @@ class Preview:
     total: int | None = None
     sheets: tuple[str, ...] = ()
     sheet: str | None = None
+    heads: Sequence[tuple[int, str]] = ()
+    header: int = 0
     notes: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
@@ -139,6 +143,8 @@ def _of_table(table: Table, rows: int, problems: Problems) -> Preview:
         total,
         tuple(source.sheets) if source is not None else (),
         source.sheet if source is not None else None,
+        getattr(source, "heads", ()),
+        getattr(source, "header", 0),
         tuple(table.notes),
         tuple(problems.found),
     )

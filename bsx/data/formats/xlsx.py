@@ -1,15 +1,17 @@
-"""Spreadsheets (XLSX) as tables: one sheet, its first row that is not empty names the columns."""
+"""Spreadsheets (XLSX) as tables: one sheet, one of whose first rows names the columns."""
 
 from __future__ import annotations
 
 import contextlib
 import datetime
 import io
+import itertools
 import re
+import statistics
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import BinaryIO
+from typing import BinaryIO, TypeAlias
 
 from bsx.data.cells import Spelled, Typed
 from bsx.data.lines import LONGEST_LINE, NamedFile, Problems, may_hold
@@ -25,6 +27,10 @@ _BOMB = 2**26, 100
 """Bytes that any file may unpack to, and how many times its size beyond that; spreadsheets reach about 20."""
 _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
 _FORMULA = re.compile(rb"<(\w+:)?f[\s/>]")
+_MERGE = re.compile(rb'<(?:\w+:)?mergeCell\s+ref="([A-Z]{1,3})([0-9]{1,7}):([A-Z]{1,3})([0-9]{1,7})"')
+_Merged: TypeAlias = dict[int, list[tuple[int, int, bool]]]
+"""First row -> of each merged cell the column, the last row, and whether it spans several columns."""
+_TOP = 20  # rows among which those are that may name the columns
 _LINE_ENDS = re.compile(r"\s*[\t\r\n]\s*")
 _OLD = bytes.fromhex("d0cf11e0a1b11ae1")
 """First bytes of a compound file, which old spreadsheets and locked new ones are."""
@@ -35,50 +41,73 @@ _SAVE_AGAIN = "open it in a spreadsheet program and save it as .xlsx"
 class Sheet(RowSource):
     """A sheet of a spreadsheet; see `bsx.data.sources.RowSource`.
 
-    The first row that is not empty holds the names of the columns, whose line breaks count as spaces; empty rows, and
-    what stands right of the last name and is empty, do not count. Hidden rows and columns count as others do. Of merged
-    cells the first has the value, the others are empty. Formulas count as the values that were saved with them. Links
+    The first row that is not empty holds the names of the columns, or, where it is a title, the first row that names
+    all of them; a name's line breaks count as spaces, and under a cell that spans several rows it is that cell's. Empty
+    rows, and what stands right of the last name and is empty, do not count. Hidden rows and columns count as others do.
+    Cells merged over several rows have their value in each; of those merged over columns the first has it, and a row
+    that is one such cell is a heading, which is left out. Formulas count as the values that were saved with them. Links
     to other files, macros and pictures are not read.
 
     Args:
-        file: the file; the sheet that it names, or else the first that is neither hidden nor empty.
+        file: the file; the sheet that it names, or else the first that is neither hidden nor empty. ``Sheet!3`` names
+            the row of the columns' names, too.
 
     Raises:
         InputError: if it is no spreadsheet, unpacks to more than any has, has no such sheet, or the sheet is empty.
     """
 
+    header = MOST_ROWS  # until it is known
+    heads: Sequence[tuple[int, str]] = ()
+
     def __init__(self, file: NamedFile) -> None:
         self._file = file
         self._needed = need("openpyxl", "reading spreadsheets")
         need("defusedxml", "reading spreadsheets")  # openpyxl reads XML with it where it is installed
-        self._formulas = self._examine()
+        self._formulas, merged = self._examine()
         with self._book() as book:
             self.sheets = list(book.sheetnames)
             if not self.sheets:
                 raise InputError("has no sheets, but charts at the most", file=file.name)
             shown = [one for one in self.sheets if book[one].sheet_state == "visible"]
-            if file.sheet is not None and file.sheet not in self.sheets:
-                raise UnknownNameError(
-                    f"has no sheet {file.sheet!r}; it has {', '.join(self.sheets)}."
-                    f"{did_you_mean(file.sheet, self.sheets)}",
-                    file=file.path,
-                )
-        for sheet in (shown or self.sheets) if file.sheet is None else [file.sheet]:
+            paths = {one: book[one]._worksheet_path for one in self.sheets}
+            asked, row_asked = file.sheet, 0
+            if asked is not None and asked not in self.sheets:
+                asked, _, digits = asked.rpartition("!")
+                row_asked = int(digits) if digits.isdecimal() and len(digits) < 8 else 0
+                if asked not in self.sheets or not row_asked:
+                    raise UnknownNameError(
+                        f"has no sheet {file.sheet!r}; it has {', '.join(self.sheets)}."
+                        f"{did_you_mean(str(file.sheet), self.sheets)}",
+                        file=file.path,
+                    )
+        for sheet in (shown or self.sheets) if asked is None else [asked]:
             self.sheet = sheet
-            self._place = f"{file.name if file.sheet is None else file.path}: sheet {sheet!r}"
-            number, row = next(self._values(), (0, []))
-            if row:
+            self._place = f"{file.name if asked is None else file.path}: sheet {sheet!r}"
+            self._merged = merged.get(paths[sheet], {})
+            self._top = list(itertools.islice(self._values(), _TOP))
+            if self._top:
                 break
         else:
             raise InputError(f"{self._place} is empty; its first row must name the columns")
+        number, row = self._find_header(row_asked)
         self.notes: list[str] = []
+        if number > self._top[0][0] and not row_asked:
+            self.notes.append(f"{self._place}: row {number} names the columns; what stands above it is not read")
         if len(self.sheets) > 1 and file.sheet is None:
             rest = [one for one in self.sheets if one != self.sheet]
             others = ", ".join(rest[:5]) + (", …" if len(rest) > 5 else "")
             self.notes.append(
                 f"{file.name}: the sheet {self.sheet!r} is read; others ({others}) are named like {file.name}#{rest[0]}"
             )
-        self._header = number
+        self.header = number
+        self.heads = tuple(
+            (at, " · ".join(str(one)[:40] for one in cells if one is not None)) for at, cells in self._top
+        )
+        if any(first > number for first in self._merged):
+            self.notes.append(
+                f"{self._place} has merged cells: those over several rows count in each row, and a row that is one "
+                "cell is a heading, which is left out"
+            )
         names = [_LINE_ENDS.sub(" ", "" if value is None else str(value).strip()) for value in row]
         while names and not names[-1]:
             names.pop()
@@ -87,8 +116,25 @@ class Sheet(RowSource):
         self.columns = list(self._columns.values())
         self.letters = {name: str(letter(place + 1)) for place, name in self._columns.items()}
 
-    def _examine(self) -> bool:
-        """Refuse what unpacks to more than fits, and tell whether there are formulas."""
+    def _find_header(self, asked: int) -> tuple[int, list[object]]:
+        """Return the row of the columns' names: what was asked for, or the first that names all, below a title."""
+        filled = [_filled(row) for _, row in self._top]
+        for at, (number, row) in enumerate(self._top):
+            above = self._top[at - 1][1] if at and len(filled[at - 1]) > 1 else []
+            names = [over if own in (None, "") else own for own, over in itertools.zip_longest(row, above)]
+            below = filled[at + 1 :]
+            whole = all(cells <= _filled(names) for cells in below)
+            if at and whole:  # names are texts, and a title has fewer cells than the rows of a table mostly have
+                whole = bool(below) and max(map(len, filled[:at])) < statistics.median(map(len, below))
+                whole &= all(isinstance(name, str) for name in names if name is not None)
+            if number == asked or (whole and not asked):
+                return number, names
+        if asked:
+            raise InputError(f"{self._place}: row {asked} is empty, or not among the first {_TOP} that are not")
+        return self._top[0]
+
+    def _examine(self) -> tuple[bool, dict[str, _Merged]]:
+        """Refuse what unpacks to more than fits; tell whether there are formulas, and what is merged in which sheet."""
         name = self._file.name
         try:
             with self._stream() as stream, zipfile.ZipFile(stream) as archive:
@@ -104,7 +150,7 @@ class Sheet(RowSource):
                         f"unpacks from {show_bytes(packed)} to {show_bytes(unpacked)}, which no spreadsheet does",
                         file=name,
                     )
-                formulas = False
+                formulas, merged = False, {}
                 for member in members:
                     sheet = _SHEET.fullmatch(member.filename) is not None
                     if not sheet and member.file_size > may_hold() and member.filename.endswith((".xml", ".rels")):
@@ -113,9 +159,10 @@ class Sheet(RowSource):
                             "memory",
                             file=name,
                         )
-                    if sheet and not formulas:
-                        formulas = _has_formulas(archive, member)
-                return formulas
+                    if sheet:
+                        found, merged[member.filename] = _scanned(archive, member)
+                        formulas |= found
+                return formulas, merged
         except zipfile.BadZipFile as error:
             with self._stream() as stream:
                 locked = stream.read(len(_OLD)) == _OLD
@@ -178,6 +225,7 @@ class Sheet(RowSource):
     def _values(self) -> Iterator[tuple[int, list[object]]]:
         """Yield the rows that are not empty, each with its number."""
         asked = self._cells(formulas=True) if self._formulas else None
+        spanning: dict[int, tuple[int, object]] = {}  # column -> the last row of a merged cell, and its value
         for number, row in self._cells():
             behind = next(asked)[1] if asked is not None else ()
             values = [None if cell.value is None else _value(cell) for cell in row]
@@ -189,14 +237,26 @@ class Sheet(RowSource):
                     )
             while values and values[-1] in (None, ""):
                 values.pop()
-            if values:
-                yield number, values
+            if not values:
+                continue
+            merged = self._merged.get(number, ())
+            alone = number > self.header and len(_filled(values)) == 1
+            if alone and any(wide and place == len(values) - 1 for place, _, wide in merged):
+                continue
+            for place, last, _ in merged:
+                if last > number and place < len(values):
+                    spanning[place] = last, values[place]
+            for place, (last, value) in spanning.items():
+                if number <= last:
+                    values += [None] * (place + 1 - len(values))
+                    values[place] = value
+            yield number, values
 
     def rows(self, problems: Problems, needed: Sequence[str]) -> Iterator[Found]:
         """Yield the rows below the header; see `bsx.data.sources.RowSource`."""
         count = 0
         for number, values in self._values():
-            if number == self._header:
+            if number <= self.header:
                 continue
             count += 1
             where = f"{self._place}, row {number}"
@@ -219,9 +279,12 @@ class Sheet(RowSource):
             name = self._columns.get(place)
             if name is None:
                 letter = self._needed.utils.get_column_letter(place + 1)
-                problem = f"{letter}: holds a value, but row {self._header} gives the column no name"
+                problem = f"{letter}: holds a value, but row {self.header} gives the column no name"
                 if len(self._columns) == 1 < len(values):
-                    return f"{problem}: if that row is a title, delete it; the first row must name the columns"
+                    return (
+                        f"{problem}: if that row is a title, say which row names the columns, as in "
+                        f"{self._file.path}#{self.sheet}!{self.header + 1}"
+                    )
                 return f"{problem}: name it (with pandas, to_excel(…, index=False))" if place == 0 else problem
             if isinstance(value, _Failed) and name in needed:
                 return f"{self.letters[name]} ({name!r}): holds the error {value}: mend the formula"
@@ -230,14 +293,32 @@ class Sheet(RowSource):
         return None
 
 
-def _has_formulas(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> bool:
+def _scanned(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[bool, _Merged]:
+    """Return whether a sheet has formulas, and what is merged in it."""
+    formulas, merged = False, dict[int, list[tuple[int, int, bool]]]()
     with archive.open(member) as part:
         last = b""
         while chunk := part.read(_CHUNK):
-            if _FORMULA.search(last + chunk):
-                return True
-            last = chunk[-64:]
-    return False
+            both = last + chunk
+            formulas = formulas or _FORMULA.search(both) is not None
+            for left, top, right, bottom in _MERGE.findall(both):
+                one = (_place_of(left), int(bottom), left != right)
+                if one not in (several := merged.setdefault(int(top), [])):  # a chunk may begin with it again
+                    several.append(one)
+            last = both[-128:]
+    return formulas, merged
+
+
+def _place_of(letters: bytes) -> int:
+    place = 0
+    for letter in letters:
+        place = place * 26 + letter - ord("A") + 1
+    return place - 1
+
+
+def _filled(values: Sequence[object]) -> set[int]:
+    """Return the places of the cells that are not empty."""
+    return {place for place, value in enumerate(values) if value not in (None, "")}
 
 
 class _Failed(str):

@@ -132,7 +132,7 @@ def test_what_is_only_called_a_spreadsheet_says_what_to_do(content: bytes | None
 @pytest.mark.parametrize(
     ("rows", "hint"),
     [
-        ([["Results of March"], [], ["a", "b"], ["x", "y"]], "delete it"),
+        ([["Results of March"], ["a", "b"], ["x", "y", "stray"]], r"t.xlsx#First!2"),
         ([[None, "a", "b"], [0, "x", "y"]], "index=False"),
     ],
 )
@@ -151,7 +151,47 @@ def test_merged_and_hidden_cells(tmp_path: Path) -> None:
     sheet.row_dimensions[4].hidden = True
     sheet.column_dimensions["B"].hidden = True
     made.save(tmp_path / "t.xlsx")
-    assert [list(row.values()) for row in Table(tmp_path / "t.xlsx").rows()] == [["A", 1], ["", 2], ["B", 3]]
+    assert [list(row.values()) for row in Table(tmp_path / "t.xlsx").rows()] == [["A", 1], ["A", 2], ["B", 3]]
+
+
+def test_the_row_that_names_all_columns_is_found_below_a_title(tmp_path: Path) -> None:
+    made = openpyxl.Workbook()
+    sheet = made.worksheets[0]
+    sheet.title = "März"
+    sheet.append(["Vergleich der Übersetzungen, März"])
+    sheet.append([])
+    sheet.append(["Nr.", "Ausgangstext", "Übersetzungen", None, "Referenz"])
+    sheet.append([None, None, "Atlas", "Brook", None])
+    sheet.append(["Kapitel 1"])
+    rows = [
+        [1, "one two", "eins zwei", "ein zwei", "eins zwei"],
+        [2, None, "drei", "vier", "drei"],
+        [3, "x", "a", "b", "c"],
+    ]
+    for row in rows:
+        sheet.append(row)
+    for cells in ("A1:E1", "A3:A4", "B3:B4", "C3:D3", "E3:E4", "A5:E5", "B6:B7"):
+        sheet.merge_cells(cells)
+    made.save(tmp_path / "t.xlsx")
+    table = Table(tmp_path / "t.xlsx")
+    assert table.columns == ["Nr.", "Ausgangstext", "Atlas", "Brook", "Referenz"]
+    rows[1][1] = "one two"
+    assert [list(row.values()) for row in table.rows()] == rows
+    assert [table.row_number(row) for row in table.rows()] == ["1", "2", "3"]
+    assert "row 4 names the columns" in table.notes[0]
+    assert "merged cells" in table.notes[1]
+    with pytest.raises(InputError, match="gives the column no name"):
+        list(Table(f"{tmp_path / 't.xlsx'}#März!1").rows())
+    with pytest.raises(InputError, match="row 2 is empty"):
+        Table(f"{tmp_path / 't.xlsx'}#März!2")
+    with pytest.raises(UnknownNameError, match="no sheet 'Mai!4'"):
+        Table(f"{tmp_path / 't.xlsx'}#Mai!4")
+
+
+def test_a_row_with_a_cell_more_than_others_is_no_header(tmp_path: Path) -> None:
+    file = book(tmp_path / "t.xlsx", ["a", "b"], *[["x", "y"]] * 4, ["p", "q", "stray"], *[["x", "y"]] * 9)
+    with pytest.raises(InputError, match="row 6, column C"):
+        list(Table(file).rows())
 
 
 def test_sheets_are_named_and_told(tmp_path: Path) -> None:

@@ -1,0 +1,64 @@
+"""Files of texts in another encoding than UTF-8: what it looks like, and how it is taken."""
+
+from __future__ import annotations
+
+import unicodedata
+from pathlib import Path
+
+from bsx.data.lines import NamedFile
+from bsx.data.output import atomic_text
+from bsx.data.sources import OFFICE
+from bsx.errors import InputError
+from bsx.support.optional import need
+
+_KNOWN = {
+    **{f"cp125{number}": f"Windows-125{number}" for number in range(9)},
+    **{"gb18030": "GB 18030", "big5": "Big5", "cp932": "Shift JIS", "euc_jp": "EUC-JP", "cp949": "EUC-KR"},
+    **{"koi8_r": "KOI8-R", "cp866": "DOS 866", "cp874": "Windows-874", "iso8859_2": "ISO 8859-2"},
+}
+"""Python's name -> what people call it."""
+_SAMPLE = 1 << 18  # bytes by which an encoding is guessed
+
+
+def guesses(path: Path) -> list[tuple[str, str, list[str]]]:
+    """Return in which encodings a file of texts may be, the likeliest first.
+
+    Returns:
+        Encoding, what people call it, and some lines with letters beyond ASCII as it reads them; empty for UTF-8, and
+        for what no encoding makes text of.
+    """
+    with NamedFile(path, found=True).reading() as stream:
+        content = stream.read(_SAMPLE)
+    content = content[: content.rfind(b"\n") + 1] or content
+    if path.suffix in (*OFFICE, ".gz", ".parquet") or b"\0" in content or _decoded(content, "utf-8") is not None:
+        return []
+    found = need("charset_normalizer", "guessing an encoding").from_bytes(content, cp_isolation=[*_KNOWN])
+    read: dict[str, str] = {}  # text -> encoding; of those that read it alike the one that is used most
+    for name in [*(match.encoding for match in found), "cp1252"]:
+        text = _decoded(content, name)
+        if text is not None and (text not in read or name == "cp1252"):
+            read[text] = name
+    shown = {name: [line for line in text.splitlines() if not line.isascii()] for text, name in read.items()}
+    return [(name, _KNOWN[name], [line.strip()[:120] for line in lines[:3]]) for name, lines in [*shown.items()][:4]]
+
+
+def convert(path: Path, encoding: str) -> None:
+    """Write a file anew in UTF-8.
+
+    Raises:
+        InputError: if it is not in this encoding, or that is none of those offered.
+    """
+    text = _decoded(NamedFile(path, found=True).all_bytes(), encoding) if encoding in _KNOWN else None
+    if text is None:
+        raise InputError(f"is not in {_KNOWN.get(encoding, 'this encoding')} throughout: choose another", file=path)
+    with atomic_text(path, own=True) as stream:
+        stream.write(text)
+
+
+def _decoded(content: bytes, encoding: str) -> str | None:
+    """Return what an encoding makes of bytes; None if that is no text."""
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError:
+        return None
+    return None if any(unicodedata.category(one) in ("Cc", "Co") for one in {*text} - {*"\t\r\n"}) else text

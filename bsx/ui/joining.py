@@ -1,0 +1,137 @@
+"""Several tables of one text as one: each segment of the first with what the others have of its source or its id."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from bsx.data.cells import spelled
+from bsx.data.formats.preview import Preview
+from bsx.data.naming import role_of_file
+from bsx.data.output import atomic_text
+from bsx.data.sources import MEMORIES
+from bsx.data.tables import Table
+from bsx.errors import InputError
+from bsx.support.optional import need
+from bsx.support.untyped import Untyped
+from bsx.ui.workspace import Choices, Joined, Key
+
+_CALLED: dict[Key, str] = {"source": "source text", "segment": "id"}
+_KEY = "\0key"  # no column is called so
+
+
+@dataclass(frozen=True)
+class TableIn:
+    """A table that was handed in: its name, as the user calls it, where it is, and its first rows."""
+
+    name: str
+    path: Path
+    seen: Preview
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether its texts are translations by people: a translation memory, or by its name."""
+        return self.seen.format in MEMORIES or role_of_file(self.name) == "reference"
+
+    def names(self, *roles: str | None) -> list[str]:
+        """Return the columns of texts with one of these roles."""
+        return [one.name for one in self.seen.columns if one.kind == "text" and one.role in roles]
+
+    def frame(self) -> Untyped:
+        """Return all rows, their cells as texts."""
+        rows = [{name: spelled(row[name]) for name in row} for row in Table(self.path, first_line=True).rows()]
+        return need("pandas", "joining tables").DataFrame(rows)
+
+
+def join(tables: Sequence[TableIn], into: Path, key: Key | None = None) -> Joined:
+    """Write several tables as one, a row for each segment that all have.
+
+    The first that does not hold references alone leads: its columns stay. The others are asked for its segments by
+    source text, or by id where that finds ten times as many.
+
+    Args:
+        tables: two or more.
+        into: the file to write, JSON lines.
+        key: join by this, where it finds any.
+
+    Raises:
+        InputError: if two tables have nothing in common, or nothing is left.
+    """
+    first = next((one for one in tables if not one.is_reference), tables[0])
+    whole, seen = first.frame(), first.seen
+    roles = {"candidate": first.names("candidate") or first.names(None), "reference": first.names("reference")}
+    own: dict[Key, str | None] = {"source": seen.first("source"), "segment": seen.first("segment")}
+    system = seen.first("system") if len(roles["candidate"]) == 1 else None
+    spoken_by = [*roles["candidate"]]
+    spoken = {one.language for one in seen.columns if one.name in spoken_by and one.language}
+    if len(roles["candidate"]) == 1 and system is None:
+        old, roles["candidate"] = roles["candidate"], [_new(_stem(first.name), whole)]
+        whole.columns = [roles["candidate"][0] if name == old[0] else name for name in whole.columns]
+    notes, used, ways = list[str](), set[Key](), set[Key]()
+    for other in (one for one in tables if one is not first):
+        frame = other.frame()
+        found = {way: _shared(whole, column, frame, other, way) for way, column in own.items() if column is not None}
+        n = {way: hits for way, (hits, _) in found.items() if hits}
+        if not n:
+            raise InputError(f"{first.name} and {other.name} share no source text and no id, to be joined by.")
+        source = n.get("source", 0) * 10 >= n.get("segment", 0)
+        by: Key = key if key in n else "source" if source else "segment"
+        used, ways = used | {by}, ways | n.keys()
+        frame[_KEY] = frame[found[by][1]].map(_plain)
+        whole[_KEY] = whole[own[by]].map(_plain)
+        frame = frame[frame[_KEY].isin(whole[_KEY]) & (frame[_KEY] != "")]
+        again = int(frame[frame[_KEY].duplicated()][_KEY].nunique())
+        for name in _taken(other, found[by][1], spoken):
+            role = "reference" if other.is_reference or name in other.names("reference") else "candidate"
+            base = "reference" if role == "reference" else _stem(other.name) if name == "candidate" else name
+            roles[role].append(new := _new(base, whole))
+            whole[new] = whole[_KEY].map(frame.drop_duplicates(_KEY).set_index(_KEY)[name])
+        there = whole[_KEY].isin(frame[_KEY])
+        lost = len(whole) - int(there.sum())
+        more = f"; {lost:,} are not there, and are left out" if lost else ""
+        more += f"; {again:,} stand there several times: the first counts" if again else ""
+        notes.append(f"{there.sum():,} of {len(whole):,} segments are in {other.name}, by {_CALLED[by]}{more}.")
+        whole = whole[there].drop(columns=_KEY)
+    if whole.empty:
+        raise InputError(f"No segment of {first.name} is in all the other tables.")
+    with atomic_text(into, own=True) as stream:
+        whole.to_json(stream, orient="records", lines=True, force_ascii=False)
+    codes = {one.name: one.language for one in seen.columns if not one.detected}
+    choices = Choices.model_validate({**own, **roles, "system": system, "document": seen.first("document")})
+    choices = choices.model_copy(
+        update={"source_lang": codes.get(str(own["source"])), "lang": next(iter(spoken), None)}
+    )
+    return Joined(by=next(iter(used)), ways=tuple(sorted(ways)), notes=tuple(notes), choices=choices)
+
+
+def _shared(whole: Untyped, column: str, frame: Untyped, other: TableIn, way: Key) -> tuple[int, str]:
+    """Return how many rows another table has, and by which of its columns: that which has most in common."""
+    keys = whole[column].map(_plain)
+    tried = other.names(None, "candidate", "reference", "source") if way == "source" else [other.seen.first("segment")]
+    hits = [(int((keys.isin(frame[one].map(_plain)) & (keys != "")).sum()), one) for one in tried if one is not None]
+    return max(hits, default=(0, ""))
+
+
+def _taken(other: TableIn, key: str, spoken: set[str]) -> list[str]:
+    """Return the columns of texts that another table adds."""
+    if not other.is_reference:
+        return [name for name in other.names("candidate", "reference") if name != key]
+    tongues = {code.lower().partition("-")[0] for code in spoken}
+    texts = [one for one in other.seen.columns if one.name in other.names(None, "candidate", "reference")]
+    same = [one.name for one in texts if (one.language or "").lower().partition("-")[0] in tongues]
+    return [name for name in same or [one.name for one in texts] if name != key]
+
+
+def _plain(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def _stem(name: str) -> str:
+    return PurePosixPath(name).stem.replace(",", " ").strip() or "system"
+
+
+def _new(base: str, frame: Untyped) -> str:
+    """Return a name that no column has."""
+    return next(name for name in (base, *(f"{base} {n}" for n in range(2, 999))) if name not in frame.columns)
