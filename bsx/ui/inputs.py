@@ -353,6 +353,19 @@ def settle(run: Run, given: Mapping[str, Sequence[str]]) -> Choices:
     return found
 
 
+def accept(run: Run) -> None:
+    """Store what the files of a run seem to hold, as if their owner had agreed to all of it.
+
+    Raises:
+        InputError: if that takes an answer first.
+    """
+    found = understand(run)
+    if found.problems or found.encodings or not run.record.files:
+        raise InputError("Metrics are chosen for files: hand them in, and answer what is asked here, first.")
+    given = {name: value if isinstance(value, tuple) else (value,) for name, value in found.choices if value}
+    settle(run, given)
+
+
 def _measured(run: Run, file: StoredFile, choices: Choices) -> Size:
     """Read a table once, and return how much there is to score; a row that cannot be read is told where it is."""
     segments, letters, systems = 0, 0, set()

@@ -112,7 +112,8 @@ class Jobs:
     """The queue of a workspace: it belongs to one server, runs one job at a time, and outlives every browser.
 
     Args:
-        workspace: where the runs are. What an earlier server left unfinished is marked as interrupted.
+        workspace: where the runs are. What an earlier server left unfinished is marked as interrupted; what was
+            handed in and never started is removed, now and at the end.
 
     Raises:
         InputError: if another server works in the folder, or it cannot be written to.
@@ -135,6 +136,7 @@ class Jobs:
             raise InputError(said, file=folder) from error
         except OSError as error:
             raise InputError(f"cannot be written to ({error.strerror})", file=folder) from error
+        workspace.remove_drafts()
         for run in workspace.runs():
             if run.record.state in UNFINISHED:
                 with contextlib.suppress(BsxError):  # somebody else's
@@ -208,6 +210,7 @@ class Jobs:
             self._waiting.clear()
             self._changed.notify_all()
         self._worker.join(PATIENCE + 5)
+        self._workspace.remove_drafts()
         with contextlib.suppress(OSError):  # nothing was run: nothing is left
             Path(self._lock.lock_file).unlink(missing_ok=True)  # while it is held, or it may be another's by then
             self._workspace.folder.rmdir()

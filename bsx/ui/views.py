@@ -85,8 +85,10 @@ class Views:
 
     def home(self, request: Request) -> Response:
         """Show where files go, and the latest runs."""
-        latest = [self._line(run) for run in self._workspace.runs()[:5]]
-        answer = render(request, "home.html.jinja", {"here": "files", "runs": latest})
+        runs = self._workspace.runs()
+        latest = [self._line(run) for run in runs if not run.is_draft][:5]
+        drafts = [self._line(run) for run in runs if run.is_draft]
+        answer = render(request, "home.html.jinja", {"here": "files", "runs": latest, "drafts": drafts})
         answer.background = BackgroundTask(self._get_ready)
         return answer
 
@@ -175,7 +177,11 @@ class Views:
         """Show the metrics for a run's language."""
         run = self._workspace.run(request.path_params["name"])
         if not run.record.choices.candidate:
-            return _to(f"/runs/{run.name}/files")
+            try:
+                _editable(run)
+                inputs.accept(run)
+            except BsxError as error:
+                return self._files(request, run, str(error))
         return self._metrics(request, run, None)
 
     def _metrics(
@@ -285,8 +291,8 @@ class Views:
         return _to("/runs")
 
     def runs(self, request: Request) -> Response:
-        """Show all runs."""
-        lines = [self._line(run) for run in self._workspace.runs()]
+        """Show all runs; what was handed in and never started is none."""
+        lines = [self._line(run) for run in self._workspace.runs() if not run.is_draft]
         return render(request, "runs.html.jinja", {"here": "runs", "runs": lines})
 
     def run(self, request: Request) -> Response:

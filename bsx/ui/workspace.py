@@ -160,6 +160,11 @@ class Run:
         except (OSError, ValueError) as error:  # a ValidationError is one, too
             return Record(title=self.name, state="failed", error=f"{RECORD} cannot be read: {_first_line(error)}")
 
+    @property
+    def is_draft(self) -> bool:
+        """Whether files were handed in and nothing was started."""
+        return self.record.state == "draft" and not self.scores.is_file()
+
     def file(self, name: str) -> Path:
         """Return the path of one of its files: whatever opens one, to read or to write, asks here for the path.
 
@@ -258,6 +263,13 @@ class Workspace:
             shutil.rmtree(folder, ignore_errors=True)
             raise
         return run
+
+    def remove_drafts(self) -> None:
+        """Remove what was handed in and never started."""
+        for run in self.runs():
+            if run.is_draft:
+                with contextlib.suppress(InputError, OSError):  # somebody else's
+                    self.remove(run)
 
     def remove(self, run: Run) -> None:
         """Remove a run that the page has made, with all of its files."""

@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 
 from bsx.errors import InputError
 from bsx.ui import inputs
+from bsx.ui.jobs import Jobs
 from bsx.ui.workspace import Run, Size, Workspace
 from tests.ui.conftest import OWN
 
@@ -362,3 +363,25 @@ def test_a_preview_shows_the_first_fifty_columns(client: TestClient, workspace: 
     assert (">cell 49<" in page, ">cell 50<" in page) == (True, False)
     assert "50 of 80 columns" in page
     assert page.count('value="c79"') == 6  # all can be chosen
+
+
+def test_the_metrics_are_a_click_away_once_files_are_there(client: TestClient, workspace: Workspace) -> None:
+    run = workspace.new("x")
+    answer = client.get(f"/runs/{run.name}/metrics")
+    assert (answer.status_code, "hand them in" in answer.text) == (400, True)
+    inputs.copy_in(run, EXAMPLE)
+    assert client.get(f"/runs/{run.name}/metrics").status_code == 200
+    assert run.record.choices.candidate == ("atlas", "brook", "cinder")
+
+
+def test_what_was_never_started_is_no_run_and_is_not_kept(
+    client: TestClient, workspace: Workspace, jobs: Jobs, tmp_path: Path
+) -> None:
+    run = run_of(workspace, EXAMPLE)
+    done = workspace.new("done")
+    done.update(state="cancelled")
+    assert f"/runs/{run.name}" not in client.get("/runs").text
+    assert f"/runs/{done.name}" in client.get("/runs").text
+    assert f'href="/runs/{run.name}/files"' in client.get("/").text  # until the end one can go on
+    jobs.close()
+    assert [one.name for one in workspace.runs()] == [done.name]

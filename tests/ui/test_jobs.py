@@ -240,7 +240,7 @@ def test_the_command_serves_files_that_were_named_and_ends_by_ctrl_c(tmp_path: P
         assert "the cat sat" in page
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 130
-    assert [run.record.title for run in Workspace(folder).runs()] == ["my table"]
+    assert not Workspace(folder).runs()  # nothing was started
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs a folder that nobody can write to")
