@@ -25,6 +25,7 @@ from benchmarks import human_power
 from bsx.analysis.meta.settings import MetaSettings
 from tests.conftest import Outcome
 from tests.helpers import tiny
+from tests.helpers.browser import chromium
 from tests.helpers.forks import Forks
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -342,17 +343,24 @@ def test_every_page_says_at_its_head_what_one_gets() -> None:
         )
 
 
-@pytest.mark.slow
-def test_the_documentation_builds_strictly(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built website."""
+    folder = tmp_path_factory.mktemp("docs") / "site"
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert (tmp_path / "site" / "models" / "choose.html").is_file()
+    return folder
+
+
+@pytest.mark.slow
+def test_the_documentation_builds_strictly(site: Path) -> None:
+    assert (site / "models" / "choose.html").is_file()
     # Search works in pages that are opened from files, without a server and without a network.
-    found = (tmp_path / "site" / "search" / "search_index.js").read_text(encoding="utf-8")
+    found = (site / "search" / "search_index.js").read_text(encoding="utf-8")
     assert found.startswith("var __index = {")
     assert "score/compare.html" in found
-    start = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+    start = (site / "index.html").read_text(encoding="utf-8")
     assert re.findall(r'<script src="([^"]+)"', start)[0] == "assets/iframe-worker.js"
     assert not re.search(
         r"<(?:script|img|iframe)[^>]+src=\"https?:|<link[^>]+rel=\"(?:stylesheet|preconnect)\"[^>]+https?:", start
@@ -363,16 +371,49 @@ def test_the_documentation_builds_strictly(tmp_path: Path) -> None:
         "analysis": "bsx.analysis.compare_systems",
     }
     for page, heading in made.items():
-        folder = tmp_path / "site" / "reference" / page
+        folder = site / "reference" / page
         texts = {file.name: file.read_text(encoding="utf-8") for file in folder.glob("*.html")}
         listed = folder.with_suffix(".html").read_text(encoding="utf-8")
         assert all(f"{page}/{file}" in listed for file in texts), f"reference/{page}.md does not list its pages"
         assert any(heading in text for text in texts.values()), f"reference/{page} is not made by tools/references.py"
         assert not any("<blockquote>" in text for text in texts.values()), f"an example of {page} is a quotation"
-    analysis = (tmp_path / "site" / "reference" / "analysis" / "meta.html").read_text(encoding="utf-8")
+    analysis = (site / "reference" / "analysis" / "meta.html").read_text(encoding="utf-8")
     assert (MetaSettings.model_fields["resamples"].description or "none") in analysis, (
         "settings are not shown as keywords"
     )
+
+
+# What somebody types into the search of the website, and the page that answers.
+QUESTIONS = {
+    "choose a model for Swahili": "models/choose.html",
+    "what does the SEM coefficient mean": "explain/disentangling.html",
+    "GPU": "scale/gpu.html",
+    "how to cite": "index.html",
+    "p-value": "evaluate/meta-evaluation.html",
+    "own data": "score/evaluate.html",
+    "which metric for Chinese": "models/languages.html",
+    "is the difference significant": "score/compare.html",
+    "add a metric": "extend/add-a-metric.html",
+    "offline": "start/install.html",
+}
+
+
+@pytest.mark.slow
+def test_the_search_has_the_page_that_answers_first(site: Path) -> None:
+    """The website's own search, in pages opened from files; the sections of a page are one result."""
+    found = {}
+    with chromium() as browser:
+        page = browser.new_page()
+        page.goto((site / "index.html").as_uri())
+        box, results = page.locator(".md-search__input"), page.locator(".md-search-result__item")
+        for question in QUESTIONS:
+            for words in ("", question):  # emptied in between, so that no result is that of the question before
+                box.fill(words)
+                box.press("End")  # the search reads what was typed as a key is released
+                results.first.wait_for(state="visible" if words else "detached")
+            link = results.first.locator("a").first.evaluate("link => link.href")
+            found[question] = re.split("[?#]", link.removeprefix(f"{site.as_uri()}/"))[0]
+    assert found == QUESTIONS
 
 
 def test_the_variables_that_tests_read_are_named_in_one_place() -> None:
