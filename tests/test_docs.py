@@ -326,6 +326,19 @@ def test_readme_names_the_two_commands() -> None:
     assert "make test" in readme
 
 
+def test_readme_shows_every_folder_and_every_notebook() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = re.findall(r"^(\w+)/ {2,}\S", readme, re.MULTILINE)
+    folders = {"bsx", "analysis", "registry", "docs", "notebooks", "tests", "benchmarks", "tools", "recipe"}
+    assert set(shown) == {folder for folder in folders if (ROOT / folder).is_dir()}
+    linked = re.findall(r"^\| \[(\w+)\]\(notebooks/\1\.ipynb\) \| \S", readme, re.MULTILINE)
+    assert linked == sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))
+    diagram = next(block.code for block in split(ROOT / "README.md")[0] if "▼" in block.code)
+    places = set(re.findall(r"\b(?:bsx|analysis)/[\w/.]*", diagram))
+    assert len(places) > 5
+    assert all((ROOT / place).exists() for place in places)
+
+
 def test_every_page_is_in_the_navigation() -> None:
     configuration = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     pages = [page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").rglob("*.md")]
