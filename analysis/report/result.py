@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import json
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from bsx.analysis.present.markdown import page as markdown
 from bsx.analysis.present.parts import Chart, Page, Segments
 from bsx.data.output import atomic_text
 from bsx.errors import InputError
+from bsx.support.folders import cache_folder
 from bsx.support.optional import need
 from bsx.support.provenance import VERSION
 from bsx.support.untyped import Untyped
@@ -123,11 +125,22 @@ def shipped(name: str) -> str:
     return resources.files("bsx.analysis.report").joinpath("page", name).read_text(encoding="utf-8")
 
 
+def kept_library() -> Path:
+    """Return where `chart_library` is kept; it need not be there yet."""
+    return cache_folder() / f"vegaEmbed-{need('vl_convert', 'drawing charts').__version__}.js"
+
+
 @cache
 def chart_library() -> str:
-    """Return Vega, Vega-Lite and Vega-Embed, whose interpreter of expressions needs no eval."""
-    library = need("vl_convert", "drawing the charts of an HTML report")
+    """Return Vega, Vega-Lite and Vega-Embed, which take a second to put together; their interpreter needs no eval."""
+    library, kept = need("vl_convert", "drawing the charts of an HTML report"), kept_library()
+    with contextlib.suppress(OSError, ValueError):  # none yet, or damaged
+        return kept.read_bytes().decode()
     bundle: str = library.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    with contextlib.suppress(OSError, InputError):  # a cache that cannot be written to only costs time
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        with atomic_text(kept, own=True) as stream:
+            stream.write(bundle)
     return bundle
 
 

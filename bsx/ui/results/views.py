@@ -10,6 +10,7 @@ import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,8 +22,9 @@ from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from bsx.analysis.compare.result import CompareResult
-from bsx.analysis.report.result import chart_library
+from bsx.analysis.report.result import chart_library, kept_library
 from bsx.errors import BsxError, InputError, UnknownNameError
+from bsx.support.children import run_code
 from bsx.ui.guard import read_texts
 from bsx.ui.pages import render
 from bsx.ui.results.aligning import Aligners
@@ -35,6 +37,7 @@ from bsx.ui.workspace import COMMANDS, Run, Workspace
 _HELD = 3
 """Runs whose numbers are kept in memory; others are read again when somebody looks at them."""
 _LONG = 8 << 20  # bytes of a table that takes seconds to read: a page says how far it is
+_SOON = 2.0  # seconds of reading before a page says how far it is
 _SMALL = 1 << 14  # bytes that are not worth compressing
 _LONGEST_COMMANDS = 1 << 16
 
@@ -59,12 +62,15 @@ class ResultViews:
         self._held: OrderedDict[str, _Opened] = OrderedDict()
         self._reading = threading.Lock()
         self._aligners = Aligners()
+        starting = ThreadPoolExecutor(1, "bsx-charts")
+        self._charts = starting.submit(_charts)  # while the first run is read
+        starting.shutdown(wait=False)
         self._rows: dict[str, int] = {}  # of runs that are being read: rows so far
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes."""
         return [
-            Route("/library/charts.js", _library),
+            Route("/library/charts.js", self._library),
             Route("/results/{run}", self._page),
             Route("/results/{run}/columns", _told(self._columns)),
             Route("/results/{run}/scores", _told(self._scores)),
@@ -75,6 +81,10 @@ class ResultViews:
             Route("/results/{run}/exports", _told(self._exports)),
             Route("/results/{run}/export/{name}", _told(self._export)),
         ]
+
+    def _library(self, request: Request) -> Response:
+        headers = {"cache-control": "private, max-age=3600"}
+        return Response(self._charts.result(), media_type="text/javascript; charset=utf-8", headers=headers)
 
     def _open(self, run: Run) -> _Opened:
         """Return what is known of a run, read again if its files have changed."""
@@ -113,7 +123,9 @@ class ResultViews:
             if held is not None and held.state == _state(run):
                 return None
             self._rows[run.name] = 0
-            threading.Thread(target=self._read, args=(run,), name="bsx-read", daemon=True).start()
+            reading = threading.Thread(target=self._read, args=(run,), name="bsx-read", daemon=True)
+            reading.start()
+            reading.join(_SOON)
         if self._rows[run.name] < 0:  # it has ended, well or not: who opens it now learns of it
             del self._rows[run.name]
             return None
@@ -315,9 +327,11 @@ def _sent(request: Request, body: bytes, kind: str) -> Response:
     return Response(body, media_type=kind, headers=headers)
 
 
-def _library(request: Request) -> Response:
-    headers = {"cache-control": "private, max-age=3600"}
-    return Response(chart_library(), media_type="text/javascript; charset=utf-8", headers=headers)
+def _charts() -> str:
+    """Return the library of charts, put together in another process: in this one, no request would be answered."""
+    if not kept_library().is_file():
+        run_code("from bsx.analysis.report.result import chart_library; chart_library()")
+    return chart_library()
 
 
 def routes(workspace: Workspace) -> list[BaseRoute]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,7 +21,7 @@ from bsx.analysis.present.parts import Chart, Example, Heading, Prose, Section, 
 from bsx.analysis.present.words import differing
 from bsx.analysis.report.build import build_report
 from bsx.analysis.report.documents import TableColumns, parse_document, read_document
-from bsx.analysis.report.result import Report
+from bsx.analysis.report.result import Report, chart_library, kept_library
 from bsx.errors import InputError
 from tests.helpers import report_samples as samples
 from tests.helpers.markup import Tags
@@ -499,11 +501,33 @@ def test_the_page_says_what_may_run_and_whose_it_is(files: list[Path]) -> None:
 
 def test_reports_need_no_model_and_no_drawing_until_written() -> None:
     import subprocess
-    import sys
 
     code = "import sys, bsx.analysis.report; print({'torch', 'jinja2', 'pandas', 'vl_convert'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_the_library_of_charts_is_put_together_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+
+    def put_together(snippet: str) -> str:
+        made.append(snippet)
+        return "é\n</script"
+
+    library = SimpleNamespace(__version__="1", javascript_bundle=put_together)
+    monkeypatch.setitem(sys.modules, "vl_convert", library)
+    (tmp_path / "file").touch()
+
+    def asked(place: str) -> list[object]:
+        monkeypatch.setenv("BSX_CACHE", str(tmp_path / place))
+        return [chart_library.__wrapped__(), len(made)]  # as a process does that has not asked yet
+
+    assert [asked("file/below"), asked("file/below")] == [["é\n</script", 1], ["é\n</script", 2]]  # none can be kept
+    assert [asked("cache"), asked("cache")] == [["é\n</script", 3]] * 2
+    kept_library().write_bytes(b"\xff")
+    assert asked("cache") == ["é\n</script", 4]
+    library.__version__ = "2"
+    assert asked("cache") == ["é\n</script", 5]
 
 
 def test_a_report_begins_with_who_is_best_and_which_metrics_say_otherwise(tmp_path: Path, cli: Run) -> None:

@@ -355,6 +355,7 @@ def test_a_large_table_says_how_far_it_is_read(
     browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bsx.ui.results.views._LONG", 1)
+    monkeypatch.setattr("bsx.ui.results.views._SOON", 0)
     made.write(tmp_path / "run", made.rows(2000, ["ours", "theirs"]), compared=False)
     with served(Workspace(tmp_path)) as address:
         page = browser.new_page()
