@@ -17,6 +17,7 @@ _KNOWN = {
     **{"koi8_r": "KOI8-R", "cp866": "DOS 866", "cp874": "Windows-874", "iso8859_2": "ISO 8859-2"},
 }
 """Python's name -> what people call it."""
+_MOST, _WORDS = 4, 8  # encodings that are offered, and words that are shown of each
 _SAMPLE = 1 << 18  # bytes by which an encoding is guessed
 
 
@@ -24,8 +25,8 @@ def guesses(path: Path) -> list[tuple[str, str, list[str]]]:
     """Return in which encodings a file of texts may be, the likeliest first.
 
     Returns:
-        Encoding, what people call it, and some lines with letters beyond ASCII as it reads them; empty for UTF-8, and
-        for what no encoding makes text of.
+        Encoding, what people call it, and some words as it reads them, those first that others read otherwise; empty
+        for UTF-8, and for what no encoding makes text of.
     """
     with NamedFile(path, found=True).reading() as stream:
         content = stream.read(_SAMPLE)
@@ -38,8 +39,10 @@ def guesses(path: Path) -> list[tuple[str, str, list[str]]]:
         text = _decoded(content, name)
         if text is not None and (text not in read or name == "cp1252"):
             read[text] = name
-    shown = {name: [line for line in text.splitlines() if not line.isascii()] for text, name in read.items()}
-    return [(name, _KNOWN[name], [line.strip()[:120] for line in lines[:3]]) for name, lines in [*shown.items()][:4]]
+    words = {name: {word[:40]: 0 for word in text.split() if not word.isascii()} for text, name in read.items()}
+    offered = [*words][:_MOST]
+    common = set.intersection(*({*words[name]} for name in offered)) if offered else set()
+    return [(name, _KNOWN[name], sorted(words[name], key=common.__contains__)[:_WORDS]) for name in offered]
 
 
 def convert(path: Path, encoding: str) -> None:

@@ -151,12 +151,11 @@ def read_as(run: Run, stored: str, encoding: str) -> None:
     Raises:
         InputError: if it is not in this encoding.
     """
-    file = next((file for file in run.record.files if file.stored == stored), None)
-    if file is not None:
+    if any(file.stored == stored for file in run.record.files):
         try:
             convert(run.file(stored), encoding)
         except InputError as error:
-            raise InputError(_named(str(error), run.file(stored), file.name)) from error
+            raise InputError(as_called(run, str(error))) from error
 
 
 def understand(
@@ -374,8 +373,8 @@ def _measured(run: Run, file: StoredFile, choices: Choices) -> Size:
         for row in Table(f"{path}{_sheet(choices)}", first_line=True).rows():
             segments += 1
             letters += sum(len(row.text(column)) for column in choices.candidate)
-            if choices.system is not None:
-                systems.add(row.name(choices.system))
+            names = [row.name(name) for name in (choices.system, choices.segment, choices.document) if name is not None]
+            systems.update(names[:1] if choices.system is not None else [])
     except BsxError as error:
         raise InputError(_named(str(error), path, file.name)) from error
     of_columns = len(choices.candidate)
@@ -489,6 +488,13 @@ def _shown(name: str) -> str:
 def _added(run: Run, file: StoredFile) -> StoredFile:
     run.update(files=(*run.record.files, file), choices=Choices(), joined=None)
     return file
+
+
+def as_called(run: Run, message: str) -> str:
+    """Return a message with the names that the user knows in place of those that files have in the folder."""
+    for file in run.record.files:
+        message = _named(message, run.folder / file.stored, file.name)
+    return message
 
 
 def _named(message: str, path: Path, name: str) -> str:

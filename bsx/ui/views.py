@@ -160,11 +160,12 @@ class Views:
         return _to(f"/runs/{run.name}/files")
 
     def read_as(self, request: Request, form: FormData) -> Response:
-        """Take a file in the encoding that somebody has looked at."""
+        """Take files in the encodings that somebody has looked at."""
         run = self._workspace.run(request.path_params["name"])
         _editable(run)
         try:
-            inputs.read_as(run, str(form.get("stored", "")), str(form.get("encoding", "")))
+            for stored, encoding in form.items():
+                inputs.read_as(run, stored, str(encoding))
         except BsxError as error:
             return self._files(request, run, str(error))
         return _to(f"/runs/{run.name}/files")
@@ -299,6 +300,7 @@ class Views:
         """Show a run: how far it is, what it does, what went wrong."""
         run = self._workspace.run(request.path_params["name"])
         values = {"here": "runs", "run": run, "log": _tail(run), "script": _script(run), **self._line(run)}
+        values["error"] = inputs.as_called(run, run.record.error or "")
         return render(request, "run.html.jinja", values)
 
     def status(self, request: Request) -> Response:

@@ -133,7 +133,7 @@ def test_an_encoding_is_guessed_shown_and_taken(client: TestClient, workspace: W
         inputs.copy_in(run, tmp_path / f"{name}.txt")
     page = client.get(f"/runs/{run.name}/files").text
     assert "mt.txt</bdi> is not in UTF-8. It looks like Windows-1250: is this right?" in page
-    assert "Łódź jest wielka." in page
+    assert "ciężkie" in page
     assert "What is what" not in page  # until that is answered
     for stored, encoding, said in (
         ("input-1.txt", "utf-7", 400),
@@ -141,8 +141,7 @@ def test_an_encoding_is_guessed_shown_and_taken(client: TestClient, workspace: W
         ("input-1.txt", "cp1250", 303),
         ("input-2.txt", "cp1250", 303),
     ):
-        form = {"stored": stored, "encoding": encoding}
-        answer = client.post(f"/runs/{run.name}/encoding", data=form, headers=OWN)
+        answer = client.post(f"/runs/{run.name}/encoding", data={stored: encoding}, headers=OWN)
         assert answer.status_code == said, encoding
         assert said == 303 or "mt.txt" in answer.text
     assert run.file("input-1.txt").read_bytes() == POLISH.encode()

@@ -156,8 +156,10 @@ def _columns(table: Table, values: dict[str, list[object]]) -> tuple[PreviewColu
     roles: dict[str, Role | None] = {name: _given_role(name, kinds[name], name in scores) for name in table.columns}
     for single in ("system", "segment", "document", "label"):  # of which there is one
         names = [name for name, own in roles.items() if own == single]
+        if single in ("segment", "document"):  # every row needs one
+            names = [name for name in names if all(spelled(cell) for cell in values[name])]
         best = next((name for name in USUAL[single] if name in names), names[0] if names else None)
-        roles |= {name: None for name in names if name != best}
+        roles |= {name: None for name, own in roles.items() if own == single and name != best}
     languages = {
         name: _language(map(spelled, values[name]), table.languages.get(name))
         for name in table.columns
