@@ -39,10 +39,14 @@ def guesses(path: Path) -> list[tuple[str, str, list[str]]]:
         text = _decoded(content, name)
         if text is not None and (text not in read or name == "cp1252"):
             read[text] = name
-    words = {name: {word[:40]: 0 for word in text.split() if not word.isascii()} for text, name in read.items()}
-    offered = [*words][:_MOST]
-    common = set.intersection(*({*words[name]} for name in offered)) if offered else set()
-    return [(name, _KNOWN[name], sorted(words[name], key=common.__contains__)[:_WORDS]) for name in offered]
+    words = {
+        name: dict.fromkeys(word[:40] for word in text.split() if not word.isascii()) for text, name in read.items()
+    }
+    offered = {name: words[name] for name in [*words][:_MOST]}
+    return [
+        (name, _KNOWN[name], sorted(own, key=lambda word: sum(word in one for one in offered.values()))[:_WORDS])
+        for name, own in offered.items()
+    ]
 
 
 def convert(path: Path, encoding: str) -> None:

@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from bsx.ui.workspace import COMPARISON, SCORES, Workspace
 from tests.helpers.browser import barriers
+from tests.ui.test_inputs import memory, xliff
 from tests.ui.test_jobs import served
 
 ROWS = 40_000  # enough for seconds of TER, in which a run can be cancelled
@@ -83,14 +84,21 @@ def ticked(page: Page, *specs: str) -> None:
 
 
 def spreadsheet(path: Path) -> Path:
-    """Write a spreadsheet as translators have them: German headers, two systems, a sheet that does not belong."""
+    """Write a spreadsheet as translators have them: a title, merged German headers, headings, a sheet too many."""
     rows = [line.split("\t") for line in EXAMPLE.read_text(encoding="utf-8").splitlines()]
     at = [rows[0].index(name) for name in ("atlas", "brook", "reference")]
     book = openpyxl.Workbook()
     sheet = book.worksheets[0]
-    sheet.append(["Nr.", "MT-System A", "MT-System B", "Referenz (geprüft)", "Anmerkungen"])
+    for head in (["Vergleich, Stand März"], [], ["Nr.", "Übersetzung", None, "Referenz (geprüft)", "Anmerkungen"]):
+        sheet.append(head)
+    sheet.append([None, "MT-System A", "MT-System B", None, None])
     for number, row in enumerate(rows[1:], 1):
+        if number % 20 == 1:
+            sheet.append([f"Kapitel {number // 20 + 1}"])
+            sheet.merge_cells(start_row=sheet.max_row, end_row=sheet.max_row, start_column=1, end_column=5)
         sheet.append([number, *(row[place] for place in at), None])
+    for cells in ("A1:E1", "A3:A4", "B3:C3", "D3:D4", "E3:E4"):
+        sheet.merge_cells(cells)
     book.create_sheet("Notizen")
     book.save(path)
     return path
@@ -148,6 +156,58 @@ def test_from_a_dropped_spreadsheet_to_exported_ones(page: Page, folder: Path, t
     assert {row["system"] for row in tables["table.xlsx"]} == {"MT-System A", "MT-System B"}
     assert all(isinstance(row[metric], float | int) for row in tables["table.xlsx"] for metric in ("chrf", "bleu"))
     assert [(str(row["id"]), row["note"]) for row in tables["selection.xlsx"]] == [(name, "falscher Fachbegriff")] * 2
+
+
+def finished(page: Page, lang: str) -> None:
+    """Take what the page has found in the files, run chrF, read the results, and take the scores away."""
+    expect(page.locator("select[name=lang]")).to_have_value(lang)
+    page.get_by_role("link", name="Metrics").click()
+    ticked(page, "chrf")
+    page.get_by_role("button", name="Start").first.click()
+    page.get_by_role("link", name="Read the results").click()
+    page.locator("html[data-segments=shown]").wait_for(state="attached")
+    with page.expect_download() as told:
+        page.get_by_role("link", name="All scores (XLSX)").click()
+    assert Path(told.value.path()).stat().st_size > 3000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "scheme"), [(400, "dark"), (1280, "light")])
+def test_translations_as_xliff_and_references_as_a_memory(page: Page, tmp_path: Path, width: int, scheme: Any) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=scheme)
+    texts = [line.split("\t") for line in EXAMPLE.read_text(encoding="utf-8").splitlines()][1:]
+    units = {str(n): (f"Source number {n} of them.", row[3]) for n, row in enumerate(texts)}
+    xliff(tmp_path / "auftrag.xlf", units)
+    memory(tmp_path / "memory.tmx", [(f"Source number {n} of them.", row[2]) for n, row in enumerate(texts)][3:])
+    dropped(page, *((name, (tmp_path / name).read_text(encoding="utf-8")) for name in ("memory.tmx", "auftrag.xlf")))
+    expect(page.locator(".note", has_text="37 of 40 segments are in memory.tmx")).to_contain_text("3 are not there")
+    assert barriers(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    finished(page, "de")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "scheme"), [(400, "dark"), (1280, "light")])
+def test_texts_in_another_encoding_and_a_file_called_referenz(
+    page: Page, tmp_path: Path, width: int, scheme: Any
+) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(color_scheme=scheme)
+    columns = list(zip(*(line.split("\t") for line in EXAMPLE.read_text(encoding="utf-8").splitlines()), strict=True))
+    texts = {"atlas.txt": columns[3], "brook.txt": columns[4], "referenz.txt": columns[2]}
+    for name, (_, *lines) in texts.items():
+        (tmp_path / name).write_bytes("\r\n".join([*lines, ""]).encode("cp1252"))
+    page.set_input_files("#choose", [tmp_path / name for name in texts])
+    page.wait_for_url("**/files")
+    expect(page.locator("legend", has_text="referenz.txt is not in UTF-8. It looks like Windows-1252")).to_be_visible()
+    assert barriers(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    page.get_by_role("button", name="Read them like this").click()
+    page.locator("select[name=lang]").wait_for()
+    roles = page.locator("select[name^=role]").evaluate_all("all => all.map(one => one.value)")
+    assert roles == ["candidates", "candidates", "references"]
+    finished(page, "de")
 
 
 @pytest.mark.slow

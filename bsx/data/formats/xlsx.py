@@ -125,7 +125,10 @@ class Sheet(RowSource):
             below = filled[at + 1 :]
             whole = all(cells <= _filled(names) for cells in below)
             if at and whole:  # names are texts, and a title has fewer cells than the rows of a table mostly have
-                whole = bool(below) and max(map(len, filled[:at])) < statistics.median(map(len, below))
+                before = self._top[at - 1][0]  # unless it is the upper half of the names
+                halves = any(last >= number for _, last, _ in self._merged.get(before, ()))
+                titles = filled[: at - halves]
+                whole = bool(below) and max(map(len, titles), default=0) < statistics.median(map(len, below))
                 whole &= all(isinstance(name, str) for name in names if name is not None)
             if number == asked or (whole and not asked):
                 return number, names
