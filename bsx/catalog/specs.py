@@ -7,7 +7,7 @@ import importlib
 import os
 import re
 import traceback
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -61,6 +61,35 @@ def read_spec(spec: str) -> tuple[str, dict[str, str]]:
             raise InputError(f"metric {spec!r}: {field} is given twice")
         settings[field] = value
     return name.strip(), settings
+
+
+def titles(specs: Collection[str], catalog: Catalog) -> dict[str, str]:
+    """Return what people call metrics, by their specifications.
+
+    What stands behind a comma in the title of a metric is said only where it tells two of them apart; what is no known
+    metric, or would still be called as another is, keeps its specification.
+
+    >>> from bsx.catalog.catalog import load_registry
+    >>> list(titles(["bertscore:model=minilm", "bleu:tokenize=char", "ter"], load_registry()).values())
+    ['BERTScore with minilm', 'BLEU, of characters', 'TER']
+    """
+
+    def called(spec: str, *, whole: bool) -> str:
+        try:
+            name, settings = read_spec(spec)
+            title = catalog.metrics[name].title
+        except (InputError, KeyError):
+            return spec
+        title = title if whole else title.partition(",")[0]
+        title += f" with {model}" if (model := settings.pop("model", None)) else ""
+        more = ", ".join(f"{field}={value}" if field else value for field, value in settings.items())
+        return title + (", of characters" if more == "tokenize=char" else f" ({more})" if more else "")
+
+    made = {spec: spec for spec in specs}
+    for whole in (True, False):  # the shortest title that no other has
+        found = {spec: called(spec, whole=whole) for spec in made}
+        made |= {spec: title for spec, title in found.items() if [*found.values()].count(title) == 1}
+    return made
 
 
 @contextlib.contextmanager

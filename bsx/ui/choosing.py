@@ -13,7 +13,7 @@ from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.entries.metrics import MetricEntry
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry
 from bsx.catalog.languages import Asked, codes_of, find_languages
-from bsx.catalog.specs import read_spec
+from bsx.catalog.specs import read_spec, titles
 from bsx.errors import BsxError, InputError, UnknownNameError
 from bsx.models.evidence import CHRF, Ranked, by_evidence, pooled, spelled_figure
 from bsx.models.files import is_here, package_command
@@ -199,21 +199,21 @@ def offers(lang: str, sides: Iterable[str], size: Size, survey: Mapping[str, Any
         if row["runs"] == _WITH_MODEL and not name.startswith("bertr"):
             for model in models:
                 spec = f"{name}:model={model.name}"
-                title = f"{entry.title} with {model.name}"
-                pool[spec] = entry.model_copy(update={"name": spec, "title": title, "evidence": model.evidence})
+                pool[spec] = entry.model_copy(update={"evidence": model.evidence})
                 of_model[spec], arm_of[spec] = model, model.name
         elif row["runs"] == _WITH_MODEL or _asks_model(entry, asked.target):
             here = next((model for model in models if is_here(model.source)), None)
             spec = name if here is None else f"{name}:model={here.name}"
-            pool[spec] = entry.model_copy(update={"name": spec})
+            pool[spec] = entry
             if here is not None:
                 of_model[spec] = here
         else:
             pool[name] = entry
             if name in _OF_WORDS and asked.target.sacrebleu in survey["tokenizers"]:
                 spec = f"{name}:tokenize=char"
-                title = f"{entry.title}, of characters"
-                pool[spec] = entry.model_copy(update={"name": spec, "title": title, "evidence": []})
+                pool[spec] = entry.model_copy(update={"evidence": []})
+    called = titles(pool, catalog)
+    pool = {spec: entry.model_copy(update={"name": spec, "title": called[spec]}) for spec, entry in pool.items()}
     # It ranks whatever has a name and evidence; what it says of models holds for metrics.
     arms = [
         (cast("ModelEntry", entry), arm_of.get(spec, read_spec(spec)[0] if entry.evidence else ""))

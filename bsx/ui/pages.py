@@ -16,6 +16,8 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from bsx.analysis.report.result import prepared
+from bsx.catalog.catalog import load_registry
+from bsx.catalog.specs import titles
 from bsx.support.provenance import VERSION
 
 _PLACES = ("bsx.ui", "bsx.ui.results", "bsx.analysis.report")
@@ -39,6 +41,7 @@ def _environment() -> Environment:
     )
     made.filters["data"] = data
     made.filters["explained"] = explained
+    made.filters["titles"] = lambda specs: titles(specs, load_registry())
     prepared(made)
     return made
 

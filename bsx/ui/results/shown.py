@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from bsx.analysis.present.parts import Chart, Section
 from bsx.analysis.report.build import findings
 from bsx.analysis.report.documents import Document, ScoreRows, parse_document
 from bsx.catalog.catalog import load_registry
+from bsx.catalog.specs import titles
 from bsx.data.lines import NamedFile
 from bsx.data.sidecar import ScoredMetricRow, Sidecar, read_sidecar
 from bsx.errors import BsxError
@@ -82,12 +83,14 @@ class RunFindings:
         lead: the answer as terminal and report give it, in one to three sentences.
         sections: the ranking, what else was found, and what was scored.
         charts: of all sections, in order.
+        titles: what the page calls metrics, by their specifications.
     """
 
     plain: str
     lead: str
     sections: tuple[Section, ...]
     charts: tuple[Chart, ...]
+    titles: dict[str, str]
 
     @property
     def specs(self) -> list[list[dict[str, Any]]]:
@@ -96,10 +99,13 @@ class RunFindings:
 
 
 def shown(run: Run, table: ScoredTable, beside: RunNeighbours) -> RunFindings:
-    """Return the answer of a run, and what it rests on: as terminal and report say it."""
-    documents = [Document(name, None, result) for name, result in beside.documents.items()]
+    """Return the answer of a run, and what it rests on: as terminal and report say it, with titles of metrics."""
+    specs = [one.name for one in table.metrics if not one.human]
+    specs += [spec for result in beside.documents.values() for spec in result.signatures]
+    named = titles([spec for spec in dict.fromkeys(specs) if spec not in table.systems], load_registry())
+    documents = [Document(name, None, _named(result, named)) for name, result in beside.documents.items()]
     if table.rows <= _MOST_ROWS:
-        documents.insert(0, Document(run.scores.name, None, _rows(run, table)))
+        documents.insert(0, Document(run.scores.name, None, _rows(run, table, named)))
     sections = findings(documents, _EXAMPLES)
     first = next((section for section in sections if section.answers), sections[0] if sections else None)
     lead = first.lead if first is not None else ""
@@ -109,7 +115,19 @@ def shown(run: Run, table: ScoredTable, beside: RunNeighbours) -> RunFindings:
     charts = tuple(block for section in sections for block in section.blocks if isinstance(block, Chart))
     compared = next((one for one in beside.documents.values() if isinstance(one, CompareResult)), None)
     plain = in_words(compared) if compared is not None else _alone(table.systems)
-    return RunFindings(plain, lead, tuple(sections), charts)
+    return RunFindings(plain, lead, tuple(sections), charts, named)
+
+
+def _named(value: Any, named: Mapping[str, str]) -> Any:
+    """Return a result, or a part of one, in which metrics are called by their titles."""
+    if isinstance(value, str):
+        return named.get(value, value)
+    if is_dataclass(value):  # a name is that of a notice or factor
+        parts = {one.name: getattr(value, one.name) for one in fields(value) if one.name != "name"}
+        return replace(value, **{name: _named(part, named) for name, part in parts.items()})  # type: ignore[type-var]
+    if isinstance(value, dict):
+        return {named.get(key, key): _named(part, named) for key, part in value.items()}
+    return type(value)(_named(part, named) for part in value) if isinstance(value, list | tuple) else value
 
 
 def _alone(systems: Sequence[str]) -> str:
@@ -135,14 +153,13 @@ def in_words(result: CompareResult) -> str:
     if (result.baseline is not None and several_pairs) or not corrected or not resampled or not result.metrics:
         return ""
     best: dict[str | None, list[str]] = {}
+    called = titles([one.metric for one in result.metrics], load_registry())
     for one in result.metrics:
         won = [(test.better, test.worse) for test in one.tests if test.better is not None]
         ahead = [name for name, _ in won if sum(other == name for other, _ in won) == len(result.systems) - 1]
         if not ahead and won:
             return ""
-        best.setdefault(next(iter(ahead), None), []).append(
-            _called(one.metric, [other.metric for other in result.metrics])
-        )
+        best.setdefault(next(iter(ahead), None), []).append(called[one.metric])
     several = sum(map(len, best.values())) > 1
     if [*best] == [None]:
         under = f"{'either' if len(result.metrics) == 2 else 'any'} metric" if several else best[None][0]
@@ -161,15 +178,7 @@ def in_words(result: CompareResult) -> str:
     return f"The metrics do not all say the same: {'; '.join(said)}."
 
 
-def _called(metric: str, all_metrics: list[str]) -> str:
-    """Return the title of a metric, without the model and settings if that tells it from the others."""
-    name = metric.partition(":")[0]
-    known = load_registry().metrics.get(name)
-    alone = [one.partition(":")[0] for one in all_metrics].count(name) == 1
-    return metric if known is None or not alone else known.title.partition(",")[0]
-
-
-def _rows(run: Run, table: ScoredTable) -> ScoreRows:
+def _rows(run: Run, table: ScoredTable, named: Mapping[str, str]) -> ScoreRows:
     """Return the scores without texts, as a report reads them."""
     known = read_sidecar(run.scores)
     if known is None or not known.metrics:
@@ -179,7 +188,8 @@ def _rows(run: Run, table: ScoredTable) -> ScoreRows:
             if not one.human
         ]
         known = Sidecar(metrics=made, outputs=[] if known is None else known.outputs)
-    names = ["human" if one.human else one.name for one in table.metrics]
+    known = Sidecar.model_validate(_named(known.model_dump(), named))
+    names = ["human" if one.human else named.get(one.name, one.name) for one in table.metrics]
     rows: list[tuple[object, ...]] = []
     for number, system in enumerate(table.systems):
         values = table.values[:, number, :].T

@@ -170,7 +170,8 @@ class ResultViews:
                 "rows": table.rows,
                 "systems": table.systems,
                 "metrics": [
-                    {"name": one.name, "higher": one.higher, "signature": one.signature, "human": one.human}
+                    {"name": one.name, "title": opened.shown.titles.get(one.name, one.name), "human": one.human}
+                    | {"higher": one.higher, "signature": one.signature}
                     for one in table.metrics
                 ],
                 "segments": table.segments,

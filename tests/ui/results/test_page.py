@@ -123,7 +123,7 @@ def test_rows_are_sorted_and_filtered_as_numpy_does(browser: Browser, address: s
     with opened(browser, address, "many") as page:
         page.locator("#a").select_option(label="system-3")
         page.locator("#b").select_option(label="system-1")
-        page.locator("#metric").select_option(label="ter")
+        page.locator("#metric").select_option(label="TER")
         for kind, keys in (
             ("score", a),
             ("difference", b - a),
@@ -164,7 +164,7 @@ def test_metrics_disagree_by_the_difference_of_their_ranks(browser: Browser, add
     with opened(browser, address, "many") as page:
         page.locator("#a").select_option(label="system-0")
         page.locator("#sort").select_option("disagreement")
-        page.locator("#other").select_option(label="ter")
+        page.locator("#other").select_option(label="TER")
         page.locator("#down").select_option("1")
         shown = names(page)
         assert shown == expected[: len(shown)]

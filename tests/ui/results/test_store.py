@@ -175,6 +175,34 @@ def test_the_answer_is_the_presenters(tmp_path: Path) -> None:
     assert found.sections[0].id == "systems"
 
 
+def test_metrics_are_named_as_people_say_them(tmp_path: Path) -> None:
+    titles = {
+        "bertscore:model=me5-small-q4": "BERTScore with me5-small-q4",
+        "bleu:tokenize=char": "BLEU, of characters",
+        "moverscore": "MoverScore, first version",
+        "moverscore-v2": "MoverScore, second version",
+        "moverscore:ngram=2,idf=false": "MoverScore (ngram=2, idf=false)",
+        "chrf": "chrf",  # a system is called so
+        "ours:a,b": "ours:a,b",
+    }
+    noise = np.random.default_rng(1)
+    content = [
+        {"id": k, "system": name, **{spec: n + 0.1 * noise.normal() for spec in titles}}
+        for k in range(30)
+        for n, name in enumerate(("theirs", "chrf"))
+    ]
+    made.write(tmp_path / "run", content, metrics=dict.fromkeys(titles, True))
+    run = Workspace(tmp_path).run("run")
+    found = shown(run, read_table(run.scores), read_beside(run, own=True))
+    said = " ".join([found.plain, found.lead, *map(repr, found.sections)]).replace("metric:bertscore:model=", "")
+    assert found.lead.startswith("Under BERTScore with me5-small-q4, BLEU, of characters")
+    assert "chrf scores best under all 7 metrics (BERTScore with me5-small-q4, BLEU, of characters" in found.plain
+    assert all(title in said for title in titles.values())
+    assert "bertscore:model=" not in said
+    tables = [block for section in found.sections for block in section.blocks if isinstance(block, TablePart)]
+    assert {"rank", "system", *titles.values()} == {*tables[0].columns}
+
+
 @pytest.mark.parametrize("alone", [True, False])
 def test_candidates_that_are_no_translation_stand_with_the_scores(tmp_path: Path, *, alone: bool) -> None:
     run, table = folder_of(tmp_path)

@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 
 from bsx.analysis.report.run import report
 from bsx.ui.app import make_app
-from bsx.ui.workspace import Workspace
+from bsx.ui.workspace import Choices, Workspace
 from tests.helpers.sample import sampled
 from tests.ui.conftest import HOST, OWN, PORT, TOKEN
 from tests.ui.results import made
@@ -55,6 +55,21 @@ def test_the_page_has_answer_and_ranking_and_texts_stay_texts(client: TestClient
     assert "style=" not in page.text
     assert page.text.count('class="lead"') >= 1
     assert page.text.index('id="answer"') < page.text.index('id="systems"') < page.text.index('id="segments"')
+
+
+def test_the_specification_of_a_metric_is_said_once_on_demand(client: TestClient, workspace: Workspace) -> None:
+    spec, title = "bertscore:model=me5-small-q4", "BERTScore with me5-small-q4"
+    rows = [{"id": str(k), "system": name, spec: k / 9} for k in range(9) for name in ("ours", "theirs")]
+    made.write(workspace.folder / "one", rows, metrics={spec: True})
+    before, named, after = client.get("/results/one").text.partition("What metrics are called in commands")
+    assert title in before
+    assert spec not in before
+    assert f"{title}: <code>{spec}</code>" in named + after
+    assert [(one["name"], one["title"]) for one in client.get("/results/one/columns").json()["metrics"]] == [
+        (spec, title)
+    ]
+    workspace.run("one").update(choices=Choices(metrics=(spec, "chrf")))
+    assert f'<span title="{spec}">{title}</span>; <span title="chrf">chrF</span>' in client.get("/runs/one").text
 
 
 def test_numbers_come_as_they_are_in_the_table(client: TestClient, folder: Path) -> None:

@@ -4,7 +4,7 @@
  * @typedef {object} Columns what the server tells of a run
  * @property {number} rows
  * @property {string[]} systems
- * @property {{name: string, higher: boolean, signature: string, human: boolean}[]} metrics
+ * @property {{name: string, title: string, higher: boolean, signature: string, human: boolean}[]} metrics
  * @property {string[]} segments
  * @property {number[]} documents
  * @property {string[]} documentNames

@@ -129,11 +129,6 @@ const browse = async (columns, values) => {
     const [low, high] = ends(values.subarray(start, start + systems.length * data.size));
     return Math.max(Math.abs(low), Math.abs(high)) <= 2 ? 4 : 2;
   });
-  // A metric without its settings, where that still tells it from the others; the full name is shown on hovering.
-  const short = (/** @type {string} */ name) => {
-    const [stem] = name.split(":");
-    return metrics.filter((one) => one.name.split(":")[0] === stem).length === 1 ? stem : name;
-  };
   const spelled = (/** @type {number} */ value, /** @type {number} */ metric) => (Number.isNaN(value) ? "–" : value.toFixed(digits[metric]));
 
   // Systems by their mean under the first metric: the best comes first.
@@ -238,7 +233,7 @@ const browse = async (columns, values) => {
       const x = data.scores(m, choice.a)[place], y = two ? data.scores(m, choice.b)[place] : NaN;
       const better = Number.isNaN(x) || Number.isNaN(y) || x === y ? 0 : (x > y) === metric.higher ? 1 : 2;
       const cell = (/** @type {number} */ value, /** @type {boolean} */ wins) => make("td", { class: `num${wins ? " better" : ""}`, title: Number.isNaN(value) ? "no score" : String(value) }, spelled(value, m));
-      return make("tr", {}, make("th", { scope: "row", dir: "auto", title: metric.name }, `${short(metric.name)}${metric.higher ? "" : " ↓"}`), cell(x, better === 1), ...(two ? [cell(y, better === 2)] : []));
+      return make("tr", {}, make("th", { scope: "row", dir: "auto", title: metric.name }, `${metric.title}${metric.higher ? "" : " ↓"}`), cell(x, better === 1), ...(two ? [cell(y, better === 2)] : []));
     });
     return make("table", { class: "figures" }, make("caption", { class: "sr" }, `Scores of ${columns.segments[place]}`), make("thead", {}, head), make("tbody", {}, ...rows));
   };
@@ -322,8 +317,8 @@ const browse = async (columns, values) => {
   const ordered = best.map((system) => option(system, systems[system]));
   fill("a", ordered.map((one) => /** @type {HTMLOptionElement} */ (one.cloneNode(true))), choice.a);
   fill("b", [option(-1, "none"), ...ordered], choice.b);
-  fill("metric", metrics.map((one, i) => option(i, one.name)), choice.metric);
-  fill("other", metrics.map((one, i) => option(i, one.name)), choice.other);
+  fill("metric", metrics.map((one, i) => option(i, one.title)), choice.metric);
+  fill("other", metrics.map((one, i) => option(i, one.title)), choice.other);
   fill("document", [option(-1, "all"), ...columns.documentNames.map((name, i) => option(i, name || "(none)"))], -1);
   $("document-box").hidden = columns.documentNames.length < 2;
 
