@@ -68,7 +68,8 @@ class Offer:
         lacks: what is missing here, as a sentence; None if it runs.
         download: what would have to be fetched first; None if nothing.
         seconds: about how long it takes on this machine; None if that is not known.
-        recommended: whether it belongs to the set that bsx would choose.
+        recommended: whether it belongs to the set that bsx computes unless told otherwise.
+        measured: whether its agreement with human judgments of translations was measured in this language.
         about: what it does, as a sentence; may be empty.
         plain: how well it agrees with human judgments in this language, in words.
     """
@@ -81,6 +82,7 @@ class Offer:
     download: str | None = None
     seconds: float | None = None
     recommended: bool = False
+    measured: bool = False
     about: str = ""
     plain: str = ""
 
@@ -204,14 +206,18 @@ def offers(lang: str, sides: Iterable[str], size: Size, survey: Mapping[str, Any
         elif row["runs"] == _WITH_MODEL or _asks_model(entry, asked.target):
             here = next((model for model in models if is_here(model.source)), None)
             spec = name if here is None else f"{name}:model={here.name}"
-            pool[spec] = entry
+            pool[spec] = _of_what_runs(entry, entry.model if here is None else here.name)
             if here is not None:
                 of_model[spec] = here
         else:
-            pool[name] = entry
+            pool[name] = _of_what_runs(entry, entry.model)
             if name in _OF_WORDS and asked.target.sacrebleu in survey["tokenizers"]:
                 spec = f"{name}:tokenize=char"
                 pool[spec] = entry.model_copy(update={"evidence": []})
+    every = pooled(catalog)
+    beside = [one.model_copy(update={"chrf": None, "interval": None}) for arm, one in every.figures if arm == CHRF]
+    # Of chrF, what was measured next to others counts too: figures of the same texts stand one below the other.
+    pool[CHRF] = pool[CHRF].model_copy(update={"evidence": [*pool[CHRF].evidence, *beside]})
     called = titles(pool, catalog)
     pool = {spec: entry.model_copy(update={"name": spec, "title": called[spec]}) for spec, entry in pool.items()}
     # It ranks whatever has a name and evidence; what it says of models holds for metrics.
@@ -219,7 +225,7 @@ def offers(lang: str, sides: Iterable[str], size: Size, survey: Mapping[str, Any
         (cast("ModelEntry", entry), arm_of.get(spec, read_spec(spec)[0] if entry.evidence else ""))
         for spec, entry in pool.items()
     ]
-    ranking = by_evidence(arms, asked.target, pooled(catalog), catalog.languages, source=asked.source)
+    ranking = by_evidence(arms, asked.target, every, catalog.languages, source=asked.source)
     chosen = _recommended(of_model, there)
     found = [
         _offer(ranked, pool[ranked.entry.name], of_model.get(ranked.entry.name), asked, catalog, rows, size, survey)
@@ -245,6 +251,12 @@ def _asks_model(entry: MetricEntry, language: LanguageEntry) -> bool:
     return entry.name in ("sentence", "sentence-qe") and not _made_for(entry, language)
 
 
+def _of_what_runs(entry: MetricEntry, model: str | None) -> MetricEntry:
+    """Return a metric with those figures alone that are of the model that runs; one that names none is of its own."""
+    figures = [one for one in entry.evidence if (one.statistic.partition(" with ")[2] or entry.model) == model]
+    return entry.model_copy(update={"evidence": figures})
+
+
 def _made_for(entry: MetricEntry, language: LanguageEntry) -> bool:
     return entry.languages == "any" or bool({*codes_of(language)} & {*entry.languages})
 
@@ -266,7 +278,7 @@ def _offer(
     size: Size,
     survey: Mapping[str, Any],
 ) -> Offer:
-    name = read_spec(entry.name)[0]
+    name, figure = read_spec(entry.name)[0], ranked.evidence
     own = model if model is not None else catalog.find(entry.model) if entry.model is not None else None
     runs = str(rows[name]["runs"])
     lacks, download = None, None
@@ -291,6 +303,7 @@ def _offer(
         about=next((said for names, said in _ABOUT.items() if {name, entry.name} & {*names.split()}), ""),
         plain=_plain(ranked, asked, catalog),
         why=_why(ranked, asked),
+        measured=figure is not None and figure.language in codes_of(asked.target) and figure.judged != "similarity",
         needs=tuple(need for need in entry.needs if need != "candidate"),
         lacks=lacks,
         download=download,

@@ -210,7 +210,7 @@ class Views:
         code = lang
         try:
             asked, offers = self._offers(record, lang)
-            code = asked.target.code
+            code, values["language"] = asked.target.code, asked.target.name
         except BsxError as error:
             values["problem"] = problem or str(error)
         installable = (one for one in offers if one.spec.startswith("bertscore") and "pip install" in (one.lacks or ""))

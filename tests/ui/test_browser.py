@@ -126,7 +126,7 @@ def test_from_a_dropped_spreadsheet_to_exported_ones(page: Page, folder: Path, t
     page.select_option("select[name=lang]", label="German")
     page.get_by_role("button", name="Choose metrics").click()
     ticked(page, "chrf")
-    page.get_by_role("button", name="Choose the recommended ones").click()
+    page.get_by_role("button", name="Choose these alone").click()
     assert page.locator("input[name=metric]:checked").count() == page.locator("[data-recommended]").count() > 0
     ticked(page, "chrf", "bleu")
     page.get_by_role("button", name="Start").first.click()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import re
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
 from bsx.catalog.catalog import load_registry
+from bsx.catalog.specs import read_spec
 from bsx.errors import InputError, UnknownNameError
 from bsx.models.files import is_here
 from bsx.models.ranking import select_model
@@ -60,7 +62,9 @@ def test_the_order_is_recommended_then_here_then_what_lacks_something(survey: di
 
 def test_each_says_its_evidence_and_what_it_lacks(survey: dict[str, Any]) -> None:
     found = by_spec(offers("de", ["reference"], SIZE, survey)[1])
-    assert found["chrf"].why.startswith("Agreement with human judgments: WMT17 en-de segment tau .336")
+    assert found["chrf"].why.startswith(
+        "Agreement with human judgments: WMT23 ESA (2024) en-de segment r .523 (n 300);"
+    )
     assert "Nothing was measured" in found["length"].why
     assert found["chrf"].plain == "In German, it agrees moderately with human judgments of single segments."
     assert found["ter"].plain == "In German, it agrees strongly with human judgments of whole systems."
@@ -77,6 +81,43 @@ def test_each_says_its_evidence_and_what_it_lacks(survey: dict[str, Any]) -> Non
     assert (with_source["length-qe"].lacks, found["length-qe"].lacks is None) == (None, False)
     without_references = offers("de", ["source"], SIZE, survey)[1]
     assert not [one for one in without_references if one.recommended and "reference" in one.needs]
+
+
+def test_evidence_is_of_the_model_that_runs(survey: dict[str, Any]) -> None:
+    catalog = load_registry()
+    for lang in ("cs", "en-cs", "de", "zh", "ru", "sw", "is", "gu", "ja", "en"):
+        for spec, one in by_spec(offers(lang, ["reference", "source"], SIZE, survey)[1]).items():
+            name, settings = read_spec(spec)
+            runs = settings.get("model", catalog.metrics[name].model)
+            figures = catalog.metrics[name].evidence
+            if name not in ("bertscore", "chrf") and "Agreement" in one.why:
+                assert {figure.statistic.partition(" with ")[2] or None for figure in figures} <= {runs}, (lang, spec)
+    czech = by_spec(offers("cs", ["reference"], SIZE, survey)[1])
+    bertr = next(one for spec, one in czech.items() if spec.startswith("bertr:model="))
+    assert bertr.plain == "Whether it agrees with human judgments in Czech was not measured."
+    swahili = by_spec(offers("sw", ["reference"], SIZE, survey)[1])
+    assert "AfriMTE DA (2024) en-sw segment r .648 (n 157);" in swahili["chrf"].why  # next to figures of others
+
+
+@pytest.mark.parametrize(
+    ("lang", "heads"),
+    [
+        ("de", {"Recommended": {"chrf", "bertscore"}}),
+        ("sw", {"Recommended": {"chrf", "bertscore"}}),
+        ("cs", {"Recommended": {"chrf"}, "The usual choice: not measured in Czech": {"bertscore"}}),
+        ("is", {"The usual choice: not measured in Icelandic": {"chrf", "bertscore"}}),
+    ],
+)
+def test_recommended_is_what_was_measured_in_the_language(
+    client: TestClient, run: Run, lang: str, heads: dict[str, set[str]]
+) -> None:
+    run.update(choices=run.record.choices.model_copy(update={"lang": lang}))
+    page = client.get(f"/runs/{run.name}/metrics").text.partition("Others that run here")[0]
+    found = {part.partition("</h2>")[0]: {*re.findall('value="([a-z]+)', part)} for part in re.split("<h2[^>]*>", page)}
+    assert {head: specs for head, specs in found.items() if specs} == heads
+    assert page.count(" checked") == 2
+    for part in re.split("<h2[^>]*>", page):
+        assert not (part.startswith("Recommended") and re.search("[Nn]ot measured|not known", part))
 
 
 def test_what_is_not_here_would_be_fetched(survey: dict[str, Any]) -> None:

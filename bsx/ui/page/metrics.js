@@ -1,4 +1,4 @@
-// One click for the recommended set.
+// One click for what bsx computes unless told otherwise.
 
 const only = /** @type {HTMLButtonElement | null} */ (document.getElementById("only"));
 const boxes = /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll("input[name=metric]"));
