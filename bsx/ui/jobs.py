@@ -11,7 +11,7 @@ import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -41,6 +41,7 @@ PATIENCE = 10.0
 """Seconds that a run has to end by itself after it was asked to."""
 _LOG = 1 << 20  # bytes of a log that are kept
 _LINE = 1 << 14  # bytes of a line that are read at once
+_OF_CORPUS = ("bleu", "chrf", "chrf++", "ter")  # whose score of a system is another than the mean of its segments'
 
 
 @dataclass(frozen=True)
@@ -63,14 +64,13 @@ class Command:
 
 
 def commands(table: str, choices: Choices, systems: int) -> list[Command]:
-    """Return the commands of a run.
+    """Return the commands of a run; systems are compared by the scores that `bsx evaluate` gives them.
 
     Args:
         table: the table of texts, in the folder that they run in.
         choices: columns, language and metrics.
         systems: how many systems there are; from two on they are compared.
     """
-    words = ["score", table]
     named = {
         "--candidate": ",".join(choices.candidate),
         "--reference": ",".join(choices.reference),
@@ -80,14 +80,24 @@ def commands(table: str, choices: Choices, systems: int) -> list[Command]:
         "--segment": choices.segment,
         "--lang": f"{choices.source_lang}-{choices.lang}" if choices.lang and choices.source_lang else choices.lang,
     }
-    for option, value in named.items():
-        words += [option, value] if value else []
-    words += ["--metrics", ",".join(choices.metrics), "--resume", "-o", SCORES, "--format", "json"]
-    made = [Command(tuple(words), SUMMARY)]
+    metrics = {"--metrics": ",".join(choices.metrics)}
+    score = ("score", table, *_options(named | metrics), "--resume", "-o", SCORES, "--format", "json")
+    made = [Command(score, SUMMARY)]
     if systems > 1:
-        compare = ["compare", SCORES, "--all-pairs", "--format", "json", "-o", COMPARISON]
-        made.append(Command(tuple(compare), needed=False))
+        whole = [spec for spec in choices.metrics if spec.partition(":")[0] in _OF_CORPUS]
+        of_table = ["--system", "--segment"]
+        if whole:  # they are computed again, from the texts in the table of scores, and the others read from it
+            of_table += ["--reference", "--lang", *(["--candidate"] if len(choices.candidate) == 1 else [])]
+            read = [spec for spec in choices.metrics if spec not in whole]
+            metrics = {"--columns": ",".join(read), "--metrics": ",".join(whole)}
+        options = {name: named[name] for name in named if name in of_table} | (metrics if whole else {})
+        compare = ("compare", SCORES, *_options(options), "--all-pairs", "--format", "json", "-o", COMPARISON)
+        made.append(Command(compare, needed=False))
     return made
+
+
+def _options(named: Mapping[str, str | None]) -> list[str]:
+    return [word for option, value in named.items() if value for word in (option, value)]
 
 
 def script(made: Sequence[Command]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import shutil
 import signal
@@ -14,14 +15,17 @@ import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
 from http.cookiejar import CookieJar
+from importlib import resources
 from pathlib import Path
 
 import pytest
 
+from bsx import evaluate
 from bsx.errors import InputError
 from bsx.ui import inputs
 from bsx.ui.jobs import Command, Jobs, commands, script
 from bsx.ui.workspace import COMMANDS, COMPARISON, LOG, SCORES, SUMMARY, Choices, Record, Run, Workspace
+from tests.conftest import Outcome
 
 Ends = Callable[[Run, Jobs], Record]
 FORM = {"candidate": ["atlas", "brook"], "reference": ["reference"], "segment": ["id"], "lang": ["en"]}
@@ -83,9 +87,43 @@ def test_the_commands_say_all_that_was_chosen() -> None:
         "bsx score 'input-1.xlsx#Sheet 1' --candidate 'a b,c' --reference r --source s --document d --lang en-de "
         "--metrics chrf,ter --resume -o scores.jsonl --format json > summary.json"
     )
-    assert compare.words[:2] == ("compare", SCORES)
+    assert str(compare) == (
+        "bsx compare scores.jsonl --reference r --lang en-de --metrics chrf,ter --all-pairs "
+        "--format json -o compare.json"
+    )
     assert len(commands("input-1.tsv", choices, 1)) == 1
     assert script([score]).endswith(f"{score}\n")
+
+
+@pytest.mark.parametrize("long", [False, True])
+def test_a_run_compares_by_the_scores_that_evaluate_prints(
+    tmp_path: Path, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch, *, long: bool
+) -> None:
+    """Of whole systems where a metric has such a score, which is not the mean of its segments'."""
+    monkeypatch.chdir(tmp_path)
+    example = (resources.files("bsx.examples") / "en-systems.tsv").read_text("utf-8").splitlines()[:31]
+    names = ("atlas", "brook", "cinder")
+    rows = [dict(zip(example[0].split("\t"), line.split("\t"), strict=True)) for line in example[1:]]
+    rows = [{"ref": row["reference"], **{name: row[name] for name in names}} for row in rows]
+    if long:
+        rows = [
+            {"mt": row[name], "ref": row["ref"], "engine": name, "nr": str(number)}
+            for name in names
+            for number, row in enumerate(rows)
+        ]
+    lines = ["\t".join(cells) for cells in ([*rows[0]], *(row.values() for row in rows))]
+    Path("texts.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    metrics = ("sentbleu", "chrf", "bleu", "ter", "chrf++", "length")
+    columns = {"candidate": ("mt",), "system": "engine", "segment": "nr"} if long else {"candidate": names}
+    choices = Choices.model_validate({"reference": ("ref",), "lang": "en", "metrics": metrics, **columns})
+    for command in commands("texts.tsv", choices, len(names)):
+        assert cli(*command.words).status == 0
+    compared = json.loads(Path(COMPARISON).read_text(encoding="utf-8"))["metrics"]
+    found = evaluate(**{**choices.model_dump(include={*columns, "reference", "lang", "metrics"}), "table": "texts.tsv"})
+    assert found.compare is not None
+    assert {(one["metric"], of["system"]): of["score"] for one in compared for of in one["systems"]} == pytest.approx(
+        {(one.metric, of.system): of.score for one in found.compare.metrics for of in one.systems}, abs=1e-6
+    )
 
 
 @pytest.mark.slow
