@@ -163,7 +163,7 @@ def test_the_row_that_names_all_columns_is_found_below_a_title(tmp_path: Path) -
     sheet.append(["Nr.", "Ausgangstext", "Übersetzungen", None, "Referenz"])
     sheet.append([None, None, "Atlas", "Brook", None])
     sheet.append(["Kapitel 1"])
-    rows = [
+    rows: list[list[Any]] = [
         [1, "one two", "eins zwei", "ein zwei", "eins zwei"],
         [2, None, "drei", "vier", "drei"],
         [3, "x", "a", "b", "c"],
