@@ -15,6 +15,7 @@ from bsx.data.cells import spelled
 from bsx.data.documents import DOCUMENTS
 from bsx.data.naming import role_of
 from bsx.data.pairing import refuse_alike
+from bsx.data.run import tell
 from bsx.data.tables import Table
 from bsx.errors import InputError, UnknownNameError, did_you_mean
 from bsx.support.settings import BaseSettings, Names, Option
@@ -133,9 +134,12 @@ def find_columns(
 
 
 def called_references(columns: Sequence[str]) -> list[str]:
-    """Return the columns whose names mean references in some language, and that bsx does not call anything else."""
+    """Return the columns whose names mean references in some language, and nothing else; a note tells which."""
     usual = {name for names in USUAL.values() for name in names}
-    return [name for name in columns if name not in usual and role_of(name) == "reference"]
+    found = [name for name in columns if name not in usual and role_of(name, sure=True) == "reference"]
+    if found:
+        tell(f"references are taken from {', '.join(found)}, by the name; reference names other columns")
+    return found
 
 
 def families(systems: Sequence[str], column: Sequence[str]) -> dict[str, str]:

@@ -23,8 +23,8 @@ _NAMES: dict[Role, str] = {
     r"|tradução( automática)?|((машинный|автоматический) )?перевод|ترجمہ|مشینی ترجمہ|terjemahan( mesin)?"
     r"|ziel(text|sprache)?|((maschinelle|automatische) )?(übersetzung|uebersetzung)|maschinenübersetzung"
     r"|機械翻訳|訳文|traduzione( automatica)?",
-    "reference": r"(human )?ref(erence)?s?( (ref|text|translation|human|official)s?)?|gold"
-    r"|(human|approved|reviewed|proofread)( (translation|target|text)s?)?|post ?edit(ed|s)?|pe|参考(译文|翻译|答案)?"
+    "reference": r"(human )?ref(erence)?s?( (ref|text|translation|human|official)s?)?"
+    r"|(human|approved|reviewed|proofread) (translation|target|text)s?|参考(译文|翻译|答案)?"
     r"|參考(譯文|翻譯)?|标准译文|人工(翻译|译文)|संदर्भ( अनुवाद)?|मानव अनुवाद|(traducción de )?referencias?"
     r"|traducción humana|مرجع|المرجع|ترجمة مرجعية|الترجمة المرجعية|ترجمة بشرية|(traduction de )?références?"
     r"|traduction humaine|রেফারেন্স( অনুবাদ)?|মানব অনুবাদ|(tradução de )?referências?|tradução humana|эталон(ный перевод)?"
@@ -42,12 +42,14 @@ _NAMES: dict[Role, str] = {
     r"|dokument|datei(name)?",
     "label": r"labels?",
 }
+_MAYBE = re.compile("gold|human|approved|reviewed|proofread|post ?edit(ed|s)?|pe")
+"""What columns of references are called, and others too: columns of scores, flags and dates."""
 _PATTERNS = {role: re.compile(_bare(names)) for role, names in _NAMES.items()}
-_LAST = re.compile(r"(?<=ref)[a-d]$|(?<!human) ?\d+$|(?<=\W)(?<!human )[a-z]$|(?<=[^\x00-\u024f])[a-z]$")
+_LAST = re.compile(r"(?<=ref)[a-d]$|(?<!human)(?<!human ) ?\d+$|(?<=\W)(?<!human )[a-z]$|(?<=[^\x00-\u024f])[a-z]$")
 """What tells several of a kind apart: ``refA``, ``reference_B``, ``System 2``, ``译文A``; ``human_b`` are scores."""
 
 
-def role_of(name: str) -> Role | None:
+def role_of(name: str, *, sure: bool = False) -> Role | None:
     """Return what a column or file is for by its name; None where that says nothing.
 
     Accents, capitals, and a number or single letter at the end do not count; words in brackets do where those before
@@ -55,15 +57,19 @@ def role_of(name: str) -> Role | None:
 
     Args:
         name: that of a column, or of a file without its ending.
+        sure: say nothing where the name may as well mean something else.
     """
     bare, inside, _ = re.split(r"\(([^()]*)\)\s*$|$", _bare(name), maxsplit=1)
-    found, meant = _named(bare), _named(inside or "")
-    return meant if found in (None, "candidate") and meant in ("candidate", "reference", "source") else found
+    found, meant = _named(bare, sure=sure), _named(inside or "", sure=sure)
+    swayed = found == "candidate" or (found is None and not sure)
+    return meant if swayed and meant in ("candidate", "reference", "source") else found
 
 
-def _named(text: str) -> Role | None:
+def _named(text: str, *, sure: bool) -> Role | None:
     plain = re.sub(r"[_\-\s.:]+", " ", text).strip()
     shorter = _LAST.sub("", plain).strip()
+    if not sure and (_MAYBE.fullmatch(plain) or _MAYBE.fullmatch(shorter)):
+        return "reference"
     return next((role for role, names in _PATTERNS.items() if names.fullmatch(plain) or names.fullmatch(shorter)), None)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
+import re
 from pathlib import Path
 
 import platformdirs
@@ -17,9 +18,9 @@ def without_sheet(path: Path | str) -> tuple[Path, str | None]:
     >>> without_sheet("missing/scores.xlsx#all")[1], without_sheet("a#b.tsv")[1]
     ('all', None)
     """
-    file, mark, sheet = str(path).rpartition("#")
-    if mark and sheet and file.lower().endswith((".xlsx", ".xlsm")) and not os.path.lexists(path):
-        return Path(file), sheet
+    found = re.fullmatch(r"(.+?\.xls[xm])#(.+)", str(path), re.IGNORECASE | re.DOTALL)
+    if found is not None and not os.path.lexists(path):
+        return Path(found[1]), found[2]
     return Path(path), None
 
 

@@ -50,12 +50,15 @@ def guesses(path: Path) -> list[tuple[str, str, list[str]]]:
 
 
 def convert(path: Path, encoding: str) -> None:
-    """Write a file anew in UTF-8.
+    """Write a file anew in UTF-8, unless it is in UTF-8 already.
 
     Raises:
         InputError: if it is not in this encoding, or that is none of those offered.
     """
-    text = _decoded(NamedFile(path, found=True).all_bytes(), encoding) if encoding in _KNOWN else None
+    content = NamedFile(path, found=True).all_bytes()
+    if _decoded(content, "utf-8") is not None:
+        return
+    text = _decoded(content, encoding) if encoding in _KNOWN else None
     if text is None:
         raise InputError(f"is not in {_KNOWN.get(encoding, 'this encoding')} throughout: choose another", file=path)
     with atomic_text(path, own=True) as stream:

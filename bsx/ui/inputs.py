@@ -154,6 +154,7 @@ def read_as(run: Run, stored: str, encoding: str) -> None:
     if any(file.stored == stored for file in run.record.files):
         try:
             convert(run.file(stored), encoding)
+            run.update(joined=None, choices=Choices())
         except InputError as error:
             raise InputError(as_called(run, str(error))) from error
 
@@ -409,8 +410,8 @@ def _check(named: Sequence[str], columns: Sequence[str]) -> None:
             raise InputError(f"There is no column {name!r}.")
         if named.count(name) > 1:
             raise InputError(f"The column {name!r} can be one thing only: it is chosen twice.")
-        if "," in name:
-            raise InputError(f"The name of the column {name!r} holds a comma, which parts names: rename it.")
+        if "," in name or name != name.strip():
+            raise InputError(f"The name of the column {name!r} holds a comma or an outer blank: rename it.")
 
 
 def _together(run: Run, files: Sequence[StoredFile]) -> dict[str, str]:
@@ -451,7 +452,7 @@ def _numbered(base: str) -> Iterator[str]:
 def _system(name: str) -> str:
     """Return what the system is called whose candidates a file holds."""
     stem = re.sub(r"[,\s]+", " ", PurePosixPath(name).stem).strip() or "system"
-    return f"{stem} " if stem in ("id", "reference", "source") else stem
+    return f"{stem} (system)" if stem in ("id", "reference", "source") else stem
 
 
 def _chosen_columns(choices: Choices, seen: Preview) -> Choices:

@@ -48,8 +48,8 @@ class TableIn:
 def join(tables: Sequence[TableIn], into: Path, key: Key | None = None) -> Joined:
     """Write several tables as one, a row for each segment that all have.
 
-    The first that does not hold references alone leads: its columns stay. The others are asked for its segments by
-    source text, or by id where that finds ten times as many.
+    The first that does not hold references alone leads: its columns stay. The others are asked for its segments by id
+    where their sources agree, or there are none, else by source text: the n-th time that it stands there for the n-th.
 
     Args:
         tables: two or more.
@@ -57,7 +57,7 @@ def join(tables: Sequence[TableIn], into: Path, key: Key | None = None) -> Joine
         key: join by this, where it finds any.
 
     Raises:
-        InputError: if two tables have nothing in common, or nothing is left.
+        InputError: if two tables have nothing in common, nothing is left, or systems stand one below the other.
     """
     first = next((one for one in tables if not one.is_reference), tables[0])
     whole, seen = first.frame(), first.seen
@@ -71,27 +71,38 @@ def join(tables: Sequence[TableIn], into: Path, key: Key | None = None) -> Joine
         whole.columns = [roles["candidate"][0] if name == old[0] else name for name in whole.columns]
     notes, used, ways = list[str](), set[Key](), set[Key]()
     for other in (one for one in tables if one is not first):
-        frame = other.frame()
+        frame, below = other.frame(), other.seen.first("system")
         found = {way: _shared(whole, column, frame, other, way) for way, column in own.items() if column is not None}
         n = {way: hits for way, (hits, _) in found.items() if hits}
         if not n:
             raise InputError(f"{first.name} and {other.name} share no source text and no id, to be joined by.")
-        source = n.get("source", 0) * 10 >= n.get("segment", 0)
-        by: Key = key if key in n else "source" if source else "segment"
+        agree = n.get("segment", 0)
+        if (its := other.seen.first("source")) is not None and own["source"] is not None and agree:
+            by_id = frame.set_index(frame[found["segment"][1]].map(_plain))[its]
+            met = whole[own["segment"]].map(_plain).map(by_id[~by_id.index.duplicated()]).fillna("")
+            agree = int((met.map(_plain) == whole[own["source"]].map(_plain)).sum())
+        best: Key = "segment" if agree >= n.get("source", 0) or n.get("segment", 0) > 10 * n["source"] else "source"
+        by = key if key in n else best
         used, ways = used | {by}, ways | n.keys()
-        frame[_KEY] = frame[found[by][1]].map(_plain)
-        whole[_KEY] = whole[own[by]].map(_plain)
+        frame[_KEY], whole[_KEY] = frame[found[by][1]].map(_plain), whole[own[by]].map(_plain)
         frame = frame[frame[_KEY].isin(whole[_KEY]) & (frame[_KEY] != "")]
-        again = int(frame[frame[_KEY].duplicated()][_KEY].nunique())
+        alike = whole.groupby([_KEY, *filter(None, [system])])
+        times, wanted = frame[_KEY].value_counts(), alike.size().groupby(level=0).max()
+        again = int((times > wanted.reindex(times.index)).sum())
+        nth = alike.cumcount().clip(upper=whole[_KEY].map(times).fillna(1) - 1).astype(int)
+        whole[_KEY] += "\0" + nth.astype(str)
+        frame[_KEY] += "\0" + frame.groupby(_KEY).cumcount().astype(str)
         for name in _taken(other, found[by][1], spoken):
             role = "reference" if other.is_reference or name in other.names("reference") else "candidate"
             base = "reference" if role == "reference" else _stem(other.name) if name == "candidate" else name
             roles[role].append(new := _new(base, whole))
-            whole[new] = whole[_KEY].map(frame.drop_duplicates(_KEY).set_index(_KEY)[name])
+            whole[new] = whole[_KEY].map(frame.set_index(_KEY)[name])
+        if (system and len(roles["candidate"]) > 1) or (below is not None and frame[below].nunique() > 1):
+            raise InputError(f"{other.name}: tables that are joined have a column for each system, not rows.")
         there = whole[_KEY].isin(frame[_KEY])
         lost = len(whole) - int(there.sum())
         more = f"; {lost:,} are not there, and are left out" if lost else ""
-        more += f"; {again:,} stand there several times: the first counts" if again else ""
+        more += f"; {again:,} stand there more often than here: the first count" if again else ""
         notes.append(f"{there.sum():,} of {len(whole):,} segments are in {other.name}, by {_CALLED[by]}{more}.")
         whole = whole[there].drop(columns=_KEY)
     if whole.empty:

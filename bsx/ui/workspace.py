@@ -35,6 +35,8 @@ SIDECAR = ".signatures.json"
 """What a table of scores has beside it, by which a folder's tables of scores are told from other tables."""
 
 
+_OURS = re.compile(r"\d{4}-\d\d-\d\d-[0-9a-f]{6}")
+"""What `Workspace.new` calls folders."""
 _CHANGING = threading.Lock()
 """Held while a record is read, changed and written; requests and the queue do that at the same time."""
 
@@ -162,8 +164,12 @@ class Run:
 
     @property
     def is_draft(self) -> bool:
-        """Whether files were handed in and nothing was started."""
-        return self.record.state == "draft" and not self.scores.is_file()
+        """Whether it is a folder that the page made, in which files were handed in and nothing was started."""
+        record = self.record
+        ours = _OURS.fullmatch(self.name) is not None and record.created and record.state == "draft"
+        return bool(ours) and all(
+            path.name == RECORD or path.name.startswith("input") for path in self.folder.iterdir()
+        )
 
     def file(self, name: str) -> Path:
         """Return the path of one of its files: whatever opens one, to read or to write, asks here for the path.

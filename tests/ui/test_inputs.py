@@ -230,7 +230,9 @@ def test_tables_are_joined_by_id_where_their_sources_differ(
     (tmp_path / "human.tsv").write_text("".join("\t".join(row) + "\n" for row in [*rows, ["1", "again", "doch"]]))
     inputs.copy_in(run, tmp_path / "human.tsv")
     found = inputs.understand(run)
-    assert "3 of 3 segments are in human.tsv, by id; 1 stand there several times: the first counts." in found.notes
+    assert (
+        "3 of 3 segments are in human.tsv, by id; 1 stand there more often than here: the first count." in found.notes
+    )
     assert found.choices.reference == ("reference",)
     assert "Ein Tag.!" in client.get(f"/runs/{run.name}/files").text
     other = xliff(tmp_path / "brook.xlf", {n: (s, f"{t}?") for n, (s, t) in UNITS.items()})
@@ -239,6 +241,64 @@ def test_tables_are_joined_by_id_where_their_sources_differ(
     assert set(run.record.joined.ways) == {"source", "segment"}  # type: ignore[union-attr]
     page = client.get(f"/runs/{run.name}/files").text
     assert f"/runs/{run.name}/files?key=" in page
+
+
+def test_what_stands_several_times_meets_what_stands_there_as_often(workspace: Workspace, tmp_path: Path) -> None:
+    """By id where the sources agree; without ids, the n-th of a source is joined with the n-th."""
+    sources = ["Yes.", "No.", "Yes.", "Yes."]
+    for name, texts in (("atlas", "a b c d"), ("brook", "e f g h")):
+        rows = [f"{n}\t{source}\t{text}" for n, (source, text) in enumerate(zip(sources, texts.split(), strict=True))]
+        (tmp_path / f"{name}.tsv").write_text("\n".join(["id\tsource\tcandidate", *rows, ""]))
+        (tmp_path / f"{name}-2.tsv").write_text("\n".join(["source\tcandidate", *(r[2:] for r in rows), ""]))
+    for end, by in (("", "id"), ("-2", "source text")):
+        run = run_of(workspace, tmp_path / f"atlas{end}.tsv")
+        inputs.copy_in(run, tmp_path / f"brook{end}.tsv")
+        assert f"4 of 4 segments are in brook{end}.tsv, by {by}." in inputs.understand(run).notes
+        rows = [json.loads(line) for line in run.file(inputs.TEXTS).read_text().splitlines()]
+        assert [row[f"brook{end}"] for row in rows] == ["e", "f", "g", "h"]
+
+
+def test_tables_of_systems_in_rows_are_not_joined(workspace: Workspace, tmp_path: Path) -> None:
+    run = run_of(workspace, xliff(tmp_path / "mt.xlf", UNITS))
+    rows = [f"{name}\t{source}\t{target}" for name in "XY" for source, target in UNITS.values()]
+    (tmp_path / "more.tsv").write_text("\n".join(["system\tsource\tcandidate", *rows, ""]))
+    inputs.copy_in(run, tmp_path / "more.tsv")
+    assert "a column for each system, not rows" in inputs.understand(run).problems[0]
+
+
+def test_a_file_is_never_converted_twice(workspace: Workspace, tmp_path: Path) -> None:
+    pytest.importorskip("charset_normalizer")
+    (tmp_path / "mt.txt").write_bytes(POLISH.encode("cp1250"))
+    run = run_of(workspace, tmp_path / "mt.txt")
+    for _ in range(2):
+        inputs.read_as(run, "input-1.txt", "cp1250")
+    assert run.file("input-1.txt").read_bytes() == POLISH.encode()
+
+
+def test_a_system_called_like_a_column_is_that_system(workspace: Workspace, tmp_path: Path) -> None:
+    """``id.txt`` holds Indonesian; a name with an outer blank would name another column on the command line."""
+    run = handed_in(workspace, tmp_path, **{"id": "a b\nc\n", "refs": "r\ns\n"})
+    inputs.understand(run)
+    assert inputs.settle(run, {"lang": ["id"]}).candidate == ("id (system)",)
+    (tmp_path / "t.tsv").write_text("cand \treference\nx y\tz\n")
+    with pytest.raises(InputError, match="outer blank"):
+        inputs.settle(run_of(workspace, tmp_path / "t.tsv"), {"candidate": ["cand "], "reference": ["reference"]})
+
+
+def test_folders_of_others_are_no_drafts(workspace: Workspace) -> None:
+    """Whatever has a file called run.json, or files of its owner, stays."""
+    for name, record, other in (
+        ("training", '{"epochs": 3}', "weights.bin"),
+        ("2026-01-01-abcdef", '{"epochs": 3}', "weights.bin"),
+        ("mine", '{"state": "draft", "created": "2026"}', "input-1.tsv"),
+    ):
+        (workspace.folder / name).mkdir(parents=True)
+        (workspace.folder / name / "run.json").write_text(record)
+        (workspace.folder / name / other).write_text("x")
+    (workspace.new("own files").folder / "results.csv").write_text("x")
+    before = sorted(workspace.folder.iterdir())
+    Jobs(workspace).close()
+    assert sorted(workspace.folder.iterdir()) == before
 
 
 def test_tables_with_nothing_in_common_are_refused(workspace: Workspace, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from typing import BinaryIO, TypeAlias
 
 from bsx.data.cells import Spelled, Typed
 from bsx.data.lines import LONGEST_LINE, NamedFile, Problems, may_hold
+from bsx.data.naming import role_of
 from bsx.data.sources import A_DOCUMENT, MOST_COLUMNS, Found, RowSource
 from bsx.errors import InputError, UnknownNameError, did_you_mean
 from bsx.support.memory import show_bytes
@@ -28,8 +29,8 @@ _BOMB = 2**26, 100
 _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
 _FORMULA = re.compile(rb"<(\w+:)?f[\s/>]")
 _MERGE = re.compile(rb'<(?:\w+:)?mergeCell\s+ref="([A-Z]{1,3})([0-9]{1,7}):([A-Z]{1,3})([0-9]{1,7})"')
-_Merged: TypeAlias = dict[int, list[tuple[int, int, bool]]]
-"""First row -> of each merged cell the column, the last row, and whether it spans several columns."""
+_Merged: TypeAlias = dict[int, set[tuple[int, int, int]]]
+"""First row -> of each merged cell the first column, the last row and the last column."""
 _TOP = 20  # rows among which those are that may name the columns
 _LINE_ENDS = re.compile(r"\s*[\t\r\n]\s*")
 _OLD = bytes.fromhex("d0cf11e0a1b11ae1")
@@ -73,7 +74,7 @@ class Sheet(RowSource):
             asked, row_asked = file.sheet, 0
             if asked is not None and asked not in self.sheets:
                 asked, _, digits = asked.rpartition("!")
-                row_asked = int(digits) if digits.isdecimal() and len(digits) < 8 else 0
+                row_asked = int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 8 else 0
                 if asked not in self.sheets or not row_asked:
                     raise UnknownNameError(
                         f"has no sheet {file.sheet!r}; it has {', '.join(self.sheets)}."
@@ -103,17 +104,19 @@ class Sheet(RowSource):
         self.heads = tuple(
             (at, " · ".join(str(one)[:40] for one in cells if one is not None)) for at, cells in self._top
         )
-        if any(first > number for first in self._merged):
-            self.notes.append(
-                f"{self._place} has merged cells: those over several rows count in each row, and a row that is one "
-                "cell is a heading, which is left out"
-            )
         names = [_LINE_ENDS.sub(" ", "" if value is None else str(value).strip()) for value in row]
         while names and not names[-1]:
             names.pop()
         letter = self._needed.utils.get_column_letter
         self._columns = {place: name for place, name in enumerate(names) if name}
         self.columns = list(self._columns.values())
+        below = [(row, cells) for row, cells in self._merged.items() if row > number]
+        if any(last > row for row, cells in below for _, last, _ in cells):
+            self.notes.append(f"{self._place} has cells merged over several rows, which count in each of them")
+        if any(right > left for _, cells in below for left, _, right in cells):
+            left = sum(row > number and self._is_heading(row, values) for row, values in self._values())
+            told = f"{self._place}: rows that are one merged cell are headings, and are left out: {left:,}"
+            self.notes += [told] if left else []
         self.letters = {name: str(letter(place + 1)) for place, name in self._columns.items()}
 
     def _find_header(self, asked: int) -> tuple[int, list[object]]:
@@ -127,9 +130,13 @@ class Sheet(RowSource):
             if at and whole:  # names are texts, and a title has fewer cells than the rows of a table mostly have
                 before = self._top[at - 1][0]  # unless it is the upper half of the names
                 halves = any(last >= number for _, last, _ in self._merged.get(before, ()))
-                titles = filled[: at - halves]
+                titles = [filled[place] for place in range(at - halves)]
                 whole = bool(below) and max(map(len, titles), default=0) < statistics.median(map(len, below))
                 whole &= all(isinstance(name, str) for name in names if name is not None)
+                # Among cells side by side above, none has a name of columns, and some below has.
+                several = [place for place, cells in enumerate(titles) if len(cells) > 1]
+                named = max((_known(self._top[place][1]) for place in several), default=0)
+                whole &= not several or named < 2 <= _known(names) + 1
             if number == asked or (whole and not asked):
                 return number, names
         if asked:
@@ -243,9 +250,6 @@ class Sheet(RowSource):
             if not values:
                 continue
             merged = self._merged.get(number, ())
-            alone = number > self.header and len(_filled(values)) == 1
-            if alone and any(wide and place == len(values) - 1 for place, _, wide in merged):
-                continue
             for place, last, _ in merged:
                 if last > number and place < len(values):
                     spanning[place] = last, values[place]
@@ -259,7 +263,7 @@ class Sheet(RowSource):
         """Yield the rows below the header; see `bsx.data.sources.RowSource`."""
         count = 0
         for number, values in self._values():
-            if number <= self.header:
+            if number <= self.header or self._is_heading(number, values):
                 continue
             count += 1
             where = f"{self._place}, row {number}"
@@ -274,6 +278,12 @@ class Sheet(RowSource):
             yield Found(
                 where, count, {name: str(cell) if isinstance(cell, _Failed) else cell for name, cell in cells.items()}
             )
+
+    def _is_heading(self, number: int, values: Sequence[object]) -> bool:
+        """Tell whether a row is one cell from the first column over half of the columns and more."""
+        first, wide = min(self._columns), len(self._columns) / 2
+        cells = self._merged.get(number, ())
+        return _filled(values) == {first} and any(place == first and last - first >= wide for place, _, last in cells)
 
     def _problem(self, values: Sequence[object], needed: Sequence[str]) -> str | None:
         for place, value in enumerate(values):
@@ -298,16 +308,14 @@ class Sheet(RowSource):
 
 def _scanned(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[bool, _Merged]:
     """Return whether a sheet has formulas, and what is merged in it."""
-    formulas, merged = False, dict[int, list[tuple[int, int, bool]]]()
+    formulas, merged = False, dict[int, set[tuple[int, int, int]]]()
     with archive.open(member) as part:
         last = b""
         while chunk := part.read(_CHUNK):
             both = last + chunk
             formulas = formulas or _FORMULA.search(both) is not None
             for left, top, right, bottom in _MERGE.findall(both):
-                one = (_place_of(left), int(bottom), left != right)
-                if one not in (several := merged.setdefault(int(top), [])):  # a chunk may begin with it again
-                    several.append(one)
+                merged.setdefault(int(top), set()).add((_place_of(left), int(bottom), _place_of(right)))
             last = both[-128:]
     return formulas, merged
 
@@ -317,6 +325,11 @@ def _place_of(letters: bytes) -> int:
     for letter in letters:
         place = place * 26 + letter - ord("A") + 1
     return place - 1
+
+
+def _known(row: Sequence[object]) -> int:
+    """Return how many cells are known as names of columns."""
+    return sum(isinstance(cell, str) and role_of(cell) is not None for cell in row)
 
 
 def _filled(values: Sequence[object]) -> set[int]:

@@ -9,6 +9,7 @@ import openpyxl
 import pytest
 
 from bsx.data.formats.preview import preview
+from bsx.data.long import called_references
 from bsx.data.naming import role_of
 from bsx.errors import InputError
 
@@ -94,11 +95,16 @@ def test_lines_are_one_column(name: str, role: str | None, tmp_path: Path) -> No
         ),
         ("candidate", "机器翻译A अनुवाद ترجمة অনুবাদ tradução_2 Машинный_перевод terjemahan Übersetzung"),
         ("source", "原文 स्रोत المصدر উৎস Исходный_текст sumber Ausgangstext"),
-        (None, "preference refund ref_len reference_score human_b notes"),
+        (None, "preference refund ref_len reference_score human_b human_2 notes"),
     ],
 )
 def test_names_mean_the_same_in_the_languages_that_most_people_write(role: str | None, names: str) -> None:
     assert {name: role_of(name) for name in names.split()} == dict.fromkeys(names.split(), role)
+
+
+def test_commands_take_only_names_that_mean_references_and_nothing_else() -> None:
+    table = ["Referenz", "reference_B", "pe", "gold", "approved", "human_1", "human 2", "chrF (reference)", "参考"]
+    assert called_references(table) == ["Referenz", "reference_B", "参考"]
 
 
 def test_what_is_wrong_is_said_and_no_exception(tmp_path: Path) -> None:

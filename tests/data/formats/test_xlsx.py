@@ -179,13 +179,36 @@ def test_the_row_that_names_all_columns_is_found_below_a_title(tmp_path: Path) -
     assert [list(row.values()) for row in table.rows()] == rows
     assert [table.row_number(row) for row in table.rows()] == ["1", "2", "3"]
     assert "row 4 names the columns" in table.notes[0]
-    assert "merged cells" in table.notes[1]
+    assert "merged over several rows" in table.notes[1]
+    assert table.notes[2].endswith("rows that are one merged cell are headings, and are left out: 1")
     with pytest.raises(InputError, match="gives the column no name"):
         list(Table(f"{tmp_path / 't.xlsx'}#März!1").rows())
     with pytest.raises(InputError, match="row 2 is empty"):
         Table(f"{tmp_path / 't.xlsx'}#März!2")
     with pytest.raises(UnknownNameError, match="no sheet 'Mai!4'"):
         Table(f"{tmp_path / 't.xlsx'}#Mai!4")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [[None, "source", "candidate"], ["source", "candidate"], ["ID", "Source", "Target", None], ["one", "eins"]],
+)
+def test_no_names_of_columns_are_passed_over(head: list[str | None], tmp_path: Path) -> None:
+    """Where a name is missing, that is an error, and no row of the table becomes its header."""
+    rows = [[f"{cell} {n}" for cell in ("a", "b", "c", "d")[: len(head) + (None not in head)]] for n in range(5)]
+    with pytest.raises(InputError, match="gives the column no name"):
+        list(Table(book(tmp_path / "t.xlsx", head, *rows)).rows())
+
+
+def test_merged_cells_within_a_row_of_the_table_are_no_heading(tmp_path: Path) -> None:
+    made = openpyxl.Workbook()
+    sheet = made.worksheets[0]
+    for row in (["source", "candidate", "note"], ["s", "hyp A", "n"], [None, "hyp B", None], [None, "hyp C", None]):
+        sheet.append(row)
+    for cells in ("A2:A3", "B3:C3", "B4:C4"):
+        sheet.merge_cells(cells)
+    made.save(tmp_path / "t.xlsx")
+    assert [row["candidate"] for row in Table(tmp_path / "t.xlsx").rows()] == ["hyp A", "hyp B", "hyp C"]
 
 
 def test_a_row_with_a_cell_more_than_others_is_no_header(tmp_path: Path) -> None:
@@ -199,6 +222,9 @@ def test_sheets_are_named_and_told(tmp_path: Path) -> None:
     assert Table(file).columns == ["a"]
     assert len(Table(file).notes) == 1
     assert "First" in Table(file).notes[0]
+    more: dict[str, Any] = {"A#B": [["b"], [2]]}
+    hashed = book(tmp_path / "h.xlsx", ["a"], [1], **more)
+    assert Table(f"{hashed}#A#B").columns == ["b"]
     other = Table(f"{file}#Second")
     assert (other.columns, other.count(), other.notes) == (["b"], 2, [])
     with pytest.raises(UnknownNameError, match="Near: Second"):
