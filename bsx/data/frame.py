@@ -292,13 +292,16 @@ class Frame:
         )
 
     def shared_texts(self) -> list[int] | None:
-        """Return a number for each row that stands for its source and references (n,); None without such columns."""
+        """Return a number for each row that stands for its source and references (n,); None without such columns.
+
+        It is 0 for rows that have none of them.
+        """
         names = [*self.roles.get("reference", ()), *self.roles.get("source", ())]
         names = [*dict.fromkeys([*names, *filter(is_text_of_segment, self.table.columns)])]
         if not names:
             return None
         rows = (tuple(spelled(row[name]) for name in names) for row in self.table.rows(*names, only=True))
-        return [hash(texts if any(texts) else ("", place)) for place, texts in enumerate(rows)]
+        return [hash(texts) if any(texts) else 0 for texts in rows]
 
     def sources(self) -> Labels | None:
         """Return the source of each row (n,), by which groups may share segments; None without such a column."""
@@ -386,8 +389,9 @@ class Frame:
             if texts is not None and len(set(texts)) > 1 and (document is None or several is not None):
                 within = made[document] if document is not None else [""] * n
                 numbers: dict[Hashable, str] = {}
-                of_texts[SHARED] = [
-                    numbers.setdefault(one, str(len(numbers) + 1)) for one in zip(within, texts, strict=True)
+                of_texts[SHARED] = [  # rows without texts have none in common
+                    numbers.setdefault((place, text or f"\0{row}"), str(len(numbers) + 1))
+                    for row, (place, text) in enumerate(zip(within, texts, strict=True))
                 ]
             others = [name for name in USUAL["segment"] if name in self.table.columns and name != segment]
             others = others if segment is not None else []

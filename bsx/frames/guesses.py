@@ -40,7 +40,7 @@ def with_guesses(settings: Asked, table: Table) -> Asked:
         )
     if not found["candidate"]:
         taken = {name for names in (*found.values(), *USUAL.values(), getattr(settings, "human", ())) for name in names}
-        others = [name for name in table.columns if name not in taken and role_of(name) not in ("reference", "source")]
+        others = [name for name in table.columns if name not in taken and role_of(name) in (None, "candidate")]
         found["candidate"] = _text_columns(table, others)
     if not found["candidate"]:
         raise InputError(f"no column of candidates is found: candidate names them; it has {there}", file=table.name)

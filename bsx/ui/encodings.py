@@ -21,8 +21,12 @@ _MOST, _WORDS = 4, 8  # encodings that are offered, and words that are shown of 
 _SAMPLE = 1 << 18  # bytes by which an encoding is guessed
 
 
-def guesses(path: Path) -> list[tuple[str, str, list[str]]]:
+def guesses(path: Path, was: str | None = None) -> list[tuple[str, str, list[str]]]:
     """Return in which encodings a file of texts may be, the likeliest first.
+
+    Args:
+        path: the file.
+        was: in which it was read, if it is kept in UTF-8 now.
 
     Returns:
         Encoding, what people call it, and some words as it reads them, those first that others read otherwise; empty
@@ -31,6 +35,8 @@ def guesses(path: Path) -> list[tuple[str, str, list[str]]]:
     with NamedFile(path, found=True).reading() as stream:
         content = stream.read(_SAMPLE)
     content = content[: content.rfind(b"\n") + 1] or content
+    if was in _KNOWN:
+        content = content.decode().encode(was)
     if path.suffix in (*OFFICE, ".gz", ".parquet") or b"\0" in content or _decoded(content, "utf-8") is not None:
         return []
     found = need("charset_normalizer", "guessing an encoding").from_bytes(content, cp_isolation=[*_KNOWN])
@@ -49,14 +55,26 @@ def guesses(path: Path) -> list[tuple[str, str, list[str]]]:
     ]
 
 
-def convert(path: Path, encoding: str) -> None:
+def called(encoding: str) -> str:
+    """Return what people call an encoding."""
+    return _KNOWN.get(encoding, encoding)
+
+
+def convert(path: Path, encoding: str, was: str | None = None) -> None:
     """Write a file anew in UTF-8, unless it is in UTF-8 already.
+
+    Args:
+        path: the file.
+        encoding: that of its bytes.
+        was: what it was taken for before, which was wrong.
 
     Raises:
         InputError: if it is not in this encoding, or that is none of those offered.
     """
     content = NamedFile(path, found=True).all_bytes()
-    if _decoded(content, "utf-8") is not None:
+    if was in _KNOWN:
+        content = content.decode().encode(was)
+    elif _decoded(content, "utf-8") is not None:
         return
     text = _decoded(content, encoding) if encoding in _KNOWN else None
     if text is None:

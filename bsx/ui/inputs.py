@@ -151,16 +151,22 @@ def read_as(run: Run, stored: str, encoding: str) -> None:
     Raises:
         InputError: if it is not in this encoding.
     """
-    if any(file.stored == stored for file in run.record.files):
+    files = {file.stored: file for file in run.record.files}
+    if stored in files:
         try:
-            convert(run.file(stored), encoding)
-            run.update(joined=None, choices=Choices())
+            convert(run.file(stored), encoding, files[stored].encoding)
         except InputError as error:
             raise InputError(as_called(run, str(error))) from error
+        files[stored] = files[stored].model_copy(update={"encoding": encoding})
+        run.update(files=tuple(files.values()), joined=None, choices=Choices())
 
 
 def understand(
-    run: Run, sheet: str | None = None, given: Mapping[str, Sequence[str]] | None = None, key: str | None = None
+    run: Run,
+    sheet: str | None = None,
+    given: Mapping[str, Sequence[str]] | None = None,
+    key: str | None = None,
+    again: str | None = None,
 ) -> Inputs:
     """Look at the files of a run: columns, roles and languages, those that were chosen before those that are found.
 
@@ -170,6 +176,7 @@ def understand(
         run: whose files they are.
         sheet: of a spreadsheet, the sheet to look at instead of the one that was chosen.
         key: join several tables by this, not by what was chosen or found.
+        again: ask once more for the encoding of this file.
         given: a form, see `settle`, that could not be stored: it is shown as it was filled in.
     """
     record = run.record
@@ -180,11 +187,14 @@ def understand(
         choices = Choices.model_validate({**one, **several})
     files = [file for file in record.files if file.stored != TEXTS]
     seen = {file.stored: look(run, file, choices.sheet) for file in files}
-    encodings = {name: found for name in seen if seen[name].problems and (found := guesses(run.file(name)))}
+    asked = {file.stored: file.encoding for file in files if seen[file.stored].problems or file.stored == again}
+    encodings = {name: found for name, was in asked.items() if (found := guesses(run.file(name), was))}
     problems = [said for name, one in seen.items() if name not in encodings for said in one.problems]
     tables = [file for file in files if is_table(file.stored)]
     if tables and len(tables) < len(files):
         problems.append("A run takes tables, or texts with a line a segment, not both: remove the one or the other.")
+    if any("if that row is a title" in said for said in problems):
+        problems = ["No row near the top names all columns. Choose below the row that does, or name them in the file."]
     notes = [note for one in seen.values() for note in one.notes]
     problems += [
         f"{file.name} has names of columns, and no rows below them." for file in tables if _is_bare(seen[file.stored])
@@ -361,7 +371,7 @@ def accept(run: Run) -> None:
     """
     found = understand(run)
     if found.problems or found.encodings or not run.record.files:
-        raise InputError("Metrics are chosen for files: hand them in, and answer what is asked here, first.")
+        raise InputError("Hand in files, and answer what is asked here: then choose metrics.")
     given = {name: value if isinstance(value, tuple) else (value,) for name, value in found.choices if value}
     settle(run, given)
 

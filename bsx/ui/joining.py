@@ -85,14 +85,15 @@ def join(tables: Sequence[TableIn], into: Path, key: Key | None = None) -> Joine
         by = key if key in n else best
         used, ways = used | {by}, ways | n.keys()
         frame[_KEY], whole[_KEY] = frame[found[by][1]].map(_plain), whole[own[by]].map(_plain)
-        frame = frame[frame[_KEY].isin(whole[_KEY]) & (frame[_KEY] != "")]
+        taken = _taken(other, found[by][1], spoken)
+        frame = frame[frame[_KEY].isin(whole[_KEY]) & (frame[_KEY] != "") & (frame[taken] != "").any(axis=1)]
         alike = whole.groupby([_KEY, *filter(None, [system])])
         times, wanted = frame[_KEY].value_counts(), alike.size().groupby(level=0).max()
         again = int((times > wanted.reindex(times.index)).sum())
         nth = alike.cumcount().clip(upper=whole[_KEY].map(times).fillna(1) - 1).astype(int)
         whole[_KEY] += "\0" + nth.astype(str)
         frame[_KEY] += "\0" + frame.groupby(_KEY).cumcount().astype(str)
-        for name in _taken(other, found[by][1], spoken):
+        for name in taken:
             role = "reference" if other.is_reference or name in other.names("reference") else "candidate"
             base = "reference" if role == "reference" else _stem(other.name) if name == "candidate" else name
             roles[role].append(new := _new(base, whole))
@@ -100,8 +101,8 @@ def join(tables: Sequence[TableIn], into: Path, key: Key | None = None) -> Joine
         if (system and len(roles["candidate"]) > 1) or (below is not None and frame[below].nunique() > 1):
             raise InputError(f"{other.name}: tables that are joined have a column for each system, not rows.")
         there = whole[_KEY].isin(frame[_KEY])
-        lost = len(whole) - int(there.sum())
-        more = f"; {lost:,} are not there, and are left out" if lost else ""
+        lost = [str(name)[:60] for name in whole[~there][own["segment"] or own["source"]]]
+        more = f"; {len(lost):,} are not there, and are left out (the first: {lost[0]})" if lost else ""
         more += f"; {again:,} stand there more often than here: the first count" if again else ""
         notes.append(f"{there.sum():,} of {len(whole):,} segments are in {other.name}, by {_CALLED[by]}{more}.")
         whole = whole[there].drop(columns=_KEY)

@@ -18,6 +18,7 @@ from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import Asked
 from bsx.errors import BsxError, InputError
 from bsx.ui import choosing, inputs
+from bsx.ui.encodings import called
 from bsx.ui.guard import TooLargeError, check_text
 from bsx.ui.jobs import Jobs, commands
 from bsx.ui.pages import render
@@ -125,13 +126,15 @@ class Views:
         given: Mapping[str, Sequence[str]] | None = None,
     ) -> Response:
         asked = request.query_params
-        understood = inputs.understand(run, asked.get("sheet"), given, asked.get("key"))
+        understood = inputs.understand(run, asked.get("sheet"), given, asked.get("key"), asked.get("encoding"))
         record = run.record
         values = {
             "here": "files",
             "run": run,
             "record": record,
             "files": [file for file in record.files if file.stored != inputs.TEXTS],
+            "called": called,
+            "asked_for_row": "sheet" in asked,
             "names": {file.stored: file.name for file in record.files} | {inputs.TEXTS: inputs.JOINED},
             "ways": () if understood.main != inputs.TEXTS or run.record.joined is None else run.record.joined.ways,
             "inputs": understood,
@@ -244,7 +247,7 @@ class Views:
                     "list, or take it out."
                 )
         except BsxError as error:
-            return self._metrics(request, run, None, str(error), chosen)
+            return self._metrics(request, run, None, str(error), chosen or ("",))  # nothing is ticked again
         choices = run.record.choices.model_copy(update={"metrics": specs, "download": bool(form.get("download"))})
         run.update(choices=choices)
         self._submit(run)

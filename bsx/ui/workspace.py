@@ -63,12 +63,14 @@ class StoredFile(_Part):
         stored: what it is called in the folder of the run: a name that bsx has made, never an option or a path.
         size: bytes.
         role: what it holds; None until that is known.
+        encoding: of texts that came in another than UTF-8, in which they are kept: that which they were read in.
     """
 
     name: str
     stored: Annotated[str, Field(pattern=r"^input(-[0-9]{1,9})?(\.[a-z0-9_-]{1,10})?(\.gz)?$")]
     size: _Count = 0
     role: Literal["table", "candidates", "references", "source"] | None = None
+    encoding: str | None = None
 
 
 class Size(_Part):

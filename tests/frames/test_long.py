@@ -146,3 +146,18 @@ def test_segments_of_a_long_table_keep_their_names(tables: Path, tmp_path: Path,
     asked = Input(table=str(tables / "wide.tsv"), candidate=["atlas", "brook"], system="id")
     with pytest.raises(bsx.InputError, match="are the systems already"):
         asked.open(frozenset({"reference"}), keep_rows=False)
+
+
+def test_a_segment_without_references_is_the_same_segment_for_all_systems(tmp_path: Path) -> None:
+    rows = [
+        {
+            "system": name,
+            "segment": f"s{n}",
+            "candidate": f"the {name} cat {n}",
+            "reference": "" if n == 3 else f"cat {n}",
+        }
+        for n in range(9)
+        for name in ("ours", "theirs")
+    ]
+    result = compare(table=str(write_rows(tmp_path / "t.tsv", rows)), metrics=["chrf"], resamples=50)
+    assert (result.segments, result.systems) == (9, ("ours", "theirs"))

@@ -181,6 +181,9 @@ def test_translations_as_xliff_and_references_as_a_memory(page: Page, tmp_path: 
     xliff(tmp_path / "auftrag.xlf", units)
     memory(tmp_path / "memory.tmx", [(f"Source number {n} of them.", row[2]) for n, row in enumerate(texts)][3:])
     dropped(page, *((name, (tmp_path / name).read_text(encoding="utf-8")) for name in ("memory.tmx", "auftrag.xlf")))
+    for side, other in (("reference", "candidate"), ("candidate", "reference")):  # a column is one thing
+        page.locator(f"input[name={side}][value=auftrag]").check()
+        expect(page.locator(f"input[name={other}][value=auftrag]")).not_to_be_checked()
     expect(page.locator(".note", has_text="37 of 40 segments are in memory.tmx")).to_contain_text("3 are not there")
     assert barriers(page) == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")

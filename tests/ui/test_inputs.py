@@ -206,7 +206,9 @@ def test_a_memory_gives_the_references_of_an_xliff_file(workspace: Workspace, tm
     inputs.copy_in(run, xliff(tmp_path / "mt.xlf", UNITS))
     found = inputs.understand(run)
     assert not found.problems
-    assert "2 of 3 segments are in m.tmx, by source text; 1 are not there, and are left out." in found.notes
+    assert (
+        "2 of 3 segments are in m.tmx, by source text; 1 are not there, and are left out (the first: 3)." in found.notes
+    )
     choices = found.choices
     assert (choices.candidate, choices.reference, choices.source) == (("mt",), ("reference",), "source")
     assert (choices.segment, choices.lang, choices.source_lang) == ("id", "de", "en")
@@ -230,9 +232,8 @@ def test_tables_are_joined_by_id_where_their_sources_differ(
     (tmp_path / "human.tsv").write_text("".join("\t".join(row) + "\n" for row in [*rows, ["1", "again", "doch"]]))
     inputs.copy_in(run, tmp_path / "human.tsv")
     found = inputs.understand(run)
-    assert (
-        "3 of 3 segments are in human.tsv, by id; 1 stand there more often than here: the first count." in found.notes
-    )
+    told = "3 of 3 segments are in human.tsv, by id; 1 stand there more often than here: the first count."
+    assert told in found.notes
     assert found.choices.reference == ("reference",)
     assert "Ein Tag.!" in client.get(f"/runs/{run.name}/files").text
     other = xliff(tmp_path / "brook.xlf", {n: (s, f"{t}?") for n, (s, t) in UNITS.items()})
@@ -254,8 +255,8 @@ def test_what_stands_several_times_meets_what_stands_there_as_often(workspace: W
         run = run_of(workspace, tmp_path / f"atlas{end}.tsv")
         inputs.copy_in(run, tmp_path / f"brook{end}.tsv")
         assert f"4 of 4 segments are in brook{end}.tsv, by {by}." in inputs.understand(run).notes
-        rows = [json.loads(line) for line in run.file(inputs.TEXTS).read_text().splitlines()]
-        assert [row[f"brook{end}"] for row in rows] == ["e", "f", "g", "h"]
+        joined = [json.loads(line) for line in run.file(inputs.TEXTS).read_text().splitlines()]
+        assert [row[f"brook{end}"] for row in joined] == ["e", "f", "g", "h"]
 
 
 def test_tables_of_systems_in_rows_are_not_joined(workspace: Workspace, tmp_path: Path) -> None:
@@ -266,13 +267,19 @@ def test_tables_of_systems_in_rows_are_not_joined(workspace: Workspace, tmp_path
     assert "a column for each system, not rows" in inputs.understand(run).problems[0]
 
 
-def test_a_file_is_never_converted_twice(workspace: Workspace, tmp_path: Path) -> None:
+def test_a_wrong_encoding_is_mended_and_a_right_one_stays(
+    client: TestClient, workspace: Workspace, tmp_path: Path
+) -> None:
     pytest.importorskip("charset_normalizer")
     (tmp_path / "mt.txt").write_bytes(POLISH.encode("cp1250"))
     run = run_of(workspace, tmp_path / "mt.txt")
+    inputs.read_as(run, "input-1.txt", "cp1252")  # a wrong answer
+    assert "wrong?" in client.get(f"/runs/{run.name}/files").text
+    assert "Łódź" in str(inputs.understand(run, again="input-1.txt").encodings)
     for _ in range(2):
         inputs.read_as(run, "input-1.txt", "cp1250")
     assert run.file("input-1.txt").read_bytes() == POLISH.encode()
+    assert not inputs.understand(run).encodings
 
 
 def test_a_system_called_like_a_column_is_that_system(workspace: Workspace, tmp_path: Path) -> None:
@@ -427,7 +434,7 @@ def test_a_preview_shows_the_first_fifty_columns(client: TestClient, workspace: 
 def test_the_metrics_are_a_click_away_once_files_are_there(client: TestClient, workspace: Workspace) -> None:
     run = workspace.new("x")
     answer = client.get(f"/runs/{run.name}/metrics")
-    assert (answer.status_code, "hand them in" in answer.text) == (400, True)
+    assert (answer.status_code, "Hand in files" in answer.text) == (400, True)
     inputs.copy_in(run, EXAMPLE)
     assert client.get(f"/runs/{run.name}/metrics").status_code == 200
     assert run.record.choices.candidate == ("atlas", "brook", "cinder")

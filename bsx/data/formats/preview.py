@@ -216,7 +216,7 @@ def _given_role(name: str, kind: Kind, scored: bool) -> Role | None:
     if kind == "number" and are_judgments(name):
         return "human"
     role = role_of(name)
-    if kind in ("text", "empty") or role in ("segment", "document", "system", "label"):
+    if kind in ("text", "empty") or role in ("segment", "document", "system", "label", "note"):
         return role
     return "score" if kind == "number" else None
 

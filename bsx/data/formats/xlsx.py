@@ -129,7 +129,8 @@ class Sheet(RowSource):
             whole = all(cells <= _filled(names) for cells in below)
             if at and whole:  # names are texts, and a title has fewer cells than the rows of a table mostly have
                 before = self._top[at - 1][0]  # unless it is the upper half of the names
-                halves = any(last >= number for _, last, _ in self._merged.get(before, ()))
+                cells_before = self._merged.get(before, ())
+                halves = len(filled[at - 1]) > 1 and any(last >= number or b > a for a, last, b in cells_before)
                 titles = [filled[place] for place in range(at - halves)]
                 whole = bool(below) and max(map(len, titles), default=0) < statistics.median(map(len, below))
                 whole &= all(isinstance(name, str) for name in names if name is not None)

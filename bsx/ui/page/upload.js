@@ -55,3 +55,17 @@ document.addEventListener("drop", (e) => {
   if (folder) return complain(`${folder.name} is a folder: open it, and drop the files that are in it.`);
   send([...(e.dataTransfer?.files ?? [])]);
 });
+
+// A column is one thing; and who goes on by the link to the metrics means what is filled in.
+const form = /** @type {HTMLFormElement | null} */ (document.querySelector("form.settle:has(select)"));
+for (const box of /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll("form.settle input[type=checkbox]"))) {
+  box.addEventListener("change", () => {
+    for (const other of /** @type {HTMLInputElement[]} */ ([...(form?.elements ?? [])])) {
+      if (box.checked && other !== box && other.type === "checkbox" && other.value === box.value) other.checked = false;
+    }
+  });
+}
+document.querySelector("nav a[href$='/metrics']")?.addEventListener("click", (e) => {
+  const go = form?.querySelector("button.main");
+  if (go) { e.preventDefault(); form?.requestSubmit(/** @type {HTMLButtonElement} */ (go)); }
+});

@@ -26,6 +26,7 @@ from bsx.analysis.report.result import chart_library, kept_library
 from bsx.errors import BsxError, InputError, UnknownNameError
 from bsx.support.children import run_code
 from bsx.ui.guard import read_texts
+from bsx.ui.inputs import as_called
 from bsx.ui.pages import render
 from bsx.ui.results.aligning import Aligners
 from bsx.ui.results.exports import Export, exports, make
@@ -144,7 +145,8 @@ class ResultViews:
             return waiting
         opened = self._open(run)
         record = run.record
-        notes = (*opened.table.notes, *opened.beside.notes)
+        notes = [*opened.table.notes, *opened.beside.notes, *(record.joined.notes if record.joined else ())]
+        notes += [f"The comparison failed: {as_called(run, record.error)}"] if record.error else []
         made = (run.read(COMMANDS, _LONGEST_COMMANDS) if self._own(run) else None) or b""
         return render(
             request,

@@ -85,17 +85,13 @@ def test_lines_are_one_column(name: str, role: str | None, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("role", "names"),
     [
-        (
-            "reference",
-            "reference_A refA ref-b REF Referenzübersetzung Referenzuebersetzung 参考译文 参考A संदर्भ Referencia",
-        ),
-        (
-            "reference",
-            "المرجع Référence রেফারেন্স Referência traducao_de_referencia Эталон Эталонный_перевод حوالہ Acuan",
-        ),
-        ("candidate", "机器翻译A अनुवाद ترجمة অনুবাদ tradução_2 Машинный_перевод terjemahan Übersetzung"),
-        ("source", "原文 स्रोत المصدر উৎস Исходный_текст sumber Ausgangstext"),
-        (None, "preference refund ref_len reference_score human_b human_2 notes"),
+        ("reference", "reference_A refA ref-b REF Referenzübersetzung Referenzuebersetzung 参考译文 参考A संदर्भ"),
+        ("reference", "Referencia المرجع Référence রেফারেন্স Referência Эталон Эталонный_перевод حوالہ Acuan"),
+        ("reference", "Tłumaczenie_referencyjne wzorzec Referans 참조"),
+        ("candidate", "机器翻译A 번역 अनुवाद ترجمة অনুবাদ tradução_2 Машинный_перевод terjemahan Übersetzung"),
+        ("source", "原文 स्रोत المصدر উৎস Исходный_текст sumber Ausgangstext Źródło Kaynak 원문"),
+        ("note", "notes Комментарий 备注 Anmerkungen Uwagi"),
+        (None, "preference refund ref_len reference_score human_b human_2"),
     ],
 )
 def test_names_mean_the_same_in_the_languages_that_most_people_write(role: str | None, names: str) -> None:
