@@ -158,10 +158,6 @@ def _p(p: float) -> Cell:
     return p_value(p, mark=dagger(p))
 
 
-def _percents(ends: Interval) -> Cell:
-    return interval(ends, 1, scale=100)
-
-
 def _forest(title: str, axis: str, alt: str, sets: Mapping[str, Ranking]) -> Chart:
     """Return the chart of all figures with intervals, on each of some sets of rows by name."""
     points = [
@@ -205,7 +201,7 @@ def triples(result: TriplesResult) -> Iterator[Part]:
             "prefers paraphrase": lambda one: number(one.first),
             "ties": lambda one: number(one.ties),
             "rate": lambda one: percent(one.rate, strong=one.metric in best),
-            "interval (%)": lambda one: _percents(one.ci),
+            "interval (%)": lambda one: interval(one.ci, 1, scale=100),
             "mean margin": lambda one: number(one.margin),
             "p": lambda one: _p(one.p_two_sided),
         },
@@ -372,7 +368,7 @@ def challenged(result: ChallengeResult) -> Iterator[Part]:
             "right": lambda row: number(row[2].right),
             "ties": lambda row: number(row[2].tied),
             "accuracy": lambda row: percent(row[2].rate, strong=row[1] == "all" and row[0] in best),
-            "interval (%)": lambda row: _percents(row[2].ci),
+            "interval (%)": lambda row: interval(row[2].ci, 1, scale=100),
         },
         note="Right: the good translation scores above the bad one; a tie is an error. "
         f"{_SAMPLED.format('sentences')}{ranking.bold}",

@@ -244,10 +244,6 @@ def _level(result: CompareResult) -> str:
     return f"{alpha}, {CORRECTED[result.settings.get('correction', 'none')]} for {most} comparisons{each}"
 
 
-def _confidence(result: CompareResult) -> str:
-    return f"{confidence(result)} intervals"
-
-
 def _shown(comparison: MetricComparison) -> str:
     """Return the metric, and what to know about its direction."""
     return comparison.metric + ("" if comparison.higher_is_better else " (lower is better)")
@@ -272,7 +268,7 @@ def _scores(result: CompareResult, *, intervals: bool) -> TablePart:
             cells += [estimate(system.score, ends, _decimals(metric), mark=mark, strong=strong)]
             cells += [number(system.rank)] * every
         body.append(cells)
-    level = f" with {_confidence(result)}" if intervals else ""
+    level = f" with {confidence(result)} intervals" if intervals else ""
     drawn = f", {result.settings['resamples']:,} resamples" if "resamples" in result.settings else ""
     dagger = f"†: significantly different from {result.baseline}"
     if every:
@@ -318,7 +314,7 @@ def _tests(result: CompareResult) -> TablePart:
         )
         sources = listed(list(dict.fromkeys(curve.source for curve in result.published)))
         note += f"; people agree: published share of pairs of systems that differ as much ({sources}), a dash: none"
-    with_ends = f"; differences with {_confidence(result)}" if ends else ""
+    with_ends = f"; differences with {confidence(result)} intervals" if ends else ""
     return table_of_tests(
         f"Paired tests ({_test(result)}){with_ends}; sampled: {_sampled(result)}",
         tests,
@@ -341,7 +337,7 @@ def _chart(result: CompareResult) -> Chart:
         said = ", ".join(f"{system.system} {number(system.score).text}" for system in systems)
         alt = f"Scores under {_shown(metric)}: {said}."
         panels.append((_shown(metric), charts.intervals(points, alt=alt, axis="score", series=1, zero=None)))
-    alt = f"Scores of systems with {_confidence(result)}, a panel for each metric, the best first."
+    alt = f"Scores of systems with {confidence(result)} intervals, a panel for each metric, the best first."
     return Chart("Scores of systems, with intervals, the best first", alt, tuple(panels))
 
 

@@ -19,7 +19,6 @@ from bsx.data.sources import AnyTable
 from bsx.data.tables import Table
 from bsx.errors import InputError, UnknownNameError
 from bsx.support.checks import Array
-from bsx.support.untyped import Untyped
 
 # The first name of each is ours; the others are those of ACES, HW-TSC and DEMETR (as a table).
 _NAMES = {
@@ -178,7 +177,13 @@ def _read_demetr(files: Sequence[Path], *, found: bool) -> ChallengeSet:
             raise InputError("is no list of items, as DEMETR's files are", file=file)
         for number, item in enumerate(items, start=1):
             where = f"{file}: item {number}"
-            fields = _demetr_fields(item, where)
+            if not isinstance(item, dict):
+                raise InputError(f"{where} is no object, as DEMETR's items are")
+            fields: dict[str, str] = {}
+            for field, key in _DEMETR.items():
+                if key not in item:
+                    raise InputError(f"{where}: has no {key!r}, which DEMETR's items have")
+                fields[field] = cells.text(item[key] if field != "segment" else str(item[key]), f"{where}, {key!r}")
             if item.get("pert_check", True) is False:
                 failed += 1
                 continue
@@ -193,17 +198,6 @@ def _read_demetr(files: Sequence[Path], *, found: bool) -> ChallengeSet:
         raise InputError(f"{files[0]}: holds no item whose perturbation was marked as right")
     notes = (f"{failed} items whose perturbation was marked as failed are left out",) if failed else ()
     return ChallengeSet(tuple(pairs), {}, notes)
-
-
-def _demetr_fields(item: Untyped, where: str) -> dict[str, str]:
-    if not isinstance(item, dict):
-        raise InputError(f"{where} is no object, as DEMETR's items are")
-    results = {}
-    for name, key in _DEMETR.items():
-        if key not in item:
-            raise InputError(f"{where}: has no {key!r}, which DEMETR's items have")
-        results[name] = cells.text(item[key] if name != "segment" else str(item[key]), f"{where}, {key!r}")
-    return results
 
 
 def _read_table(table: Table, metrics: Sequence[str], named: Mapping[str, str], skip: int = 0) -> ChallengeSet:

@@ -327,7 +327,9 @@ def _scores_of_files(folder: Path, lp: str, human: str, wanted: Collection[str] 
     outputs = _files(folder / "system-outputs" / lp)
     if not outputs:
         raise InputError(f"{folder / 'system-outputs' / lp}: holds no system outputs")
-    segments = len(line_list(_first_of(folder / "sources", lp)))
+    sources = _files(folder / "sources")
+    _known(lp, sources, f"{folder / 'sources'}: language pair")
+    segments = len(line_list(sources[lp]))
     sizes = {"seg": segments, "sys": 1}
     read: list[Path] = []
 
@@ -354,12 +356,6 @@ def _scores_of_files(folder: Path, lp: str, human: str, wanted: Collection[str] 
     references = tuple(_files(folder / "references", f"{lp}."))
     names = tuple(str(number) for number in range(1, segments + 1))
     return ScoreSet(folder, lp, tuple(outputs), names, references, people, metrics, tuple(read))
-
-
-def _first_of(folder: Path, lp: str) -> Path:
-    found = _files(folder)
-    _known(lp, found, f"{folder}: language pair")
-    return found[lp]
 
 
 def _scores_of_tables(folder: Path, lp: str, human: str, wanted: Collection[str] | None) -> ScoreSet:

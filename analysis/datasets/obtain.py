@@ -75,8 +75,10 @@ def get_dataset(name: str, settings: FetchSettings) -> Path:
         if origin is not None:
             make_folder(target.parent)
             copy(origin, target, *known)
-        elif file is not None and not _is_right(target, file.sha256 or lock["files"].get(path, {}).get("sha256")):
-            download(file.url, target, *known, told(settings.progress), otherwise=_BY_HAND.format(name=target.name))
+        elif file is not None:
+            due = file.sha256 or lock["files"].get(path, {}).get("sha256")
+            if due is None or not target.is_file() or file_digest(target) != due:
+                download(file.url, target, *known, told(settings.progress), otherwise=_BY_HAND.format(name=target.name))
         lock["files"][path] = _facts(target)
         if file is not None and file.is_archive:
             inside = f"{file.folder}/"
@@ -154,10 +156,6 @@ def _in_folder(entry: DatasetEntry, source: Path) -> list[_Wanted]:
 
 def _facts(path: Path) -> _Facts:
     return {"sha256": file_digest(path), "size": path.stat().st_size}
-
-
-def _is_right(target: Path, sha256: str | None) -> bool:
-    return sha256 is not None and target.is_file() and file_digest(target) == sha256
 
 
 def _read_lock(folder: Path) -> dict[str, dict[str, _Facts]]:

@@ -57,7 +57,11 @@ def load_wmt_da(
         if any(_DASEG.fullmatch(file.name) for file in place.rglob("*newstest*.human.*")):
             _read_parallel_files(place, builder, problems, lp)
         else:
-            _read_seglevel(_only(place, "DA-seglevel.csv"), Path(texts or place), builder, problems, lp, renames or {})
+            found = sorted(place.rglob("DA-seglevel.csv"))
+            if len(found) != 1:
+                said = f"needs exactly one file DA-seglevel.csv or files newstest*.human.*, has {len(found)}"
+                raise InputError(said, file=place)
+            _read_seglevel(found[0], Path(texts or place), builder, problems, lp, renames or {})
     elif _is_spaced(place, "system", "sid"):
         _read_seglevel(place, Path(texts or place.parent), builder, problems, lp, renames or {})
     else:
@@ -213,13 +217,6 @@ class _TextFolders:
         }
 
 
-def _only(folder: Path, name: str) -> Path:
-    result = sorted(folder.rglob(name))
-    if len(result) != 1:
-        raise InputError(f"needs exactly one file {name} or files newstest*.human.*, has {len(result)}", file=folder)
-    return result[0]
-
-
 def _is_spaced(path: Path, *names: str) -> bool:
     """Tell whether a file's first line holds these names between spaces, and nothing says that it is a table."""
     if path.suffix.lower() in (".jsonl", ".parquet"):
@@ -249,12 +246,6 @@ def _named_rows(
     for name in names:
         if name not in header:
             raise UnknownNameError(f"has no column {name!r}; it has {', '.join(header)}", file=path)
-    yield from _spaced_rows(fields, header, optional, problems)
-
-
-def _spaced_rows(
-    fields: Iterator[tuple[str, list[str]]], header: list[str], optional: tuple[str, ...], problems: Problems
-) -> Iterator[Row]:
     # Fields beyond the header are taken for the optional ones if the first row has them; then all rows need them.
     extra: tuple[str, ...] | None = None
     for where, values in fields:

@@ -40,7 +40,13 @@ def parts(result: EnsembleResult) -> Iterator[Part]:
     said += [f"{result.omitted:,} rows are left out because a number is missing."] if result.omitted else []
     yield Notes(tuple(said))
     yield from _charts(result, finding)
-    yield _agreement(result)
+    results = []
+    for group in result.groups:
+        best = max(group.members.values(), default=math.nan)
+        cells = [number(r, strong=r == best) for r in (group.members.get(name) for name in result.members)]
+        results.append([text(group.group), number(group.n), *cells, number(group.ensemble)])
+    heads = ["group", "n", *result.members, "ensemble"]
+    yield table("Agreement of members and ensemble", heads, results, note="Bold: the best member.", full=True)
     where = f"fitted on {result.fitted:,} rows" if result.folds else "of the sum"
     columns: dict[str, Callable[[tuple[str, float]], Cell]] = {
         "metric": lambda of: text(of[0]),
@@ -222,13 +228,3 @@ def _charts(result: EnsembleResult, finding: str) -> Iterator[Chart]:
     axis = "correlation with human judgments"
     names = (*result.members, "ensemble")
     yield charts.forest("Members and ensemble", points, alt=alt, axis=axis, names=names, zero=None)
-
-
-def _agreement(result: EnsembleResult) -> TablePart:
-    results = []
-    for group in result.groups:
-        best = max(group.members.values(), default=math.nan)
-        cells = [number(r, strong=r == best) for r in (group.members.get(name) for name in result.members)]
-        results.append([text(group.group), number(group.n), *cells, number(group.ensemble)])
-    heads = ["group", "n", *result.members, "ensemble"]
-    return table("Agreement of members and ensemble", heads, results, note="Bold: the best member.", full=True)

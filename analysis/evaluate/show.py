@@ -45,13 +45,9 @@ def parts(result: EvaluationResult) -> Iterator[Part]:
         yield Commands(("The same by other commands, with all their options:", *again), full=False)
     for part in (*compared[1:], *judged[1:]):
         if part is not shown and part not in people and not isinstance(part, Notes):
-            yield _only_full(part)
+            yield replace(part, full=True) if hasattr(part, "full") else part
     notes = [note for part in (*compared, *judged) if isinstance(part, Notes) for note in part.items]
     yield Notes(tuple(dict.fromkeys([*notes, *(f"{note}." for note in result.notes)])))
-
-
-def _only_full(part: Part) -> Part:
-    return replace(part, full=True) if hasattr(part, "full") else part
 
 
 def _basis(result: EvaluationResult) -> str:

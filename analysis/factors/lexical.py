@@ -184,7 +184,11 @@ class Lexical(Factor[LexicalConfig]):
         if config.tokenize is None and name != default_tokenizer(lang):
             notes += (f"lex: the texts are cut into words by sacreBLEU's tokenizer {name}, as their script asks for",)
         details: dict[str, object] = {**config.model_dump(), "tokenize": name, "first_sentences": origin}
-        return FactorScores(values, details | _versions(config.variant, name), notes)
+        from importlib.metadata import version
+
+        used = ["nltk"] if name == "treebank" and config.variant != "chrf" else []
+        used += ["sacrebleu"] if config.variant in ("bleu", "chrf") or name not in ("treebank", "whitespace") else []
+        return FactorScores(values, details | {package: version(package) for package in used}, notes)
 
     def _first(self, pairs: SentencePairs, resources: Resources) -> tuple[list[str], str]:
         """Return the first sentences in the language of the second ones, and where they are from."""
@@ -216,14 +220,3 @@ class Lexical(Factor[LexicalConfig]):
             return lambda a, b: float(bleu.sentence_score(" ".join(cut(b)), [" ".join(cut(a))]).score) / 100
         compare = {"bleu1": bleu1, "precision": unigram_precision, "jaccard": jaccard}[variant]
         return lambda a, b: compare(cut(a), cut(b))
-
-
-def _versions(variant: str, tokenize: str) -> dict[str, str]:
-    from importlib.metadata import version
-
-    used = []
-    if tokenize == "treebank" and variant != "chrf":
-        used.append("nltk")
-    if variant in ("bleu", "chrf") or tokenize not in ("treebank", "whitespace"):
-        used.append("sacrebleu")
-    return {name: version(name) for name in used}

@@ -148,7 +148,10 @@ class Perturbation:
             source = sources[row] if sources is not None else None
             parse = parses[row] if parses is not None else None
             item = Item(text, primary(lang), source, parse, others, names, inflections)
-            changed.append(self.change(item, share, _random(seed, self.name, share, text)))
+            # Random numbers depend on nothing but these; `hash` would differ from run to run.
+            drawn_by = "\0".join((str(seed), self.name, f"{share:.12g}", text)).encode("utf-8", "surrogatepass")
+            rng = random.Random(hashlib.sha256(drawn_by).digest())  # noqa: S311 - no secrets
+            changed.append(self.change(item, share, rng))
         return changed
 
     def _strength(self, strength: float | None) -> float:
@@ -202,9 +205,3 @@ def primary(lang: str | None) -> str:
     ('pt', 'de', '')
     """
     return language_code(lang).replace("_", "-").partition("-")[0].lower() if lang else ""
-
-
-def _random(seed: int, name: str, strength: float, text: str) -> random.Random:
-    """Return random numbers that depend on nothing but these; `hash` would differ from run to run."""
-    spelled = "\0".join((str(seed), name, f"{strength:.12g}", text))
-    return random.Random(hashlib.sha256(spelled.encode("utf-8", "surrogatepass")).digest())  # noqa: S311 - no secrets

@@ -12,7 +12,6 @@ import regex
 from bsx.analysis.perturbations.base import Change, Item, register
 from bsx.catalog.words import words
 
-_CHINESE = ("zh", "zh-hant")
 _OPENING = r"(?<=^[\"'“„«»¿¡(]*)"  # before the first word of a text, which has a capital that it has nowhere else
 _VOWEL = regex.compile(r"(?i)[aeiouyâàäéèêëîïôöûüœæ]")
 _SHORTENED = regex.compile(r"['’]$")
@@ -44,7 +43,7 @@ def _listed(
     listed, phrases = dict(forms(getattr(words(lang), section))), words(lang).set_phrases
     longest = sorted(listed, key=len, reverse=True)
     spelled = "|".join(map(regex.escape, longest))
-    if lang in _CHINESE:
+    if lang in ("zh", "zh-hant"):
         return listed, regex.compile(spelled), regex.compile(phrases)
     opening = "|".join(regex.escape(_capitalised(word)) for word in longest)
     pattern = (

@@ -17,13 +17,14 @@ def parts(result: PlanResult) -> Iterator[Part]:
     """Yield the size that is needed, other sizes beside it, and what all that rests on."""
     said, chosen = _finding(result), result.settings
     yield Answer(said)
-    level, power = f"{100 * (1 - _alpha(result)):g} %", f"{100 * float(chosen.get('power', 0.8)):g} %"
+    alpha = float(chosen.get("alpha", 0.05))
+    level, power = f"{100 * (1 - alpha):g} %", f"{100 * float(chosen.get('power', 0.8)):g} %"
     needed, spread, pilot = result.needed, result.spread, result.pilot
     places = 3 if needed.width <= 0 else max(1, min(6, 2 - math.floor(math.log10(needed.width))))  # tell widths apart
     documents = needed.documents is not None
     there = None if pilot is None or pilot.spread != spread else (pilot.documents or pilot.units)
     yield table_of(
-        f"What studies of other sizes can do: {_about(result)}, two-sided t test at {_alpha(result):g}",
+        f"What studies of other sizes can do: {_about(result)}, two-sided t test at {alpha:g}",
         result.steps,
         {
             result.units: lambda step: number(
@@ -71,10 +72,6 @@ def rows(result: PlanResult) -> Iterator[Mapping[str, object]]:
         row: dict[str, object] = {"design": result.design, result.units: step.units}
         row |= {} if step.documents is None else {"documents": step.documents}
         yield row | {"power": step.power, "width": step.width, "needed": step.units == result.needed.units}
-
-
-def _alpha(result: PlanResult) -> float:
-    return float(result.settings.get("alpha", 0.05))
 
 
 def _about(result: PlanResult) -> str:

@@ -272,13 +272,6 @@ def _names(limit: int) -> dict[str, object]:
     return {"field": "row", "type": "nominal", "sort": _IN_ORDER, "title": None, "axis": axis}
 
 
-def _heads(names: Sequence[str]) -> dict[str, object]:
-    """Return an axis of the names of columns above them, upright where they would lie over each other on a phone."""
-    upright = len(names) * max(map(len, names), default=0) > 33
-    axis = {"orient": "top", "domain": False, "ticks": False, "labelPadding": 6, "labelLimit": 140}
-    return {**axis, "labelAngle": -90 if upright else 0}
-
-
 def spreads(rows: Sequence[tuple[str, Sequence[float]]], *, alt: str, axis: str) -> dict[str, object]:
     """Return how scores spread: 5th to 95th percentile, middle half and median of each row (name, percentiles)."""
     keys = ("p5", "p25", "p50", "p75", "p95")
@@ -437,7 +430,10 @@ def matrix(cells: Sequence[tuple[str, str, str, Number]], *, alt: str, x: str) -
     ]
     spec = {**_spec(alt, values, 1), "height": 30 * len(rows)}
     in_order = {"field": "place", "op": "min"}
-    axis = _heads(columns)
+    # The names of columns stand above them, upright where they would lie over each other on a phone.
+    upright = len(columns) * max(map(len, columns), default=0) > 33
+    axis = {"orient": "top", "domain": False, "ticks": False, "labelPadding": 6, "labelLimit": 140}
+    axis["labelAngle"] = -90 if upright else 0
     across = {"field": "column", "type": "nominal", "sort": in_order, "title": _title(x), "axis": axis}
     shade_of = {
         "field": "shade",

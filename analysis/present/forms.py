@@ -198,16 +198,13 @@ def save(result: Result, folder: Path, name: str, *, pictures: bool = False) -> 
     if pictures:
         for chart in parts_of(result):
             if isinstance(chart, Chart):
-                picture(chart).save(folder / f"{_file_name(chart.title)}.png")
+                words = "".join(c if c.isalnum() or c in "-_. " else "" for c in chart.title).lower().split()
+                picture(chart).save(folder / f"{'-'.join(words)}.png")
 
 
 def files_in(folder: Path, name: str) -> list[Path]:
     """Return the files that `save` writes, beside pictures."""
     return [folder / f"{name}.{ending}" for ending in ENDINGS.values()]
-
-
-def _file_name(title: str) -> str:
-    return "-".join("".join(c if c.isalnum() or c in "-_. " else "" for c in title).lower().split())
 
 
 def frame_of(result: Shown) -> pd.DataFrame:

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from bsx.analysis.present.parts import (
-    AlignmentGrid,
     Answer,
     Cell,
     Chart,
@@ -88,7 +87,10 @@ def _part(part: Part, data: str) -> Iterator[str]:
     elif isinstance(part, Notes):
         yield from (*(f"- {_line(item)}" for item in part.items), "")
     elif isinstance(part, Commands):
-        yield from _fenced("\n".join(part.lines))
+        # The fence is longer than any inside.
+        longest = max((len(run) for run in re.findall(r"`+", "\n".join(part.lines))), default=0)
+        fence = "`" * max(3, longest + 1)
+        yield from (f"{fence}text", *"\n".join(part.lines).splitlines(), fence, "")
     elif isinstance(part, TablePart):
         yield from _table(part, data)
     elif isinstance(part, Chart):
@@ -98,13 +100,6 @@ def _part(part: Part, data: str) -> Iterator[str]:
         yield from _example(part)
     elif isinstance(part, Segments):
         yield from _segments(part)
-
-
-def _fenced(text: str) -> Iterator[str]:
-    """Yield a code block whose fence is longer than any inside."""
-    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    yield from (f"{fence}text", *text.splitlines(), fence, "")
 
 
 def _table(table: TablePart, data: str) -> Iterator[str]:
@@ -128,20 +123,15 @@ def _example(example: Example) -> Iterator[str]:
     yield from (*(f"- {label}: {_runs(runs)}" for label, runs in example.texts), "")
     yield from _table(example.scores, "")
     for grid in example.alignments:
-        yield from _grid(grid)
+        # As lists: a grid of cosines is too wide for Markdown.
+        yield from (f"Token alignment of the {escape(grid.caption)} ({escape(grid.summary)}):", "")
+        rows = [
+            [escape(token), escape(grid.columns[j]), f"{cosines[j]:.3f}"]
+            for token, j, cosines in zip(grid.rows, grid.row_match, grid.cosines, strict=True)
+            if j >= 0
+        ]
+        yield from (rows_of(("token of the candidate", "best match in the reference", "cosine"), rows, {2}), "")
     yield from ([f"No alignment of {escape(example.remark)}.", ""] if example.remark else [])
-
-
-def _grid(grid: AlignmentGrid) -> Iterator[str]:
-    """Yield which token is matched with which, as lists; a grid of cosines is too wide for Markdown."""
-    yield from (f"Token alignment of the {escape(grid.caption)} ({escape(grid.summary)}):", "")
-    rows = []
-    for i, token in enumerate(grid.rows):
-        j = grid.row_match[i]
-        if j >= 0:
-            rows.append([escape(token), escape(grid.columns[j]), f"{grid.cosines[i][j]:.3f}"])
-    yield rows_of(("token of the candidate", "best match in the reference", "cosine"), rows, {2})
-    yield ""
 
 
 def _segments(part: Segments) -> Iterator[str]:

@@ -38,7 +38,12 @@ def layers(result: LayerAgreement) -> Iterator[Part]:
     if chosen.n >= FEWEST:
         reaches = f"{result.statistic} {estimate(chosen.estimate, chosen.ci).text}"
         said += f" On {unit} that it was not chosen on, a layer chosen so reaches {reaches}."
-        said += _of_idf(result)
+        if (gain := result.gain) is not None:
+            added = estimate(gain.estimate, gain.ci).text
+            if gain.ci[0] > 0:
+                said += f" Idf adds {added} to that: score with it."
+            else:
+                said += f" Idf {'costs' if gain.ci[1] < 0 else 'is not shown to add anything'}: {added}."
     yield Answer(f"{result.model}: {said}" if result.model else said)
     results = []
     for own in result.layers:
@@ -60,16 +65,6 @@ def layers(result: LayerAgreement) -> Iterator[Part]:
     spec = charts.by_layer(names, lines, axis, rule=float(result.best_layer))
     title = f"{result.model}: {', '.join(result.data)}" if result.model else f"Mean {what}"
     yield Chart(title, f"Mean {what}, of precision, recall and F1.", (("", spec),), names)
-
-
-def _of_idf(result: LayerAgreement) -> str:
-    """Return what idf adds, if that was scored."""
-    if (gain := result.gain) is None:
-        return ""
-    added = estimate(gain.estimate, gain.ci).text
-    if gain.ci[0] > 0:
-        return f" Idf adds {added} to that: score with it."
-    return f" Idf {'costs' if gain.ci[1] < 0 else 'is not shown to add anything'}: {added}."
 
 
 @lists(LayerAgreement)

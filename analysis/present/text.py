@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from bsx.analysis.present.parts import (
     Answer,
@@ -57,30 +57,19 @@ def aligned(table: TablePart) -> str:
         "l" if place < table.names or (place not in numeric and any(row[place].value for row in table.rows)) else "r"
         for place in range(len(table.columns))
     )
-    texts = [place for place in range(len(sides)) if place not in numeric]
-    cells = _folded(cells, [place for place in texts if len({row[place] for row in cells}) > 1])
+    texts = [i for i in range(len(sides)) if i not in numeric and len({row[i] for row in cells}) > 1]
+    room = {place: max(len(row[place]) for row in cells) for place in texts}
+    excess = table_width(cells) - WIDTH
+    if 0 < excess <= sum(max(0, width - _NARROW) for width in room.values()):  # else that is not enough
+        for _ in range(excess):  # the widest column yields first
+            room[max(room, key=lambda place: room[place])] -= 1
+        cells = folded(cells, room)
     return "\n\n".join(
         text_table(
             [[row[place] for place in places] for row in cells], "".join(sides[place] for place in places) or "l"
         )
         for places in pieces(cells, table.names)
     )
-
-
-def _folded(cells: list[list[str]], texts: Sequence[int]) -> list[list[str]]:
-    """Return a table that is too wide for a terminal with its longest texts on several lines, if that is enough.
-
-    Args:
-        cells: the header first.
-        texts: columns that hold texts, by place.
-    """
-    room = {place: max(len(row[place]) for row in cells) for place in texts}
-    excess = table_width(cells) - WIDTH
-    if excess <= 0 or sum(max(0, width - _NARROW) for width in room.values()) < excess:
-        return cells
-    for _ in range(excess):  # the widest column yields first
-        room[max(room, key=lambda place: room[place])] -= 1
-    return folded(cells, room)
 
 
 def _plain(cell: Cell) -> str:
@@ -102,9 +91,7 @@ def _block(part: Part) -> str:
 
 def _texts(part: Example) -> Iterator[str]:
     yield part.title
-    yield from (f"  {label}: {_marked(runs)}" for label, runs in part.texts)
+    for label, runs in part.texts:
+        marked = "".join(f"[{run.text}]" if run.differs else run.text for run in runs)
+        yield f"  {label}: {marked}"
     yield aligned(part.scores)
-
-
-def _marked(runs: Iterable[object]) -> str:
-    return "".join(f"[{run.text}]" if run.differs else run.text for run in runs)  # type: ignore[attr-defined]

@@ -32,7 +32,18 @@ Line = tuple[str, Sequence[LayerFigures]]
 def parts(result: ProbedModel) -> Iterator[Part]:
     """Yield what the layers know beyond the most frequent label and the control task, then each task's figures."""
     found = f"Probes of {result.model}. {_finding(result.tasks)}"
-    yield Answer(f"{found} {_with_human(result)}" if result.agreement is not None else found)
+    if (agreement := result.agreement) is not None:  # where it is highest is not tested
+        layers = _judged(result)
+        top = max(layers, key=lambda layer: layer.f1)
+        ends = estimate(top.f1, (top.f1_low, top.f1_high)).text
+        inside = sum(layer is not top and layer.f1_high >= top.f1_low for layer in layers)
+        found += (
+            f" Correlation of F1 with human judgments is highest in layer {top.layer} ({ends}, n = {agreement.n:,}); "
+            f"layers are not tested against each other, and {inside} of the {len(layers) - 1} others have intervals "
+            f"that overlap with its. On {agreement.unit} that it was not chosen on, a layer chosen so among all of the "
+            f"model's reaches {estimate(agreement.chosen.estimate, agreement.chosen.ci).text}."
+        )
+    yield Answer(found)
     if len(result.tasks) > 1 or result.agreement is not None:
         yield _overview(result)
     yield Notes(tuple(result.notes))
@@ -101,23 +112,6 @@ def _finding(tasks: Sequence[ProbeResult]) -> str:
 def _judged(result: ProbedModel) -> list[JudgedLayer]:
     """Return how the probed layers agree with human judgments; none without any."""
     return [] if result.agreement is None else [result.agreement.layers[own.layer] for own in result.tasks[0].layers]
-
-
-def _with_human(result: ProbedModel) -> str:
-    """Return where the agreement with human judgments is highest, which is not tested."""
-    layers = _judged(result)
-    top = max(layers, key=lambda layer: layer.f1)
-    ends = estimate(top.f1, (top.f1_low, top.f1_high)).text
-    inside = sum(layer is not top and layer.f1_high >= top.f1_low for layer in layers)
-    if result.agreement is None:
-        return ""
-    n, chosen, unit = result.agreement.n, result.agreement.chosen, result.agreement.unit
-    return (
-        f"Correlation of F1 with human judgments is highest in layer {top.layer} ({ends}, n = {n:,}); layers are not "
-        f"tested against each other, and {inside} of the {len(layers) - 1} others have intervals that overlap with "
-        f"its. On {unit} that it was not chosen on, a layer chosen so among all of the model's reaches "
-        f"{estimate(chosen.estimate, chosen.ci).text}."
-    )
 
 
 def _overview(result: ProbedModel) -> TablePart:

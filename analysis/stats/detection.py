@@ -544,11 +544,14 @@ def best_threshold(
         raise InputError(f"folds={folds} with {rarer} items of the rarer label: at least 2 of both are needed")
     folds = min(folds, rarer)
     threshold, right = _best(positive, values)
+    fold = np.empty(len(positive), dtype=np.int64)
     if of is None:
-        fold = _folds(positive, folds, np.random.default_rng(seed))
+        rng = np.random.default_rng(seed)
+        for wanted in (True, False):  # the items of either label are dealt out in turn
+            place = rng.permutation(np.flatnonzero(positive == wanted))
+            fold[place] = np.arange(len(place)) % folds
     else:
         folds = min(folds, int(of.max()) + 1)
-        fold = np.empty(len(positive), dtype=np.int64)
         for k, part in enumerate(unit_folds(of, folds, seed)):
             fold[part.test] = k
     labelled = np.empty(len(positive), dtype=bool)
@@ -575,12 +578,3 @@ def _best(positive: Mask, scores: Array) -> tuple[float, int]:
     if best == len(ends):
         return float("-inf"), int(right[-1])
     return float((ordered[ends[best - 1]] + ordered[ends[best - 1] + 1]) / 2), int(right[best])
-
-
-def _folds(positive: Mask, folds: int, rng: np.random.Generator) -> Numbers:
-    """Return each item's fold (n,); the items of either label are dealt out in turn."""
-    fold = np.empty(len(positive), dtype=np.int64)
-    for wanted in (True, False):
-        place = rng.permutation(np.flatnonzero(positive == wanted))
-        fold[place] = np.arange(len(place)) % folds
-    return fold

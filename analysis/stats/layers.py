@@ -6,7 +6,7 @@ Works on arrays: scores of all layers from any encoder, human scores, and the gr
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Self
 
@@ -249,28 +249,16 @@ class _Choice:
         best = np.where(np.isnan(means), -np.inf, means).argmax(axis=1)
         for place, (x, y, of) in enumerate(parts):
             drawn = bootstrap_counts(resamples, len(y), _rng(seed, place), of)
-            left_out.append(_left_out(x[order, figure], y, best, statistic, drawn))
+            # Of the layer that each resample chooses, the correlation with what it leaves out; NaN of fewer than three.
+            rows = (counts == 0 for block in drawn for counts in block)
+            pairs = ((x[order[layer], figure, out], y[out]) for layer, out in zip(best, rows, strict=True))
+            left_out.append([float(ROWS[statistic](a, b)) if len(b) > 2 else math.nan for a, b in pairs])
         return cls(order, means, best, ~np.isnan(means).all(axis=1), np.mean(left_out, axis=0))
 
 
 def _rng(seed: int, group: int) -> np.random.Generator:
     """Return the generator of a group's resamples, which are drawn twice."""
     return np.random.default_rng([seed, group])
-
-
-def _left_out(x: Array, y: Array, best: Indices, statistic: Statistic, drawn: Iterable[Array]) -> Array:
-    """Return the correlation of the layer that each resample chooses with what it leaves out; NaN of fewer than three.
-
-    Args:
-        x: scores of the layers that can be chosen (layers, n).
-        y: human scores (n,).
-        best: layer that each resample chooses (resamples,).
-        statistic: correlation.
-        drawn: blocks of how often each item is drawn (b, n).
-    """
-    rows = (counts == 0 for block in drawn for counts in block)
-    pairs = ((x[layer, out], y[out]) for layer, out in zip(best, rows, strict=True))
-    return np.array([float(ROWS[statistic](a, b)) if len(b) > 2 else math.nan for a, b in pairs])
 
 
 def _undefined(table: Array, groups: Sequence[str], statistic: str) -> tuple[str, ...]:

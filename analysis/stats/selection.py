@@ -62,13 +62,22 @@ def expected_model_selection(
     if not 1 <= s <= n:
         raise InputError(f"sample={sample}: it must lie between 1 and the number of systems, {n}")
     share = _Shares(n, s)
-    below, tied = _ranks(m)
+    by_metric = np.sort(m)
+    below = np.searchsorted(by_metric, m, side="left")  # how many have a lower score than each item
+    tied = np.searchsorted(by_metric, m, side="right") - below  # how many have its own, itself included
     # The best of the sample: sort by human score; the item at place i is the top of C(i, s - 1) samples.
     ordered = np.sort(h)
     best = float(ordered @ share(np.arange(n) + 1, np.arange(n)))
     # A tied item's place among its equals is uniform; sums of binomials over places telescope.
     chosen = share(below + tied, below) / tied
-    worse, equal = _not_higher(m, h)  # with lower metric, with equal metric: others that human judgments do not prefer
+    # Others that human judgments do not prefer to an item, with lower metric and with equal metric.
+    worse, equal = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    size = max(1, CELLS // n)
+    for start in range(0, n, size):
+        part = slice(start, start + size)
+        allowed = h[None, :] <= h[part, None]
+        worse[part] = np.count_nonzero(allowed & (m[None, :] < m[part, None]), axis=1)
+        equal[part] = np.count_nonzero(allowed & (m[None, :] == m[part, None]), axis=1) - 1
     hits = float((share(worse + equal + 1, worse) / (equal + 1)).sum())
     return ModelSelection(
         hits_at_1=min(1.0, hits),  # rounding may exceed the limits by a hair
@@ -101,25 +110,6 @@ class _Shares:
         """Return log C(n, k)."""
         value: Array = self.gammaln(n + 1.0) - self.gammaln(k + 1.0) - self.gammaln(n - k + 1.0)
         return value
-
-
-def _ranks(m: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return for each item how many have a lower score, and how many have its own (itself included)."""
-    ordered = np.sort(m)
-    below = np.searchsorted(ordered, m, side="left")
-    return below, np.searchsorted(ordered, m, side="right") - below
-
-
-def _not_higher(m: Array, h: Array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return for each item how many others are not preferred to it, with lower metric and with equal metric."""
-    worse, equal = np.empty(len(m), dtype=np.int64), np.empty(len(m), dtype=np.int64)
-    size = max(1, CELLS // len(m))
-    for start in range(0, len(m), size):
-        part = slice(start, start + size)
-        allowed = h[None, :] <= h[part, None]
-        worse[part] = np.count_nonzero(allowed & (m[None, :] < m[part, None]), axis=1)
-        equal[part] = np.count_nonzero(allowed & (m[None, :] == m[part, None]), axis=1) - 1
-    return worse, equal
 
 
 def _expected_reciprocal_rank(

@@ -34,7 +34,10 @@ def vectors(
     """
     arrays = {name: _numbers(name, values, dimensions=1) for name, values in columns.items()}
     _same_shape(arrays)
-    arrays = _without_missing(arrays, nan)
+    missing = np.any([np.isnan(values) for values in arrays.values()], axis=0)
+    if missing.any():
+        _refuse_missing(arrays, nan)
+        arrays = {name: values[~missing] for name, values in arrays.items()}
     for name, values in arrays.items():
         if len(values) < minimum:
             raise InputError(f"{name}: {len(values)} items are too few, at least {minimum} are needed")
@@ -147,14 +150,6 @@ def _same_shape(arrays: dict[str, Array]) -> None:
     if len({values.shape for values in arrays.values()}) > 1:
         sizes = ", ".join(f"{name} {' x '.join(map(str, values.shape))}" for name, values in arrays.items())
         raise InputError(f"columns differ in size: {sizes}")
-
-
-def _without_missing(arrays: dict[str, Array], nan: NanPolicy) -> dict[str, Array]:
-    missing = np.any([np.isnan(values) for values in arrays.values()], axis=0)
-    if not missing.any():
-        return arrays
-    _refuse_missing(arrays, nan)
-    return {name: values[~missing] for name, values in arrays.items()}
 
 
 def _refuse_missing(arrays: dict[str, Array], nan: NanPolicy) -> None:

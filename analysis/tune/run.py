@@ -33,8 +33,6 @@ from bsx.support.checks import FEW_ITEMS, FEWEST_ITEMS
 from bsx.support.progress import Progress, told
 from bsx.support.settings import Option, Resamples95, Seeded, narrowed, part, settled
 
-_OWN = ("model", "lang", "registry")
-
 
 class JudgedColumns(HumanColumn, JudgedTexts):
     """Columns of a table of human-judged segments."""
@@ -60,7 +58,9 @@ class OnEveryLayer(ScorerConfig):
 
     def scorer(self, model: str, code: str, catalog: Catalog) -> Scorer:
         """Return the scorer, with a model and a language's code."""
-        given = {name: value for name, value in part(self, ScorerConfig).items() if name not in _OWN}
+        given = {
+            name: value for name, value in part(self, ScorerConfig).items() if name not in ("model", "lang", "registry")
+        }
         return Scorer(**given | {"model": model, "lang": code, "all_layers": True, "registry": catalog})
 
     def catalog(self) -> Catalog:

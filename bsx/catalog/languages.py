@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -81,9 +82,11 @@ def _halves(tag: str, catalog: Catalog) -> tuple[str, str] | None:
     if second.isupper() and not first.isupper():
         return None
     from langcodes import Language
+    from langcodes.tag_parser import LanguageTagError
 
-    if len(second) == 3 and _extended(f"{first}-{second}".lower()) == second.lower():
-        return None  # zh-yue is Cantonese
+    with contextlib.suppress(LanguageTagError):
+        if len(second) == 3 and Language.get(f"{first}-{second}".lower()).language == second.lower():
+            return None  # zh-yue is Cantonese
     region = Language.make(territory=second.upper()).maximize().language if len(second) == 2 else None
     if region == first.lower() and region not in ("en", second.lower()):
         names = (_find_one(half, catalog).name for half in (first, second))
@@ -93,17 +96,6 @@ def _halves(tag: str, catalog: Catalog) -> tuple[str, str] | None:
             f"{first.lower()}-{second.upper()}"
         )
     return first, second
-
-
-def _extended(tag: str) -> str | None:
-    """Return the language that BCP-47 has for a language with an extended one."""
-    from langcodes import Language
-    from langcodes.tag_parser import LanguageTagError
-
-    try:
-        return Language.get(tag).language
-    except LanguageTagError:
-        return None
 
 
 def _names_one(half: str, catalog: Catalog) -> bool:

@@ -133,7 +133,6 @@ HEADINGS = {
     "Report": ("report", "convert"),
 }
 
-_COMPLETE = "_BSX_COMPLETE"
 """Environment variable by which a shell asks how a command goes on; ``bsx --install-completion`` sets that up."""
 
 # Typer carries its own copy of click; this is the base class of everything that copy raises for wrong usage.
@@ -254,7 +253,7 @@ def call(arguments: Sequence[str]) -> int:
         Exception: whatever the command raises.
     """
     keep_together()
-    if _COMPLETE in os.environ:
+    if "_BSX_COMPLETE" in os.environ:
         words = shlex.split(os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or "", posix=False)
         with contextlib.suppress(BsxError, SystemExit):  # a table that cannot be read has no columns to offer
             _built(frozenset(COMMANDS.keys() & set(words))).main(prog_name="bsx")

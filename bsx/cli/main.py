@@ -40,7 +40,13 @@ def run(call: Callable[[Sequence[str]], int] | None = None) -> NoReturn:
     Args:
         call: runs a command's arguments and returns its status; `bsx` unless given.
     """
-    _listen()
+    # Signals raise KeyboardInterrupt, so that whatever is open is closed and removed on the way out.
+    for name in _SIGNALS:
+        number = getattr(signal, name, None)
+        # What is ignored (nohup, a shell's background jobs) stays ignored.
+        if number is not None and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(number, _on_signal)
+    sys.unraisablehook = _on_unraisable
     _open_streams()
     # Loading torch and transformers makes some million objects that live to the end: looking through them for garbage
     # again and again while they load takes time. At the end they are let go of as ever, or libraries report leaks.
@@ -57,16 +63,6 @@ def run(call: Callable[[Sequence[str]], int] | None = None) -> NoReturn:
         # Python would end by signal instead of with a status; what needs cleaning up has been, on the way here.
         os._exit(status)
     sys.exit(status)
-
-
-def _listen() -> None:
-    """Have signals raise KeyboardInterrupt, so that whatever is open is closed and removed on the way out."""
-    for name in _SIGNALS:
-        number = getattr(signal, name, None)
-        # What is ignored (nohup, a shell's background jobs) stays ignored.
-        if number is not None and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
-            signal.signal(number, _on_signal)
-    sys.unraisablehook = _on_unraisable
 
 
 def _on_signal(number: int, frame: FrameType | None) -> NoReturn:

@@ -66,7 +66,14 @@ class Commit:
                 check_place(self.path)
             else:
                 begin_output(self.path)
-            self._tidy()
+            # What killed processes left of this file and what lies beside it is removed.
+            ends = "|".join(map(re.escape, BESIDE))
+            ours = re.compile(rf"\.{re.escape(self._name)}({ends})?\.bsx-[0-9a-f]{{16}}\.tmp")
+            for file in self._folder.iterdir() if os.access(self._folder, os.R_OK) else ():
+                if ours.fullmatch(file.name):
+                    with contextlib.suppress(OSError), file.open("rb") as stream:
+                        if _locked(stream):
+                            file.unlink()
         return self
 
     def new(self, beside: str = "") -> Path:
@@ -115,16 +122,6 @@ class Commit:
         for final, temporary in self._temporary.items():
             temporary.replace(self._folder / final)
         _sync(self._folder)
-
-    def _tidy(self) -> None:
-        """Remove what killed processes left of this file and what lies beside it."""
-        ends = "|".join(map(re.escape, BESIDE))
-        ours = re.compile(rf"\.{re.escape(self._name)}({ends})?\.bsx-[0-9a-f]{{16}}\.tmp")
-        for file in self._folder.iterdir() if os.access(self._folder, os.R_OK) else ():
-            if ours.fullmatch(file.name):
-                with contextlib.suppress(OSError), file.open("rb") as stream:
-                    if _locked(stream):
-                        file.unlink()
 
     @contextlib.contextmanager
     def _named(self, what: str = "cannot be written") -> Iterator[None]:

@@ -108,7 +108,9 @@ class TokenFilter:
         self._drop = np.zeros(size, dtype=bool)
         self._mark = np.zeros(size, dtype=bool)
 
-    def _look_at(self, ids: NDArray[np.int64]) -> None:
+    def keep(self, states: States) -> NDArray[np.bool_]:
+        """Return which tokens stay (tokens,); special tokens always do."""
+        ids = states.ids
         new = np.unique(ids[~self._seen[ids]])
         for i, piece in zip(new.tolist(), self._tokenizer.raw_pieces(new.tolist()), strict=True):
             bare = piece
@@ -120,11 +122,6 @@ class TokenFilter:
             is_mark = len(bare) == 1 and bare in string.punctuation
             self._drop[i] = (self._punctuation and is_mark) or bare.lower() in self._words
         self._seen[new] = True
-
-    def keep(self, states: States) -> NDArray[np.bool_]:
-        """Return which tokens stay (tokens,); special tokens always do."""
-        ids = states.ids
-        self._look_at(ids)
         drop, special = self._drop[ids], self._special[ids]
         if self._subwords and self._scheme is not None:
             marked, (marker, at_end) = self._mark[ids], self._scheme

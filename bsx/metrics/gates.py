@@ -46,8 +46,12 @@ def read_gates(given: Iterable[str], metrics: Sequence[str] | None) -> dict[str,
         except InputError:
             name = name if bound.endswith("%") and name not in known else ""
         if not name:
+            entry = load_registry().metrics.get(re.split("[:.]", known[0])[0])
+            low, high = getattr(entry, "low", None), getattr(entry, "high", None)
+            # The middle of what is above 0 on the scale of the score.
+            usual = "VALUE" if low is None or high is None else f"{(max(low, 0) + high) / 2:g}"
             raise InputError(
-                f"fail_under: {text[:80]!r}: write a score and the least that it may be, such as {_usual(known[0])}",
+                f"fail_under: {text[:80]!r}: write a score and the least that it may be, such as {known[0]}={usual}",
                 setting="fail_under",
             ) from None
         if name not in known:
@@ -57,13 +61,6 @@ def read_gates(given: Iterable[str], metrics: Sequence[str] | None) -> dict[str,
                 setting="fail_under",
             )
     return gates
-
-
-def _usual(name: str) -> str:
-    """Return a gate on the scale of a score: the middle of what is above 0."""
-    entry = load_registry().metrics.get(re.split("[:.]", name)[0])
-    low, high = getattr(entry, "low", None), getattr(entry, "high", None)
-    return f"{name}=VALUE" if low is None or high is None else f"{name}={(max(low, 0) + high) / 2:g}"
 
 
 def refuse_unchecked(gates: Iterable[str], unchecked: Mapping[str, str]) -> None:

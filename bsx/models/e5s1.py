@@ -168,7 +168,16 @@ class E5S1:
         for first in range(0, rows, _ROWS_AT_ONCE):
             last = min(first + _ROWS_AT_ONCE, rows)
             raw = self._data[tensor.start + first * row : tensor.start + last * row]
-            values = _dequantised(raw.reshape(-1, _BLOCK_BYTES)) if tensor.quantised else raw.view("<f4")
+            if tensor.quantised:  # Q4_0 blocks of 32 values: a scale, then low nibbles, then high ones
+                packed = raw.reshape(-1, _BLOCK_BYTES)
+                scales = np.ascontiguousarray(packed[:, :2]).view("<f2").astype(np.float32)
+                nibbles = packed[:, 2:]
+                values = np.concatenate([nibbles & 15, nibbles >> 4], axis=1).astype(np.float32)
+                values -= 8
+                with np.errstate(invalid="ignore"):  # what is not finite is found out below
+                    values *= scales
+            else:
+                values = raw.view("<f4")
             if not np.isfinite(values).all():
                 raise InputError(f"{self._path}: is damaged: {tensor.name} holds numbers that are not finite")
             yield values.astype("<f4", copy=False).reshape(last - first, width)
@@ -236,17 +245,6 @@ def _layout(
             wanted[f"l{layer}.{short}.w"] = (f"{target}.weight", shape if matrix else (dim,), matrix)
             wanted[f"l{layer}.{short}.b"] = (f"{target}.bias", shape[:1] if matrix else (dim,), False)
     return wanted
-
-
-def _dequantised(raw: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """Return the values (blocks, 32) of Q4_0 blocks (blocks, 18): low nibbles first, then high ones."""
-    scales = np.ascontiguousarray(raw[:, :2]).view("<f2").astype(np.float32)
-    nibbles = raw[:, 2:]
-    values = np.concatenate([nibbles & 15, nibbles >> 4], axis=1).astype(np.float32)
-    values -= 8
-    with np.errstate(invalid="ignore"):  # what is not finite is found out later
-        values *= scales
-    return values
 
 
 def _as_published(score: float) -> float:

@@ -320,13 +320,10 @@ def spelled_figure(evidence: Evidence, beside: str = "") -> str:
     if not beside and evidence.chrf is not None:
         beside = f", chrF {_plain(evidence.chrf)}"
     of = f" {evidence.direction} {evidence.level}" if evidence.direction is not None else ""
-    return f"{where}{of} {_statistic(evidence)} {_plain(evidence.value)}{ends}{n}{beside}; {evidence.source}"
-
-
-def _statistic(evidence: Evidence) -> str:
     plain = evidence.statistic.casefold()
     short = (letter for name, letter in (("kendall", "tau"), ("spearman", "rho"), ("pearson", "r")) if name in plain)
-    return next(short, evidence.statistic)
+    statistic = next(short, evidence.statistic)
+    return f"{where}{of} {statistic} {_plain(evidence.value)}{ends}{n}{beside}; {evidence.source}"
 
 
 def _plain(value: float) -> str:

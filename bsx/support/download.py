@@ -93,7 +93,11 @@ def download(
 @contextlib.contextmanager
 def _reading(url: str, part: Path, state: Path) -> Iterator[tuple[IO[bytes], int, int | None]]:
     """Open a URL, from where the last try ended if that is safe; yield (response, first byte, bytes in all)."""
-    start, validator = _resume_at(url, part, state)
+    start, validator = 0, ""
+    with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+        known = json.loads(state.read_text(encoding="utf-8"))
+        if known["url"] == url and known["validator"]:  # tells whether the server still has the same file
+            start, validator = part.stat().st_size, str(known["validator"])
     headers = {"User-Agent": "bsx", "Accept-Encoding": "identity"}
     if start:
         headers |= {"Range": f"bytes={start}-", "If-Range": validator}
@@ -122,14 +126,3 @@ def _reading(url: str, part: Path, state: Path) -> Iterator[tuple[IO[bytes], int
         # A weak tag promises the same meaning, not the same bytes: such a download cannot be resumed.
         state.write_text(json.dumps({"url": url, "validator": "" if tag.startswith("W/") else tag}), encoding="utf-8")
         yield response, 0, int(length) if length is not None and length.isdecimal() else None
-
-
-def _resume_at(url: str, part: Path, state: Path) -> tuple[int, str]:
-    """Return how many bytes are here already and what tells whether the server still has the same file."""
-    try:
-        known = json.loads(state.read_text(encoding="utf-8"))
-        if known["url"] == url and known["validator"]:
-            return part.stat().st_size, str(known["validator"])
-    except (OSError, ValueError, KeyError, TypeError):
-        pass
-    return 0, ""

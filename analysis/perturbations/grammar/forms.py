@@ -25,16 +25,6 @@ _FIXED = ("compound", "fixed", "flat", "obl:tmod", "obl:unmarked", "obl:npmod", 
 Edit = tuple[int, str]  # which word, and what it becomes
 
 
-def _replacing(edits: Iterator[Edit], item: Item, parse: Parse, rng: random.Random) -> str | None:
-    """Return the text with one of the edits, drawn at random."""
-    spans = word_spans(item.text, parse)
-    results = [(span, new) for at, new in edits if (span := spans[at]) is not None]
-    if not results:
-        return None
-    (start, end), new = rng.choice(results)
-    return item.text[:start] + new + item.text[end:]
-
-
 def _nouns(item: Item, parse: Parse) -> Iterator[Edit]:
     """Yield nouns whose number shows in no other word: no subjects, no articles with number, nothing counted."""
     for at, (tag, feats) in enumerate(zip(parse.upos, parse.feats, strict=True)):
@@ -178,7 +168,12 @@ def _change(edits: Callable[[Item, Parse], Iterator[Edit]]) -> Change:
     def change(item: Item, strength: float, rng: random.Random) -> str | None:
         if item.parse is None or not item.parse.deprels:
             return None
-        return _replacing(edits(item, item.parse), item, item.parse, rng)
+        spans = word_spans(item.text, item.parse)
+        results = [(span, new) for at, new in edits(item, item.parse) if (span := spans[at]) is not None]
+        if not results:
+            return None
+        (start, end), new = rng.choice(results)
+        return item.text[:start] + new + item.text[end:]
 
     return change
 

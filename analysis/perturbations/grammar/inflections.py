@@ -11,7 +11,6 @@ from bsx.data.lines import NamedFile
 from bsx.errors import InputError
 
 Features = Mapping[str, str]
-_FIRM = ("VerbForm", "Mood", "Tense", "Person")
 """What a treebank may leave out of some forms, which are then others: a participle without its tense."""
 
 
@@ -70,7 +69,7 @@ class Inflections:
         wanted = as_features(feats) | dict(changes)
         absent = [name for name, value in wanted.items() if not value]
         wanted = {name: value for name, value in wanted.items() if value}
-        firm = [name for name in _FIRM if name in wanted]
+        firm = [name for name in ("VerbForm", "Mood", "Tense", "Person") if name in wanted]
         results: list[tuple[int, int, str]] = []
         for lemma in self._lemmas.get((word.lower(), tag), ()):
             for (form, spelled), count in self._forms[lemma, tag].items():

@@ -25,8 +25,6 @@ _EACH = regex.compile(r"(?i)分[别別]|各|jeweils|respecti[vf]|соответ�
 _MOVES = ("obl", "obl:tmod", "obl:unmarked", "obl:npmod", "advcl")
 _STATE_TEXT = "have has had lack lacks lacked mean means meant cost costs become becomes became resemble"
 _STATES = frozenset(_STATE_TEXT.split())
-_COMPARING = ("als", "wie", "than", "as")
-_LIKE = ("NOUN", "PROPN", "ADJ")
 
 
 def _reorder(item: Item, strength: float, rng: random.Random) -> str | None:
@@ -44,8 +42,8 @@ def _coordinated(item: Item, parse: Parse, spans: list[Span | None]) -> list[str
     for at in range(len(parse.words) - 2):
         head, last = at, at + 2
         joined = parse.deprels[at + 1] == "cc" and parse.deprels[last] == "conj" and parse.heads[last] == head + 1
-        joined = joined and parse.words[at + 1].lower() not in _COMPARING
-        alike = parse.upos[head] == parse.upos[last] and parse.upos[head] in _LIKE
+        joined = joined and parse.words[at + 1].lower() not in ("als", "wie", "than", "as")
+        alike = parse.upos[head] == parse.upos[last] and parse.upos[head] in ("NOUN", "PROPN", "ADJ")
         alone = sum(governor in (head + 1, last + 1) for governor in parse.heads) == 2 + sum(
             governor == head + 1 and place < head for place, governor in enumerate(parse.heads)
         )  # what stands in front of the first belongs to both, if to either

@@ -177,7 +177,6 @@ def quoted(text: str) -> str:
 
 
 _CODE = frozenset(["x", "bx", "ex", "ph", "bpt", "ept", "it", "ut", "sc", "ec", "sm", "em"])
-_DELETED = ("x-sdl-deleted",)
 _BREAK = re.compile(r"\s*(<br\s*/?>|\\n|\n)\s*", re.IGNORECASE)
 
 
@@ -207,7 +206,7 @@ class InlineText:
 
     def begin(self, local: str, attributes: Mapping[str, str]) -> None:
         """Take the start of an inline tag."""
-        if self._codes or local in _CODE or (local == "mrk" and attributes.get("mtype") in _DELETED):
+        if self._codes or local in _CODE or (local == "mrk" and attributes.get("mtype") == "x-sdl-deleted"):
             if not self._codes:
                 self._instead, self._native = " ", []
                 if (
