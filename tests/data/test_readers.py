@@ -23,6 +23,7 @@ OWN: dict[str, str] = {
     "bsx/catalog/overlay.py": "reads an entry again before it is written",
     "bsx/data/journal.py": "the journal of a run",
     "bsx/support/optional.py": "where pip says that it installed bsx from",
+    "bsx/data/naming.py": "a shipped file",
     "bsx/data/output.py": "what it has just written",
     "bsx/encode/model.py": "digests of code",
     "bsx/encode/vector_cache.py": "the cache of vectors",
