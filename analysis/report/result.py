@@ -107,8 +107,8 @@ def page(report: Page) -> str:
         tables=tables,
         version=VERSION,
         licences=shipped("LICENCES.txt"),
-        segments_data=safe(_json([_segments(table) for table in tables])),
-        charts_data=safe(_json([[spec for _, spec in chart.panels] for chart in charts])),
+        segments_data=safe(in_script([_segments(table) for table in tables])),
+        charts_data=safe(in_script([[spec for _, spec in chart.panels] for chart in charts])),
     )
     return content
 
@@ -153,8 +153,8 @@ def _digest(content: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
 
 
-def _json(value: object) -> str:
-    """Return JSON that is safe inside a script element."""
+def in_script(value: object) -> str:
+    """Return JSON for a ``<script type="application/json">``, which no text in it can end."""
     dumped = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for character in "<>&\u2028\u2029":
         dumped = dumped.replace(character, f"\\u{ord(character):04x}")

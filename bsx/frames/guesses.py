@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import TypeVar
 
@@ -60,18 +61,15 @@ def _text_columns(table: Table, columns: Sequence[str], *, repeated: bool = Fals
         for name in columns:
             cells[name].append("" if is_missing(row[name]) else spelled(row[name]))
 
-    def numbers(texts: Sequence[str]) -> int:
-        count = 0
-        for text in texts:
-            try:
-                float(text)
-            except ValueError:
-                continue
-            count += 1
-        return count
-
     return [
         name
         for name, texts in cells.items()
-        if (repeated or len({*texts}) > len(texts) / 2) and numbers(texts) < len(texts) / 2
+        if (repeated or len({*texts}) > len(texts) / 2) and sum(map(_is_number, texts)) < len(texts) / 2
     ]
+
+
+def _is_number(text: str) -> bool:
+    with contextlib.suppress(ValueError):
+        float(text)
+        return True
+    return False

@@ -16,7 +16,7 @@ from bsx.errors import BsxError, UnknownNameError
 from bsx.ui import pages
 from bsx.ui.guard import Guard, TooLargeError
 from bsx.ui.jobs import Jobs
-from bsx.ui.views import Views, most_upload, uploads
+from bsx.ui.views import UPLOAD, Views, most_upload
 from bsx.ui.workspace import Workspace
 
 
@@ -36,7 +36,7 @@ def make_app(workspace: Workspace, token: str, port: int, jobs: Jobs | None = No
         exception_handlers={HTTPException: _no_page, BsxError: _wrong, Exception: _broken},
     )
     app.state.workspace = workspace
-    return Guard(app, token, port, uploads=uploads(), most=lambda: most_upload(workspace))
+    return Guard(app, token, port, uploads=(UPLOAD,), most=lambda: most_upload(workspace))
 
 
 class _Results(BaseRoute):

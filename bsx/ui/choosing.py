@@ -25,6 +25,7 @@ from bsx.ui.workspace import Size
 
 _WITH_MODEL = "with model or lang"
 _OF_FILES = ("ensemble", "trained")  # which need a file of one's own
+_OF_SEGMENTS = ("sentence", "sentence-qe")  # which take any model where their own was not made for a language
 _OF_WORDS = ("bleu", "sentbleu")  # offered of characters too, where a language's tokenizer is not here
 _MODELS = 3  # that BERTScore is offered with, beside the one that is here
 _PAIRS = 60
@@ -107,12 +108,13 @@ class Survey:
         self._found: dict[str, Any] | None = None
         self._problem = ""
 
-    def begin(self) -> None:
-        """Start, unless that was done."""
+    def begin(self) -> threading.Thread:
+        """Start, unless that was done, and return what looks."""
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._look, name="bsx-survey", daemon=True)
                 self._thread.start()
+            return self._thread
 
     def again(self) -> None:
         """Forget what was found, because something may have been installed or fetched since."""
@@ -123,9 +125,7 @@ class Survey:
     @property
     def ready(self) -> bool:
         """Whether the result is there; it is begun if need be."""
-        self.begin()
-        assert self._thread is not None  # noqa: S101 - it has begun
-        return not self._thread.is_alive()
+        return not self.begin().is_alive()
 
     def result(self) -> dict[str, Any]:
         """Return what runs here.
@@ -136,9 +136,7 @@ class Survey:
         Raises:
             InputError: if it could not be found out.
         """
-        self.begin()
-        assert self._thread is not None  # noqa: S101 - it has begun
-        self._thread.join()
+        self.begin().join()
         if self._found is None:
             raise InputError(f"What runs on this machine could not be found out: {self._problem}")
         return self._found
@@ -203,7 +201,7 @@ def offers(lang: str, sides: Iterable[str], size: Size, survey: Mapping[str, Any
                 spec = f"{name}:model={model.name}"
                 pool[spec] = entry.model_copy(update={"evidence": model.evidence})
                 of_model[spec], arm_of[spec] = model, model.name
-        elif row["runs"] == _WITH_MODEL or _asks_model(entry, asked.target):
+        elif row["runs"] == _WITH_MODEL or (name in _OF_SEGMENTS and not _made_for(entry, asked.target)):
             here = next((model for model in models if is_here(model.source)), None)
             spec = name if here is None else f"{name}:model={here.name}"
             pool[spec] = _of_what_runs(entry, entry.model if here is None else here.name)
@@ -227,11 +225,8 @@ def offers(lang: str, sides: Iterable[str], size: Size, survey: Mapping[str, Any
     ]
     ranking = by_evidence(arms, asked.target, every, catalog.languages, source=asked.source)
     chosen = _recommended(of_model, there)
-    found = [
-        _offer(ranked, pool[ranked.entry.name], of_model.get(ranked.entry.name), asked, catalog, rows, size, survey)
-        for ranked in ranking
-    ]
-    found = [_for_sides(one, there, chosen) for one in found]
+    of = [(one, pool[one.entry.name], of_model.get(one.entry.name)) for one in ranking]
+    found = [_for_sides(_offer(*one, asked, catalog, size, survey), there, chosen) for one in of]
     return asked, sorted(found, key=lambda one: (not one.recommended, one.lacks is not None, one.download is not None))
 
 
@@ -244,11 +239,6 @@ def _models(asked: Asked, catalog: Catalog) -> list[ModelEntry]:
     here = [one.entry for one in ranked if is_here(one.entry.source)][:1]
     others = [one.entry for one in ranked if one.evidence is not None and one.entry not in here][:_MODELS]
     return [*here, *others]
-
-
-def _asks_model(entry: MetricEntry, language: LanguageEntry) -> bool:
-    """Tell whether a metric takes any model, and its own was not made for the language."""
-    return entry.name in ("sentence", "sentence-qe") and not _made_for(entry, language)
 
 
 def _of_what_runs(entry: MetricEntry, model: str | None) -> MetricEntry:
@@ -274,13 +264,12 @@ def _offer(
     model: ModelEntry | None,
     asked: Asked,
     catalog: Catalog,
-    rows: Mapping[str, Mapping[str, Any]],
     size: Size,
     survey: Mapping[str, Any],
 ) -> Offer:
     name, figure = read_spec(entry.name)[0], ranked.evidence
     own = model if model is not None else catalog.find(entry.model) if entry.model is not None else None
-    runs = str(rows[name]["runs"])
+    runs = str(survey["metrics"][name]["runs"])
     lacks, download = None, None
     if model is not None:
         download = None if is_here(model.source) else _weight(model)

@@ -45,10 +45,8 @@ def guesses(path: Path, was: str | None = None) -> list[tuple[str, str, list[str
         text = _decoded(content, name)
         if text is not None and (text not in read or name == "cp1252"):
             read[text] = name
-    words = {
-        name: dict.fromkeys(word[:40] for word in text.split() if not word.isascii()) for text, name in read.items()
-    }
-    offered = {name: words[name] for name in [*words][:_MOST]}
+    first = [*read.items()][:_MOST]
+    offered = {name: dict.fromkeys(word[:40] for word in text.split() if not word.isascii()) for text, name in first}
     return [
         (name, _KNOWN[name], sorted(own, key=lambda word: sum(word in one for one in offered.values()))[:_WORDS])
         for name, own in offered.items()

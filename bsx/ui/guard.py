@@ -48,6 +48,7 @@ _LARGEST_FORM = 1 << 20
 """Bytes of a request that is no upload."""
 
 
+_OURS = (None, "none", "same-origin")  # sites, as a browser calls them, whose requests it sends for us or its user
 _UNFIT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -115,10 +116,9 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or have it answered."""
-        if scope["type"] == "lifespan":
-            await self.app(scope, receive, send)
-            return
         if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.app(scope, receive, send)
             return
         sent = _with_headers(send)
         refusal = self._refusal(scope)
@@ -143,12 +143,15 @@ class Guard:
         asked = dict(parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True))
         reads = scope["method"] in ("GET", "HEAD")
         if reads and "token" in asked:
-            if not self._opens(asked.pop("token")):
+            given = asked.pop("token")
+            if given not in self.once and not self._is_token(given):
                 return _refused(403, _CLOSED)
+            self.once.discard(given)
             return self._opened(scope["path"], urlencode(asked), headers.get("sec-fetch-site"))
         if not any(map(self._is_token, _cookies(headers, self.cookie))):
             return _refused(403, _CLOSED)
-        if not (self._is_read(headers) if reads else self._same_origin(headers)):
+        site = headers.get("sec-fetch-site")  # a page of another port has our cookie, and must not set us to work
+        if not (site in _OURS if reads else self._same_origin(headers)):
             return _refused(403, "Only this server's own pages may ask for this.")
         length = headers.get("content-length")
         if length is not None and (not length.isdecimal() or int(length) > self._most(scope)):
@@ -160,23 +163,12 @@ class Guard:
         path = quote(path if path.startswith("/") and not path.startswith("//") else "/")
         address = path + (f"?{query}" if query else "")
         answer: Response = RedirectResponse(address, 303)
-        if site not in (None, "none", "same-origin"):
+        if site not in _OURS:
             # A link in a page of elsewhere, a terminal in the browser, say: the browser would follow a redirection
             # without the cookie, which it sends only where we have led it ourselves.
             answer = HTMLResponse(f'<meta http-equiv="refresh" content="0;url={html.escape(address)}">')
         answer.set_cookie(self.cookie, self.token, httponly=True, samesite="strict", path="/")
         return answer
-
-    def _opens(self, given: str) -> bool:
-        """Tell whether a token lets a browser in; one that is good once is used up by that."""
-        if given in self.once:
-            self.once.discard(given)
-            return True
-        return self._is_token(given)
-
-    def _is_read(self, headers: Headers) -> bool:
-        """Tell whether a page may be read: a page of another port has our cookie, and must not set us to work."""
-        return headers.get("sec-fetch-site") in (None, "none", "same-origin")
 
     def _is_token(self, given: str) -> bool:
         return secrets.compare_digest(given.encode("utf-8", "replace"), self.token.encode())

@@ -17,14 +17,14 @@ from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import find_language
 from bsx.data.formats.preview import Preview, PreviewColumn, preview
 from bsx.data.lines import NamedFile, check_line_counts
-from bsx.data.naming import Role, role_of_file
+from bsx.data.naming import role_of_file
 from bsx.data.output import atomic_path, atomic_text
 from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.data.writing import detect_language
 from bsx.errors import BsxError, InputError
 from bsx.support.optional import need
 from bsx.ui.encodings import convert, guesses
-from bsx.ui.workspace import UNFINISHED, Choices, Joined, Key, Run, Size, StoredFile, Workspace
+from bsx.ui.workspace import Choices, Joined, Key, Run, Size, StoredFile, Workspace
 
 TEXTS = "input.jsonl"
 """The table that texts of a line a segment, or several tables, are put together in."""
@@ -32,7 +32,7 @@ JOINED = "the joined tables"
 _ROWS = 8  # of a file that are shown
 _CELL = 400  # characters of a cell that are shown
 _MOST = 64  # files of a run
-_ROLES = {"reference": "references", "source": "source"}
+_ROLES = {"candidate": "candidates", "reference": "references", "source": "source"}
 _PROBLEMS = 3  # of a file that are shown
 _SINGLE = ("sheet", "source", "document", "system", "segment", "lang", "source_lang")  # what a form says once
 _PATIENCE = 60.0  # seconds that an upload may stand still
@@ -182,9 +182,7 @@ def understand(
     record = run.record
     choices = record.choices if sheet is None else Choices(sheet=sheet)
     if given is not None:
-        one = {name: (given.get(name) or [""])[0] or None for name in _SINGLE}
-        several = {name: tuple(given.get(name, ())) for name in ("candidate", "reference")}
-        choices = Choices.model_validate({**one, **several})
+        choices = _said(given)
     files = [file for file in record.files if file.stored != TEXTS]
     seen = {file.stored: look(run, file, choices.sheet) for file in files}
     asked = {file.stored: file.encoding for file in files if seen[file.stored].problems or file.stored == again}
@@ -196,9 +194,9 @@ def understand(
     if any("if that row is a title" in said for said in problems):
         problems = ["No row near the top names all columns. Choose below the row that does, or name them in the file."]
     notes = [note for one in seen.values() for note in one.notes]
-    problems += [
-        f"{file.name} has names of columns, and no rows below them." for file in tables if _is_bare(seen[file.stored])
-    ]
+    for file in tables:
+        if (one := seen[file.stored]).columns and not one.rows and not one.problems:
+            problems.append(f"{file.name} has names of columns, and no rows below them.")
     if len(tables) > 1 and not problems and not encodings:
         try:
             joined = _joined(run, tables, seen, key)
@@ -217,26 +215,22 @@ def understand(
     notes += [note for file in tables or files for note in _doubts(file, seen[file.stored])]
     roles: list[tuple[str | None, PreviewColumn]] = []
     if tables:
-        columns = seen[tables[0].stored].columns
-        choices = choices if given is not None else _chosen_columns(choices, seen[tables[0].stored])
+        choices = choices if given is not None else _chosen_columns(choices, seen[main])
         named = {**dict.fromkeys(choices.candidate, "candidate"), **dict.fromkeys(choices.reference, "reference")}
-        roles = [("source" if column.name == choices.source else named.get(column.name), column) for column in columns]
+        named |= {choices.source: "source"} if choices.source is not None else {}
+        roles = [(named.get(column.name), column) for column in seen[main].columns]
     else:
-        files = [
-            file
-            if file.role
-            else file.model_copy(update={"role": _ROLES.get(role_of_file(file.name) or "", "candidates")})
-            for file in files
-        ]
+        guessed = {file.stored: _ROLES[role_of_file(file.name) or "candidate"] for file in files}
+        files = [file.model_copy(update={"role": file.role or guessed[file.stored]}) for file in files]
         run.update(files=(*files, *(file for file in record.files if file.stored == TEXTS)))
-        singular = {"candidates": "candidate", "references": "reference", "source": "source"}
+        singular = {several: role for role, several in _ROLES.items()}
         roles = [(singular.get(str(file.role)), seen[file.stored].columns[0]) for file in files]
     for setting, wanted, what in (
         ("lang", ("reference", "candidate"), "candidates and references"),
         ("source_lang", ("source",), "source"),
     ):
-        if getattr(choices, setting) is None and any(role in wanted for role, _ in roles):
-            texts = [column for name in wanted for role, column in roles if role == name]
+        texts = [column for name in wanted for role, column in roles if role == name]
+        if getattr(choices, setting) is None and texts:
             known = next((column for column in texts if _code(column.language) is not None), None)
             if known is None:
                 notes.append(f"The language of the {what} is not clear from the first rows: choose it.")
@@ -244,7 +238,7 @@ def understand(
                 choices = choices.model_copy(update={setting: _code(known.language)})
                 if known.detected:
                     notes.append(f"The language of the {what} was detected from the texts: correct it if it is wrong.")
-    if not any(role == "reference" for role, _ in roles):
+    if all(role != "reference" for role, _ in roles):
         notes.append(
             "Nothing here looks like references. If there are translations by a person, choose them as references: "
             "most metrics need them."
@@ -255,14 +249,15 @@ def understand(
 def _joined(run: Run, tables: Sequence[StoredFile], seen: Mapping[str, Preview], key: str | None = None) -> Joined:
     """Return how several tables are joined, and write them as one if that was not done, or by something else."""
     record = run.record
+    joined = record.joined
     way = next((way for way in get_args(Key) if way == key), None)
-    if record.joined is None or (way not in (None, record.joined.by) and record.state not in (*UNFINISHED, "done")):
+    if joined is None or (way not in (None, joined.by) and record.is_editable):
         from bsx.ui.joining import TableIn, join
 
         made = [TableIn(file.name, run.file(file.stored), seen[file.stored]) for file in tables]
-        record = run.update(joined=join(made, run.file(TEXTS), way), choices=Choices())
-    assert record.joined is not None  # noqa: S101 - for the type checker
-    return record.joined
+        joined = join(made, run.file(TEXTS), way)
+        run.update(joined=joined, choices=Choices())
+    return joined
 
 
 def _code(tag: str | None) -> str | None:
@@ -276,22 +271,15 @@ def look(run: Run, file: StoredFile, sheet: str | None = None) -> Preview:
     """Read the first rows of a file; whatever is wrong with it is told by the name that the user knows."""
     path = run.file(file.stored)
     seen = preview(f"{path}#{sheet}" if sheet and path.suffix == ".xlsx" else path, _ROWS)
+    problems = [_named(problem, path, file.name) for problem in seen.problems[:_PROBLEMS]]
+    if len(seen.problems) > _PROBLEMS:  # those of a file are often alike
+        problems.append("There are more problems of this file.")
     return replace(
         seen,
         rows=tuple(tuple(cell[:_CELL] for cell in row) for row in seen.rows),
         notes=tuple(_named(note, path, file.name) for note in seen.notes),
-        problems=_few([_named(problem, path, file.name) for problem in seen.problems]),
+        problems=tuple(problems),
     )
-
-
-def _few(problems: Sequence[str]) -> tuple[str, ...]:
-    """Return the first problems, and that there are more: those of a file are often alike."""
-    more = len(problems) - _PROBLEMS
-    return (*problems[:_PROBLEMS], *(["There are more problems of this file."] if more > 0 else []))
-
-
-def _is_bare(seen: Preview) -> bool:
-    return bool(seen.columns) and not seen.rows and not seen.problems
 
 
 def _doubts(file: StoredFile, seen: Preview) -> Iterator[str]:
@@ -317,25 +305,20 @@ def settle(run: Run, given: Mapping[str, Sequence[str]]) -> Choices:
         InputError: for columns that are not there or are taken twice, no candidates, or texts of different lengths.
     """
     record = run.record
-    sheet = (given.get("sheet") or [""])[0] or None
-    one = {name: (given.get(name) or [""])[0] or None for name in ("source", "document", "lang", "source_lang")}
+    found = _said(given)
     files = [file for file in record.files if file.stored != TEXTS]
     tables = [file for file in files if is_table(file.stored)]
     if tables:
         if len(tables) > 1:
             _joined(run, tables, {file.stored: look(run, file) for file in tables})
             tables = [StoredFile(name=TEXTS, stored=TEXTS, size=run.file(TEXTS).stat().st_size)]
-        seen = look(run, tables[0], sheet)
+        seen = look(run, tables[0], found.sheet)
         if seen.problems:
             raise InputError(seen.problems[0])
-        candidate, reference = (tuple(dict.fromkeys(given.get(name, ()))) for name in ("candidate", "reference"))
-        system, segment = ((given.get(name) or [""])[0] or None for name in ("system", "segment"))
-        named = [*candidate, *reference, *(name for name in (one["source"], one["document"], system, segment) if name)]
-        _check(named, [column.name for column in seen.columns])
-        found = Choices.model_validate(
-            {**one, "candidate": candidate, "reference": reference, "system": system, "segment": segment}
-            | {"sheet": sheet if len(seen.sheets) > 1 or sheet not in seen.sheets else None}
-        )
+        single = (found.source, found.document, found.system, found.segment)
+        _check([*found.candidate, *found.reference, *filter(None, single)], [column.name for column in seen.columns])
+        if [found.sheet] == [*seen.sheets]:
+            found = found.model_copy(update={"sheet": None})
         table = tables[0].model_copy(update={"role": "table"})
         files = [*(file for file in files if file.stored != table.stored), table]
     else:
@@ -345,22 +328,26 @@ def settle(run: Run, given: Mapping[str, Sequence[str]]) -> Choices:
         files = [file.model_copy(update={"role": roles[file.stored] or None}) for file in files]
         run.update(files=(*files, *(file for file in record.files if file.stored == TEXTS)))
         columns = _together(run, files)
-        candidate = tuple(name for name, role in columns.items() if role == "candidates")
-        reference = tuple(name for name, role in columns.items() if role == "references")
-        source = next((name for name, role in columns.items() if role == "source"), None)
-        found = Choices.model_validate(
-            {**one, "candidate": candidate, "reference": reference, "source": source, "segment": "id", "document": None}
-        )
-        files.append(StoredFile(name=TEXTS, stored=TEXTS, size=run.file(TEXTS).stat().st_size, role="table"))
+        of = {role: tuple(name for name in columns if columns[name] == many) for role, many in _ROLES.items()}
+        one = {"source": next(iter(of["source"]), None), "segment": "id"}
+        found = Choices.model_validate({**of, **one, "lang": found.lang, "source_lang": found.source_lang})
+        table = StoredFile(name=TEXTS, stored=TEXTS, size=run.file(TEXTS).stat().st_size, role="table")
+        files.append(table)
     if not found.candidate:
         raise InputError("Choose what is evaluated: a column or a file of candidates.")
     if not (found.reference or found.source):
         raise InputError("Choose references, a source, or both: candidates are compared with them.")
-    table = next(file for file in files if file.role == "table")
     size = _measured(run, table, found)
     found = found.model_copy(update={"metrics": record.choices.metrics, "download": record.choices.download})
     run.update(files=tuple(files), choices=found, size=size)
     return found
+
+
+def _said(given: Mapping[str, Sequence[str]]) -> Choices:
+    """Return what a form says of columns and languages; see `settle`."""
+    one = {name: (given.get(name) or [""])[0] or None for name in _SINGLE}
+    several = {name: tuple(dict.fromkeys(given.get(name, ()))) for name in ("candidate", "reference")}
+    return Choices.model_validate({**one, **several})
 
 
 def accept(run: Run) -> None:
@@ -378,23 +365,18 @@ def accept(run: Run) -> None:
 
 def _measured(run: Run, file: StoredFile, choices: Choices) -> Size:
     """Read a table once, and return how much there is to score; a row that cannot be read is told where it is."""
-    segments, letters, systems = 0, 0, set()
-    path = run.file(file.stored)
+    rows, letters, systems = 0, 0, set()
+    path, columns = run.file(file.stored), len(choices.candidate)
     try:
         for row in Table(f"{path}{_sheet(choices)}", first_line=True).rows():
-            segments += 1
+            rows += 1
             letters += sum(len(row.text(column)) for column in choices.candidate)
             names = [row.name(name) for name in (choices.system, choices.segment, choices.document) if name is not None]
             systems.update(names[:1] if choices.system is not None else [])
     except BsxError as error:
         raise InputError(_named(str(error), path, file.name)) from error
-    of_columns = len(choices.candidate)
-    several = max(1, len(systems)) if of_columns == 1 else of_columns
-    return Size(
-        segments=segments // (several if of_columns == 1 else 1),
-        systems=several,
-        letters=letters / max(1, segments * of_columns),
-    )
+    below = max(1, len(systems)) if columns == 1 else 1  # systems whose rows stand one below the other
+    return Size(segments=rows // below, systems=below * columns, letters=letters / max(1, rows * columns))
 
 
 def table_of(run: Run) -> str:
@@ -430,33 +412,23 @@ def _together(run: Run, files: Sequence[StoredFile]) -> dict[str, str]:
     if sum(file.role == "source" for file in used) > 1:
         raise InputError("Two files are sources: there is one source.")
     columns: dict[str, str] = {}
-    paths: list[tuple[str, Path]] = []
     for file in used:
         base = {"references": "reference", "source": "source"}.get(str(file.role)) or _system(file.name)
-        name = next(n for n in _numbered(base) if n not in columns)
-        columns[name] = str(file.role)
-        paths.append((name, run.file(file.stored)))
+        numbered = itertools.chain([base], (f"{base}{number}" for number in itertools.count(2)))
+        columns[next(name for name in numbered if name not in columns)] = str(file.role)
     counts = {file.name: 0 for file in used}
     try:
         with atomic_text(run.file(TEXTS), own=True) as stream:
-            readers = [NamedFile(path).lines() for _, path in paths]
+            readers = [NamedFile(run.file(file.stored)).lines() for file in used]
             for number, row in enumerate(itertools.zip_longest(*readers), start=1):
                 for file, text in zip(used, row, strict=True):
                     counts[file.name] += text is not None
-                cells = {name: text or "" for (name, _), text in zip(paths, row, strict=True)}
+                cells = {name: text or "" for name, text in zip(columns, row, strict=True)}
                 stream.write(json.dumps({"id": str(number), **cells}, ensure_ascii=False) + "\n")
             check_line_counts(counts)  # type: ignore[arg-type]
     except InputError as error:
-        said = str(error)
-        for file, (_, path) in zip(used, paths, strict=True):
-            said = _named(said, path, file.name)
-        raise InputError(said) from error
+        raise InputError(as_called(run, str(error))) from error
     return columns
-
-
-def _numbered(base: str) -> Iterator[str]:
-    yield base
-    yield from (f"{base}{number}" for number in itertools.count(2))
 
 
 def _system(name: str) -> str:
@@ -469,14 +441,14 @@ def _chosen_columns(choices: Choices, seen: Preview) -> Choices:
     """Return which column is what: what was chosen, or else what the columns seem to be."""
     if choices.candidate:
         return choices
-    found = {role: tuple(column.name for column in seen.columns if column.role == role) for role in get_args(Role)}
-    if not found["candidate"]:  # whatever texts there are
-        found["candidate"] = tuple(one.name for one in seen.columns if one.role is None and one.kind == "text")
-    one = {name: seen.first(name) for name in ("source", "document", "segment")}
-    system = seen.first("system") if len(found["candidate"]) == 1 else None
-    return choices.model_copy(
-        update={**one, "system": system, "candidate": found["candidate"], "reference": found["reference"]}
+    candidate, reference = (
+        tuple(one.name for one in seen.columns if one.role == role) for role in ("candidate", "reference")
     )
+    if not candidate:  # whatever texts there are
+        candidate = tuple(one.name for one in seen.columns if one.role is None and one.kind == "text")
+    single = {name: seen.first(name) for name in ("source", "document", "segment")}
+    system = seen.first("system") if len(candidate) == 1 else None
+    return choices.model_copy(update={**single, "system": system, "candidate": candidate, "reference": reference})
 
 
 def _new_name(run: Run, name: str) -> str:
@@ -485,8 +457,7 @@ def _new_name(run: Run, name: str) -> str:
     taken = {file.stored for file in run.record.files} | arriving
     if len(taken) >= _MOST:
         raise InputError(f"A run takes {_MOST} files at most.")
-    ending = re.search(r"(\.[a-z0-9_-]{1,10}){0,1}(\.gz)?$", name.lower())
-    end = (ending[0] if ending is not None else "") or ".txt"
+    end = re.findall(r"(?:\.[a-z0-9_-]{1,10})?(?:\.gz)?$", name.lower())[0] or ".txt"
     return next(made for number in itertools.count(1) if (made := f"input-{number}{end}") not in taken)
 
 

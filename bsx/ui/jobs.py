@@ -234,7 +234,7 @@ class Jobs:
         process = job.process
         if process is not None:
             _signal(process, signal.SIGINT)
-            timer = threading.Timer(PATIENCE, _kill, [process])
+            timer = threading.Timer(PATIENCE, _signal, [process, getattr(signal, "SIGKILL", signal.SIGTERM)])
             timer.daemon = True  # the server does not wait for it
             timer.start()
 
@@ -288,9 +288,7 @@ class Jobs:
             _FailedError: with what it said.
         """
         folder = job.run.folder
-        environment = {FOLLOWED: "json"}
-        if not job.download:
-            environment["HF_HUB_OFFLINE"] = "1"
+        environment = {FOLLOWED: "json", **({} if job.download else {"HF_HUB_OFFLINE": "1"})}
         with _printed(job.run.file(command.printed) if command.printed else None) as output:
             with self._changed:
                 if job.ending is not None:
@@ -365,7 +363,3 @@ def _signal(process: subprocess.Popen[bytes], number: int) -> None:
             os.killpg(process.pid, number)
         else:
             process.terminate()
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    _signal(process, getattr(signal, "SIGKILL", signal.SIGTERM))

@@ -64,11 +64,10 @@ def join(tables: Sequence[TableIn], into: Path, key: Key | None = None) -> Joine
     roles = {"candidate": first.names("candidate") or first.names(None), "reference": first.names("reference")}
     own: dict[Key, str | None] = {"source": seen.first("source"), "segment": seen.first("segment")}
     system = seen.first("system") if len(roles["candidate"]) == 1 else None
-    spoken_by = [*roles["candidate"]]
-    spoken = {one.language for one in seen.columns if one.name in spoken_by and one.language}
+    spoken = {one.language for one in seen.columns if one.name in roles["candidate"] and one.language}
     if len(roles["candidate"]) == 1 and system is None:
         old, roles["candidate"] = roles["candidate"], [_new(_stem(first.name), whole)]
-        whole.columns = [roles["candidate"][0] if name == old[0] else name for name in whole.columns]
+        whole = whole.rename(columns=dict(zip(old, roles["candidate"], strict=True)))
     notes, used, ways = list[str](), set[Key](), set[Key]()
     for other in (one for one in tables if one is not first):
         frame, below = other.frame(), other.seen.first("system")
@@ -111,10 +110,9 @@ def join(tables: Sequence[TableIn], into: Path, key: Key | None = None) -> Joine
     with atomic_text(into, own=True) as stream:
         whole.to_json(stream, orient="records", lines=True, force_ascii=False)
     codes = {one.name: one.language for one in seen.columns if not one.detected}
-    choices = Choices.model_validate({**own, **roles, "system": system, "document": seen.first("document")})
-    choices = choices.model_copy(
-        update={"source_lang": codes.get(str(own["source"])), "lang": next(iter(spoken), None)}
-    )
+    languages = {"source_lang": codes.get(str(own["source"])), "lang": next(iter(spoken), None)}
+    others = {"system": system, "document": seen.first("document")}
+    choices = Choices.model_validate({**own, **roles, **others, **languages})
     return Joined(by=next(iter(used)), ways=tuple(sorted(ways)), notes=tuple(notes), choices=choices)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from functools import cache
@@ -15,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from bsx.analysis.report.result import prepared
+from bsx.analysis.report.result import in_script, prepared
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.specs import titles
 from bsx.support.provenance import VERSION
@@ -39,19 +38,11 @@ def _environment() -> Environment:
     made = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, loader=FunctionLoader(part)
     )
-    made.filters["data"] = data
+    made.filters["data"] = lambda value: Markup(in_script(value))  # noqa: S704 - no character is left that HTML knows
     made.filters["explained"] = explained
     made.filters["titles"] = lambda specs: titles(specs, load_registry())
     prepared(made)
     return made
-
-
-def data(value: object) -> Markup:
-    """Return JSON for a ``<script type="application/json">``, which no text in it can end."""
-    spelled = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for character in "<>&\u2028\u2029":
-        spelled = spelled.replace(character, f"\\u{ord(character):04x}")
-    return Markup(spelled)  # noqa: S704 - no character is left that HTML knows
 
 
 _WORDS = {

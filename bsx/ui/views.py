@@ -24,19 +24,15 @@ from bsx.ui.jobs import Jobs, commands
 from bsx.ui.pages import render
 from bsx.ui.workspace import COMMANDS, LOG, UNFINISHED, Record, Run, Workspace
 
-_UPLOAD = "/upload/"
-_TAIL = 1 << 16  # bytes of a log that are shown
+UPLOAD = "/upload/"
+"""How the paths begin that take a file."""
+_TAIL = 1 << 16  # bytes of a log, or of commands, that are shown
 
 
 def most_upload(workspace: Workspace) -> int:
     """Return how many bytes an upload may have: a quarter of what is free on the disk, 4 GiB at most."""
     folder = next(above for above in (workspace.folder, *workspace.folder.parents) if above.exists())
     return min(4 << 30, max(1 << 20, shutil.disk_usage(folder).free // 4))
-
-
-def uploads() -> tuple[str, ...]:
-    """Return how the paths begin that take a file."""
-    return (_UPLOAD,)
 
 
 class Views:
@@ -66,7 +62,7 @@ class Views:
             Route("/metrics", self.all_metrics),
             *shown,
             Route("/new", self.new, methods=["POST"]),
-            Route(_UPLOAD + "{name}", self.upload, methods=["PUT"]),
+            Route(UPLOAD + "{name}", self.upload, methods=["PUT"]),
             Route("/runs/{name}/files", self.files),
             Route("/runs/{name}/files", _form(self.settle), methods=["POST"]),
             Route("/runs/{name}/remove-file", _form(self.remove_file), methods=["POST"]),
@@ -78,6 +74,15 @@ class Views:
             Route("/runs/{name}/again", _form(self.again), methods=["POST"]),
             Route("/runs/{name}/remove", _form(self.remove), methods=["POST"]),
         ]
+
+    def _run(self, request: Request) -> Run:
+        return self._workspace.run(request.path_params["name"])
+
+    def _changing(self, request: Request) -> Run:
+        """Return the run that a request is to change, if that may be changed."""
+        run = self._run(request)
+        _check_editable(run)
+        return run
 
     @property
     def _queue(self) -> Jobs:
@@ -106,8 +111,7 @@ class Views:
 
     async def upload(self, request: Request) -> Response:
         """Store a file in a run."""
-        run = self._workspace.run(request.path_params["name"])
-        _editable(run)
+        run = self._changing(request)
         try:
             file = await inputs.store(run, request.query_params.get("name", "file"), request.stream())
         except BsxError as error:
@@ -116,7 +120,7 @@ class Views:
 
     def files(self, request: Request) -> Response:
         """Show the files of a run: their first rows, and which column is what."""
-        return self._files(request, self._workspace.run(request.path_params["name"]))
+        return self._files(request, self._run(request))
 
     def _files(
         self,
@@ -140,14 +144,13 @@ class Views:
             "inputs": understood,
             "languages": sorted((one.name, code) for code, one in load_registry().languages.items()),
             "problem": problem,
-            "editable": record.state not in (*UNFINISHED, "done"),
+            "editable": record.is_editable,
         }
         return render(request, "files.html.jinja", values, 400 if problem else 200)
 
     def settle(self, request: Request, form: FormData) -> Response:
         """Store which column is what, and go on to the metrics."""
-        run = self._workspace.run(request.path_params["name"])
-        _editable(run)
+        run = self._changing(request)
         given = {name: [str(value) for value in form.getlist(name)] for name in form}
         try:
             inputs.settle(run, given)
@@ -157,15 +160,13 @@ class Views:
 
     def remove_file(self, request: Request, form: FormData) -> Response:
         """Remove a file of a run."""
-        run = self._workspace.run(request.path_params["name"])
-        _editable(run)
+        run = self._changing(request)
         inputs.remove(run, str(form.get("stored", "")))
         return _to(f"/runs/{run.name}/files")
 
     def read_as(self, request: Request, form: FormData) -> Response:
         """Take files in the encodings that somebody has looked at."""
-        run = self._workspace.run(request.path_params["name"])
-        _editable(run)
+        run = self._changing(request)
         try:
             for stored, encoding in form.items():
                 inputs.read_as(run, stored, str(encoding))
@@ -179,10 +180,10 @@ class Views:
 
     def metrics(self, request: Request) -> Response:
         """Show the metrics for a run's language."""
-        run = self._workspace.run(request.path_params["name"])
+        run = self._run(request)
         if not run.record.choices.candidate:
             try:
-                _editable(run)
+                _check_editable(run)
                 inputs.accept(run)
             except BsxError as error:
                 return self._files(request, run, str(error))
@@ -202,7 +203,7 @@ class Views:
         languages = sorted((one.name, code) for code, one in load_registry().languages.items())
         values: dict[str, object] = {
             "here": "metrics",
-            "can": run is not None and record.state not in (*UNFINISHED, "done"),
+            "can": run is not None and record.is_editable,
             "run": run,
             "record": record,
             "problem": problem,
@@ -210,16 +211,15 @@ class Views:
             "chosen": chosen or record.choices.metrics,
         }
         offers: list[choosing.Offer] = []
-        code = lang
         try:
             asked, offers = self._offers(record, lang)
-            code, values["language"] = asked.target.code, asked.target.name
+            lang, values["language"] = asked.target.code, asked.target.name
         except BsxError as error:
             values["problem"] = problem or str(error)
         installable = (one for one in offers if one.spec.startswith("bertscore") and "pip install" in (one.lacks or ""))
         neural = any(one.recommended and one.spec != "chrf" for one in offers)
         missing = None if neural else next(installable, None)
-        values |= {"offers": offers, "lang": code, "offline": _is_offline(), "missing": missing}
+        values |= {"offers": offers, "lang": lang, "offline": _is_offline(), "missing": missing}
         return render(request, "metrics.html.jinja", values, 400 if problem else 200)
 
     def _offers(self, record: Record, lang: str | None) -> tuple[Asked, list[choosing.Offer]]:
@@ -228,14 +228,13 @@ class Views:
             if choices.lang is None:
                 raise InputError("Choose the language of the candidates under Files: metrics are ranked for it.")
             lang = f"{choices.source_lang}-{choices.lang}" if choices.source_lang else choices.lang
-        sides = ["reference"] if choices.reference or not choices.candidate else []
-        sides += ["source"] if choices.source or not choices.candidate else []
+        there = {"reference": choices.reference, "source": choices.source}
+        sides = [side for side, columns in there.items() if columns or not choices.candidate]
         return choosing.offers(lang, sides, record.size, self._survey.result())
 
     def start(self, request: Request, form: FormData) -> Response:
         """Put a run into the queue with the metrics that were chosen."""
-        run = self._workspace.run(request.path_params["name"])
-        _editable(run)
+        run = self._changing(request)
         chosen = [str(value) for value in form.getlist("metric")]
         try:
             _, known = self._offers(run.record, None)
@@ -260,14 +259,13 @@ class Views:
 
     def cancel(self, request: Request, form: FormData) -> Response:
         """Ask a run to end."""
-        run = self._workspace.run(request.path_params["name"])
+        run = self._run(request)
         self._queue.cancel(run.name)
         return _to(f"/runs/{run.name}")
 
     def resume(self, request: Request, form: FormData) -> Response:
         """Let a run that was stopped go on where it was."""
-        run = self._workspace.run(request.path_params["name"])
-        _editable(run)
+        run = self._changing(request)
         choices = run.record.choices
         if not choices.metrics:
             return _to(f"/runs/{run.name}/metrics")
@@ -281,16 +279,15 @@ class Views:
 
     def again(self, request: Request, form: FormData) -> Response:
         """Make a new run of the files of another."""
-        run = inputs.copy_of(self._workspace, self._workspace.run(request.path_params["name"]))
+        run = inputs.copy_of(self._workspace, self._run(request))
         if run.record.choices.download:  # what was fetched runs here now
             self._survey.again()
         return _to(f"/runs/{run.name}/{'metrics' if run.record.choices.candidate else 'files'}")
 
     def remove(self, request: Request, form: FormData) -> Response:
         """Remove a run and its files."""
-        run = self._workspace.run(request.path_params["name"])
-        if run.record.state in UNFINISHED:
-            raise InputError("This run is queued or running: cancel it first.")
+        run = self._run(request)
+        _check_ended(run)
         self._workspace.remove(run)
         return _to("/runs")
 
@@ -301,15 +298,14 @@ class Views:
 
     def run(self, request: Request) -> Response:
         """Show a run: how far it is, what it does, what went wrong."""
-        run = self._workspace.run(request.path_params["name"])
-        values = {"here": "runs", "run": run, "log": _tail(run), "script": _script(run), **self._line(run)}
+        run = self._run(request)
+        values = {"here": "runs", "log": _part(run, LOG), "script": _part(run, COMMANDS), **self._line(run)}
         values["error"] = inputs.as_called(run, run.record.error or "")
         return render(request, "run.html.jinja", values)
 
     def status(self, request: Request) -> Response:
         """Tell how far a run is."""
-        run = self._workspace.run(request.path_params["name"])
-        record, place = self._now(run)
+        record, place = self._now(self._run(request))
         return JSONResponse(
             {
                 "state": record.state,
@@ -349,12 +345,15 @@ def _form(handle: Callable[[Request, FormData], Response]) -> Callable[[Request]
     return endpoint
 
 
-def _editable(run: Run) -> None:
-    """Refuse to change what a run is made of while it runs, or once there are results."""
-    state = run.record.state
-    if state in UNFINISHED:
+def _check_ended(run: Run) -> None:
+    if run.record.state in UNFINISHED:
         raise InputError("This run is queued or running: cancel it first.")
-    if state == "done":
+
+
+def _check_editable(run: Run) -> None:
+    """Refuse to change what a run is made of while it runs, or once there are results."""
+    _check_ended(run)
+    if run.record.state == "done":
         raise InputError("This run has results, which stay as they are: run its files again as a new one.")
 
 
@@ -368,15 +367,9 @@ def _is_offline() -> bool:
     return forbidden() is not None
 
 
-def _tail(run: Run) -> str:
+def _part(run: Run, name: str) -> str:
+    """Return the beginning of one of a run's files, of its log the end; empty where that cannot be read."""
     try:
-        return (run.read(LOG, _TAIL, end=True) or b"").decode("utf-8", "replace")
-    except OSError:
-        return ""
-
-
-def _script(run: Run) -> str:
-    try:
-        return (run.read(COMMANDS, _TAIL) or b"").decode("utf-8", "replace")
+        return (run.read(name, _TAIL, end=name == LOG) or b"").decode("utf-8", "replace")
     except OSError:
         return ""

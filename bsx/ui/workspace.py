@@ -138,6 +138,11 @@ class Record(_Part):
     seconds: float | None = None
     error: str | None = None
 
+    @property
+    def is_editable(self) -> bool:
+        """Whether what the run is made of may be changed: it neither runs nor has results."""
+        return self.state not in (*UNFINISHED, "done")
+
 
 @dataclass(frozen=True)
 class Run:
@@ -162,7 +167,8 @@ class Run:
                 return Record(title=self.name, state="done" if self.scores.is_file() else "draft")
             return Record.model_validate_json(content)  # one that is too long ends in the middle
         except (OSError, ValueError) as error:  # a ValidationError is one, too
-            return Record(title=self.name, state="failed", error=f"{RECORD} cannot be read: {_first_line(error)}")
+            first = next(iter(str(error).splitlines()), type(error).__name__)[:200]
+            return Record(title=self.name, state="failed", error=f"{RECORD} cannot be read: {first}")
 
     @property
     def is_draft(self) -> bool:
@@ -301,7 +307,3 @@ def _inside(folder: Path, name: str) -> Path:
         if linked and Path(os.path.realpath(path)).parent != Path(os.path.realpath(folder)):
             raise UnknownNameError(f"{one!r} is a link that leads out of this folder: put a copy in its place")
     return folder / name
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)[:200]

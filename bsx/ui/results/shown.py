@@ -68,9 +68,8 @@ def read_beside(run: Run, *, own: bool) -> RunNeighbours:
             found.notes.append(f"Not shown: {error}")
             continue
         named = [] if result.provenance is None else [file.name for file in result.provenance.files]
-        if not own and run.scores.name not in named:
-            continue
-        found.documents[path.name] = result
+        if own or run.scores.name in named:
+            found.documents[path.name] = result
     return found
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import tempfile
 import threading
 import weakref
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -208,12 +210,8 @@ class _Reading:
 
     def _numeric(self) -> list[str]:
         """Return the columns of which every cell is a number, judged by the first rows."""
-        cells: dict[str, list[object]] = {name: [] for name in self.table.columns}
-        for number, row in enumerate(self.table.rows()):
-            if number == _TRIED:
-                break
-            for name in cells:
-                cells[name].append(row[name])
+        rows = list(itertools.islice(self.table.rows(), _TRIED))
+        cells = {name: [row[name] for row in rows] for name in self.table.columns}
         roles = {self.system, self.segment, self.document, self.pair, "layer", *HUMAN, *USUAL["segment"]}
         return [
             name
@@ -224,16 +222,15 @@ class _Reading:
     def read(self, told: Callable[[int], None] | None) -> ScoredTable:
         """Read all rows."""
         with tempfile.TemporaryFile(prefix="bsx-ui-") as spool:  # what the table keeps open lives as long as it
-            rows = left = 0
+            rows = left = twice = 0
             seen: list[bytearray] = []
-            twice = 0
-            counts: dict[str, int] = {}
+            counts = Counter[str]()
             for row in self.table.rows():
                 rows += 1
                 if told is not None and not rows % _TOLD:
                     told(rows)
                 system = self.alone if self.system is None else self._name(row, self.system)
-                counts[system] = counts.get(system, 0) + 1
+                counts[system] += 1
                 key = self._key(row, counts[system])
                 if key not in self.spelled and len(self.names) >= MOST_SEGMENTS:
                     left += 1
@@ -252,10 +249,8 @@ class _Reading:
                 self.whose.append(number)
                 for values, column in zip(self.found, self.metrics, strict=True):
                     cell = row[column.name]
-                    if isinstance(cell, float) and -LARGEST < cell < LARGEST:  # as nearly all are
-                        values.append(cell)
-                    else:
-                        values.append(row.number(column.name))
+                    plain = isinstance(cell, float) and -LARGEST < cell < LARGEST  # as nearly all are
+                    values.append(cell if plain else row.number(column.name))
             spool.flush()
             if left:
                 self.notes.append(

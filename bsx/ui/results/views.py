@@ -33,7 +33,7 @@ from bsx.ui.results.exports import Export, exports, make
 from bsx.ui.results.selection import SELECTION, Conflict, Kept, change, read_selection
 from bsx.ui.results.shown import RunFindings, RunNeighbours, read_beside, shown
 from bsx.ui.results.store import ScoredTable, TextColumn, TextNames, read_table
-from bsx.ui.workspace import COMMANDS, Run, Workspace
+from bsx.ui.workspace import COMMANDS, TABLES, Run, Workspace
 
 _HELD = 3
 """Runs whose numbers are kept in memory; others are read again when somebody looks at them."""
@@ -205,10 +205,9 @@ class ResultViews:
         system, place = _number(request, "system"), _number(request, "place")
         if system >= len(table.systems) or place >= len(table.segments):
             raise UnknownNameError("there is no such segment")
+        references = next((one for one in table.texts if one.role == "reference"), None)
         candidate = _text(table, table.candidate(system), place, "candidate")
-        reference = _text(
-            table, next((one for one in table.texts if one.role == "reference"), None), place, "reference"
-        )
+        reference = _text(table, references, place, "reference")
         signature = next((one.signature for one in table.metrics if "metric:bertscore" in one.signature), "")
         lang = run.record.choices.lang or table.languages[1] or None
         return _json(request, self._aligners.align(candidate, reference, signature, lang))
@@ -231,14 +230,13 @@ class ResultViews:
 
         return await run_in_threadpool(_guarded, changed)
 
-    def _all_exports(self, run: Run, opened: _Opened, kept: Kept) -> list[Export]:
-        documents = list(opened.beside.documents)
-        compared = next((n for n, result in opened.beside.documents.items() if isinstance(result, CompareResult)), None)
-        return exports(run, documents, self._selected(run), kept, comparison=compared)
+    def _all_exports(self, run: Run) -> list[Export]:
+        documents, selected = self._open(run).beside.documents, self._selected(run)
+        compared = next((name for name, one in documents.items() if isinstance(one, CompareResult)), None)
+        return exports(run, list(documents), selected, read_selection(selected), comparison=compared)
 
     def _exports(self, request: Request) -> Response:
-        run = self._run(request)
-        found = self._all_exports(run, self._open(run), read_selection(self._selected(run)))
+        found = self._all_exports(self._run(request))
         return _json(
             request,
             [
@@ -256,8 +254,7 @@ class ResultViews:
     def _export(self, request: Request) -> Response:
         run = self._run(request)
         name = request.path_params["name"]
-        found = self._all_exports(run, self._open(run), read_selection(self._selected(run)))
-        export = next((one for one in found if one.name == name), None)
+        export = next((one for one in self._all_exports(run) if one.name == name), None)
         if export is None:
             raise UnknownNameError(f"there is no {name[:80]!r} to take away; keep some segments first for a selection")
         folder = Path(tempfile.mkdtemp(prefix="bsx-ui-"))
@@ -274,9 +271,7 @@ def _state(run: Run) -> tuple[object, ...]:
     """Return what changes when a file of the run does, other than its selection."""
     found = []
     for path in sorted(run.folder.iterdir()):
-        if path.suffix in (".json", ".jsonl", ".tsv", ".csv", ".parquet", ".xlsx") and not path.name.endswith(
-            SELECTION
-        ):
+        if path.suffix in (".json", ".xlsx", *TABLES) and not path.name.endswith(SELECTION):
             with contextlib.suppress(OSError):
                 stat = path.stat()
                 found.append((path.name, stat.st_mtime_ns, stat.st_size))
@@ -315,11 +310,8 @@ def _told(answer: Callable[[Request], Response]) -> Callable[[Request], Response
 
 
 def _json(request: Request, content: object) -> Response:
-    return _sent(request, _spelled(content), "application/json")
-
-
-def _spelled(content: object) -> bytes:
-    return json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode("utf-8", "replace")
+    spelled = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return _sent(request, spelled.encode("utf-8", "replace"), "application/json")
 
 
 def _sent(request: Request, body: bytes, kind: str) -> Response:
