@@ -124,7 +124,8 @@ def _presented(documents: Sequence[Document], aligner: Aligner, examples: int) -
     """
     sections: dict[tuple[str, str], list[tuple[str, Result]]] = {}
     results = [(document.name, document.content) for document in documents if isinstance(document.content, Result)]
-    for name, result in sorted(results, key=lambda named: _place(named[1].kind)):
+    places = {kind: place for place, kind in enumerate(_ORDER)}
+    for name, result in sorted(results, key=lambda named: places.get(named[1].kind, len(_ORDER))):
         of = section_of(result)
         if of is not None:
             sections.setdefault(of, []).append((name, result))
@@ -144,10 +145,6 @@ def _presented(documents: Sequence[Document], aligner: Aligner, examples: int) -
             section.surprises += [part for part in rest if isinstance(part, Surprise)]
         section.lead = " ".join([part.text for part in summary if isinstance(part, Answer)] or leads)
         yield section
-
-
-def _place(kind: str) -> int:
-    return _ORDER.index(kind) if kind in _ORDER else len(_ORDER)
 
 
 def _fitted(part: Part, aligner: Aligner, examples: int) -> Part:
@@ -176,11 +173,6 @@ class Aligner:
     def __init__(self, align: Align | None) -> None:
         self._align = align
         self.signature: str | None = None
-
-    @property
-    def wanted(self) -> bool:
-        """Whether alignments were asked for."""
-        return self._align is not None
 
     def align(self, pairs: Sequence[tuple[str, str, str]]) -> tuple[tuple[AlignmentGrid, ...], str]:
         """Return the alignments of an example's pairs (label, candidate, reference), and what stood in the way."""
@@ -224,13 +216,6 @@ def _grid(label: str, alignment: JsonObject) -> AlignmentGrid:
     return AlignmentGrid(label, tokens[0], tokens[1], cosines, matches[0], matches[1], summary)
 
 
-def _origin(document: Document) -> Provenance | None:
-    content = document.content
-    if isinstance(content, ScoreRows):
-        return content.sidecar.provenance if content.sidecar is not None else None
-    return content.provenance
-
-
 def repeat(documents: Sequence[Document], origin: Mapping[str, object] | None, alignment: str | None) -> Section:
     """Return the section on repeating the report.
 
@@ -240,11 +225,10 @@ def repeat(documents: Sequence[Document], origin: Mapping[str, object] | None, a
         alignment: signature of the token alignments.
     """
     section = Section("repeat", "How to repeat this")
-    origins = [(document, _origin(document)) for document in documents]
+    origins = [(document, document.content.provenance) for document in documents]
     commands = list(dict.fromkeys(found.command for _, found in origins if found is not None))
     own = None if origin is None else Provenance.read(origin)
-    if own is not None:
-        commands.append(own.command)
+    commands += [own.command] if own is not None else []
     unknown = [document.name for document, found in origins if found is None]
     section.lead = f"The commands that made the {len(documents)} inputs of this report, in the order given."
     if unknown:
@@ -266,11 +250,8 @@ def repeat(documents: Sequence[Document], origin: Mapping[str, object] | None, a
             table("Data that the commands read", ["file", "sha256"], digests, sortable=False, folded=True)
         )
     versions: dict[str, dict[str, list[str]]] = {}
-    for name, found_versions in [
-        *((document.name, found.versions) for document, found in origins if found is not None),
-        *([("this report", own.versions)] if own is not None else []),
-    ]:
-        for package, version in found_versions.items():
+    for name, found in [*((document.name, found) for document, found in origins), ("this report", own)]:
+        for package, version in found.versions.items() if found is not None else ():
             versions.setdefault(package, {}).setdefault(version, []).append(name)
     if versions:
         rows = [

@@ -19,6 +19,7 @@ from bsx.data.sidecar import FIGURES, ScoredMetricRow, Sidecar, beside, read_sid
 from bsx.data.sources import AnyTable
 from bsx.data.tables import TABLE_FORMATS, Table
 from bsx.errors import InputError, UnknownNameError, did_you_mean
+from bsx.support.provenance import Provenance
 from bsx.support.result import Result
 
 _COMMANDS = (
@@ -53,9 +54,19 @@ class ScoreRows:
         return [name for name in dict.fromkeys(_scored(self.sidecar, self.signature)) if name in self.columns]
 
     @property
+    def entries(self) -> dict[str, ScoredMetricRow]:
+        """Metric -> what its sidecar says."""
+        return {entry.metric: entry for entry in self.sidecar.metrics} if self.sidecar is not None else {}
+
+    @property
     def controls(self) -> list[str]:
         """Those of the metrics that are controls, which cannot measure how good a translation is."""
-        return [entry.metric for entry in (self.sidecar.metrics if self.sidecar else []) if entry.control]
+        return [name for name, entry in self.entries.items() if entry.control]
+
+    @property
+    def provenance(self) -> Provenance | None:
+        """Where the table comes from, if its sidecar says it."""
+        return self.sidecar.provenance if self.sidecar is not None else None
 
 
 def _scored(sidecar: Sidecar | None, signature: str | None) -> list[str]:

@@ -90,7 +90,7 @@ def _against_people(content: ScoreRows) -> str:
     systems = enough if len(enough) > 1 else list(counts)
     if len(systems) < 2:
         return ""
-    better = {entry.metric: entry.higher_is_better for entry in content.sidecar.metrics} if content.sidecar else {}
+    better = {name: entry.higher_is_better for name, entry in content.entries.items()}
     ranked = {
         name: _ranked(rows, of, content.columns.index(name), systems, better.get(name, True))
         for name in ("human", *content.metrics)
@@ -137,8 +137,7 @@ def _signatures(documents: Sequence[Document]) -> TablePart | None:
     for document in documents:
         content = document.content
         if isinstance(content, ScoreRows):
-            entries = content.sidecar.metrics if content.sidecar else []
-            known = {entry.metric: entry.signature for entry in entries if entry.signature}
+            known = {name: entry.signature for name, entry in content.entries.items() if entry.signature}
             if content.signature is not None:
                 known["precision, recall, f1"] = content.signature
         else:
@@ -175,28 +174,23 @@ def _scores(content: ScoreRows) -> list[Part]:
     metrics = content.metrics
     if not metrics:
         return []
-    places = {column: content.columns.index(column) for column in content.columns}
     systems = _systems(content)
-    of = places.get("system")
-    entries = {entry.metric: entry for entry in content.sidecar.metrics} if content.sidecar else {}
+    of = content.columns.index("system") if "system" in content.columns else None
     rows: list[list[Cell]] = []
     panels = []
     for metric in metrics:
+        entry, place = content.entries.get(metric), content.columns.index(metric)
         column: dict[str, Array] = {}
         for system in systems:
-            cells = [row[places[metric]] for row in content.rows if of is None or str(row[of]) == system]
-            column[system] = np.array([cell for cell in cells if cell is not None], dtype=np.float64)
+            cells = [row[place] for row in content.rows if of is None or str(row[of]) == system]
+            if there := [cell for cell in cells if cell is not None]:
+                column[system] = np.array(there, dtype=np.float64)
         digits = decimals(value for values in column.values() for value in values)
+        shown = f"{metric} (control)" if metric in content.controls else metric
         for system, values in column.items():
-            if not len(values):
-                continue
-            entry = entries.get(metric)
-            shown = f"{metric} (control)" if metric in content.controls else metric
             rows.append([text(shown), text(system), *_score_cells(entry, system, values, digits)])
-        spread = [
-            (system, np.percentile(values, _PERCENTILES).tolist()) for system, values in column.items() if len(values)
-        ]
-        arrow = "" if entries.get(metric) is None or entries[metric].higher_is_better else " (lower is better)"
+        spread = [(system, np.percentile(values, _PERCENTILES).tolist()) for system, values in column.items()]
+        arrow = "" if entry is None or entry.higher_is_better else " (lower is better)"
         alt = f"Spread of {metric}: " + "; ".join(f"{s} median {number(ends[2], digits).text}" for s, ends in spread)
         panels.append((metric + arrow, charts.spreads(spread, alt=alt, axis="score of a segment")))
     heads = ["metric", "system", "n", "corpus score", "mean of segments", "better", "remarks"]

@@ -151,22 +151,16 @@ class Tables(Table):
 
     def types(self) -> dict[str, object]:
         """Return the Arrow type of each column: of files that differ, that of all numbers, or text."""
-        found: dict[str, list[object]] = {}
+        arrow = need("pyarrow", "writing Parquet files")
+        found: dict[str, list[object]] = {name: [] for name in self.columns}
         for table, keys in self._parts:
-            read = table.types()
-            text = need("pyarrow", "writing Parquet files").string()
-            for name, kind in {**read, **dict.fromkeys(keys, text)}.items():
-                if str(kind) != "null" and kind not in found.setdefault(name, []):
+            for name, kind in {**table.types(), **dict.fromkeys(keys, arrow.string())}.items():
+                if str(kind) != "null" and kind not in found[name]:
                     found[name].append(kind)
         results: dict[str, object] = {}
-        for name in self.columns:
-            kinds = found.get(name, [])
-            if len(kinds) == 1:
-                results[name] = kinds[0]
-                continue
-            arrow = need("pyarrow", "writing Parquet files")
+        for name, kinds in found.items():
             numbers = all(arrow.types.is_integer(kind) or arrow.types.is_floating(kind) for kind in kinds)
-            results[name] = arrow.float64() if kinds and numbers else arrow.string()
+            results[name] = kinds[0] if len(kinds) == 1 else arrow.float64() if kinds and numbers else arrow.string()
         return results
 
     def rows(self, *needed: str, only: bool = False) -> Iterator[Row]:
@@ -224,8 +218,7 @@ class TableFile:
         others = (("source", source), ("id", id_column), ("system", system), ("document", document))
         self._roles += [(kind, name) for kind, name in others if name is not None]
         self._references = tuple(references)
-        self._source = source
-        self._id = id_column
+        self._source, self._id = source, id_column
         self._keep_rows = keep_rows
         self._system, self._partly = system, partly
         self._document, self._beside = document, beside and source is not None

@@ -320,7 +320,8 @@ def settle(run: Run, given: Mapping[str, Sequence[str]]) -> Choices:
         if [found.sheet] == [*seen.sheets]:
             found = found.model_copy(update={"sheet": None})
         table = tables[0].model_copy(update={"role": "table"})
-        files = [*(file for file in files if file.stored != table.stored), table]
+        others = [file for file in files if file.stored != table.stored]  # one of them may have been the table before
+        files = [*(file.model_copy(update={"role": None}) for file in others), table]
     else:
         roles = {file.stored: (given.get(f"role-{file.stored}") or [file.role or ""])[0] for file in files}
         if unknown := {*roles.values()} - {"", "candidates", "references", "source"}:  # a record with it is unreadable

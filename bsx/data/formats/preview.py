@@ -21,6 +21,9 @@ from bsx.support.optional import installed
 
 Kind = Literal["text", "number", "date", "boolean", "empty"]
 _SAMPLE = 200
+_LANGUAGE = re.compile(r"\.[a-z]{2,3}([-_][a-z]{2,4})?")
+"""What files of texts a line in some language end in: ``.de``, ``.en-gb``."""
+_NO_LANGUAGE = (*TABLE_FORMATS, ".xls", ".ods", ".doc", ".pdf", ".po", ".xml", ".zip")
 
 
 @dataclass(frozen=True)
@@ -96,20 +99,11 @@ def preview(path: Path | str, rows: int = 20) -> Preview:
     try:
         file = NamedFile(path)
         suffix = file.suffix
-        # Of texts a line, or such in some language: .de, .en-gb
-        of_lines = suffix in ("", ".txt", ".text") or (
-            re.fullmatch(r"\.[a-z]{2,3}([-_][a-z]{2,4})?", suffix) and suffix not in _NOT_A_LANGUAGE
-        )
-        if suffix not in TABLE_FORMATS and of_lines:
+        if suffix in ("", ".txt", ".text") or (_LANGUAGE.fullmatch(suffix) and suffix not in _NO_LANGUAGE):
             return _of_lines(file, rows)
         return _of_table(Table(file, problems, first_line=True), rows, problems)
     except BsxError as error:
         return Preview(str(path), suffix, problems=(*problems.found, str(error)))
-
-
-_NOT_A_LANGUAGE = frozenset(
-    [".csv", ".tsv", ".tmx", ".xlf", ".xls", ".ods", ".doc", ".pdf", ".po", ".xml", ".zip", ".json"]
-)
 
 
 def _of_lines(file: NamedFile, rows: int) -> Preview:

@@ -28,7 +28,7 @@ _BOMB = 2**26, 100
 """Bytes that any file may unpack to, and how many times its size beyond that; spreadsheets reach about 20."""
 _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
 _FORMULA = re.compile(rb"<(\w+:)?f[\s/>]")
-_MERGE = re.compile(rb'<(?:\w+:)?mergeCell\s+ref="([A-Z]{1,3})([0-9]{1,7}):([A-Z]{1,3})([0-9]{1,7})"')
+_MERGE = re.compile(rb'<(?:\w+:)?mergeCell\s+ref="([A-Z]{1,3}[0-9]{1,7}:[A-Z]{1,3}[0-9]{1,7})"')
 _Merged: TypeAlias = dict[int, set[tuple[int, int, int]]]
 """First row -> of each merged cell the first column, the last row and the last column."""
 _TOP = 20  # rows among which those are that may name the columns
@@ -107,9 +107,10 @@ class Sheet(RowSource):
         names = [_LINE_ENDS.sub(" ", "" if value is None else str(value).strip()) for value in row]
         while names and not names[-1]:
             names.pop()
-        letter = self._needed.utils.get_column_letter
         self._columns = {place: name for place, name in enumerate(names) if name}
         self.columns = list(self._columns.values())
+        letter = self._needed.utils.get_column_letter
+        self.letters = {name: str(letter(place + 1)) for place, name in self._columns.items()}
         below = [(row, cells) for row, cells in self._merged.items() if row > number]
         if any(last > row for row, cells in below for _, last, _ in cells):
             self.notes.append(f"{self._place} has cells merged over several rows, which count in each of them")
@@ -117,7 +118,6 @@ class Sheet(RowSource):
             left = sum(row > number and self._is_heading(row, values) for row, values in self._values())
             told = f"{self._place}: rows that are one merged cell are headings, and are left out: {left:,}"
             self.notes += [told] if left else []
-        self.letters = {name: str(letter(place + 1)) for place, name in self._columns.items()}
 
     def _find_header(self, asked: int) -> tuple[int, list[object]]:
         """Return the row of the columns' names: what was asked for, or the first that names all, below a title."""
@@ -203,8 +203,7 @@ class Sheet(RowSource):
             with blaming(f"{self._file.name} is no spreadsheet that can be read", _SAVE_AGAIN):
                 book = self._needed.load_workbook(stream, read_only=True, data_only=not formulas, keep_links=False)
                 # Charts on sheets of their own are no tables.
-                charts = [one for one in book.sheetnames if not hasattr(book[one], "reset_dimensions")]
-                for one in charts:
+                for one in [name for name in book.sheetnames if not hasattr(book[name], "reset_dimensions")]:
                     del book[one]
             try:
                 yield book
@@ -272,13 +271,9 @@ class Sheet(RowSource):
             if problem is not None:
                 problems.report(f"{where}, column {problem}")
                 continue
-            cells = {
-                name: "" if place >= len(values) or values[place] is None else values[place]
-                for place, name in self._columns.items()
-            }
-            yield Found(
-                where, count, {name: str(cell) if isinstance(cell, _Failed) else cell for name, cell in cells.items()}
-            )
+            there = dict(enumerate(str(cell) if isinstance(cell, _Failed) else cell for cell in values))
+            cells = {name: there.get(place) for place, name in self._columns.items()}
+            yield Found(where, count, {name: "" if cell is None else cell for name, cell in cells.items()})
 
     def _is_heading(self, number: int, values: Sequence[object]) -> bool:
         """Tell whether a row is one cell from the first column over half of the columns and more."""
@@ -309,23 +304,18 @@ class Sheet(RowSource):
 
 def _scanned(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> tuple[bool, _Merged]:
     """Return whether a sheet has formulas, and what is merged in it."""
+    bounds = need("openpyxl", "reading spreadsheets").utils.range_boundaries
     formulas, merged = False, dict[int, set[tuple[int, int, int]]]()
     with archive.open(member) as part:
         last = b""
         while chunk := part.read(_CHUNK):
             both = last + chunk
             formulas = formulas or _FORMULA.search(both) is not None
-            for left, top, right, bottom in _MERGE.findall(both):
-                merged.setdefault(int(top), set()).add((_place_of(left), int(bottom), _place_of(right)))
+            for cells in _MERGE.findall(both):
+                left, top, right, bottom = bounds(cells.decode())
+                merged.setdefault(top, set()).add((left - 1, bottom, right - 1))
             last = both[-128:]
     return formulas, merged
-
-
-def _place_of(letters: bytes) -> int:
-    place = 0
-    for letter in letters:
-        place = place * 26 + letter - ord("A") + 1
-    return place - 1
 
 
 def _known(row: Sequence[object]) -> int:

@@ -249,8 +249,10 @@ class _Reading:
                 self.whose.append(number)
                 for values, column in zip(self.found, self.metrics, strict=True):
                     cell = row[column.name]
-                    plain = isinstance(cell, float) and -LARGEST < cell < LARGEST  # as nearly all are
-                    values.append(cell if plain else row.number(column.name))
+                    if isinstance(cell, float) and -LARGEST < cell < LARGEST:  # as nearly all are
+                        values.append(cell)
+                    else:
+                        values.append(row.number(column.name))
             spool.flush()
             if left:
                 self.notes.append(
