@@ -225,25 +225,36 @@ def understand(
         run.update(files=(*files, *(file for file in record.files if file.stored == TEXTS)))
         singular = {several: role for role, several in _ROLES.items()}
         roles = [(singular.get(str(file.role)), seen[file.stored].columns[0]) for file in files]
-    for setting, wanted, what in (
-        ("lang", ("reference", "candidate"), "candidates and references"),
-        ("source_lang", ("source",), "source"),
-    ):
-        texts = [column for name in wanted for role, column in roles if role == name]
-        if getattr(choices, setting) is None and texts:
-            known = next((column for column in texts if _code(column.language) is not None), None)
-            if known is None:
-                notes.append(f"The language of the {what} is not clear from the first rows: choose it.")
-            else:
-                choices = choices.model_copy(update={setting: _code(known.language)})
-                if known.detected:
-                    notes.append(f"The language of the {what} was detected from the texts: correct it if it is wrong.")
+    languages, doubts = _languages(choices, roles)
+    choices, notes = choices.model_copy(update=languages), notes + doubts
     if all(role != "reference" for role, _ in roles):
         notes.append(
             "Nothing here looks like references. If there are translations by a person, choose them as references: "
             "most metrics need them."
         )
     return Inputs(bool(tables), seen, choices, tuple(notes), main=main)
+
+
+def _languages(
+    choices: Choices, roles: Sequence[tuple[str | None, PreviewColumn]]
+) -> tuple[dict[str, str | None], list[str]]:
+    """Return the languages that were not chosen, as columns with their roles have them, and what to know of these."""
+    found, notes = dict[str, str | None](), list[str]()
+    for setting, wanted, what in (
+        ("lang", ("reference", "candidate"), "candidates and references"),
+        ("source_lang", ("source",), "source"),
+    ):
+        texts = [column for name in wanted for role, column in roles if role == name]
+        if getattr(choices, setting) is not None or not texts:
+            continue
+        known = next((column for column in texts if _code(column.language) is not None), None)
+        if known is None:
+            notes.append(f"The language of the {what} is not clear from the first rows: choose it.")
+            continue
+        found[setting] = _code(known.language)
+        if known.detected:
+            notes.append(f"The language of the {what} was detected from the texts: correct it if it is wrong.")
+    return found, notes
 
 
 def _joined(run: Run, tables: Sequence[StoredFile], seen: Mapping[str, Preview], key: str | None = None) -> Joined:

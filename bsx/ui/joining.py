@@ -67,7 +67,7 @@ def join(tables: Sequence[TableIn], into: Path, key: Key | None = None) -> Joine
     spoken = {one.language for one in seen.columns if one.name in roles["candidate"] and one.language}
     if len(roles["candidate"]) == 1 and system is None:
         old, roles["candidate"] = roles["candidate"], [_new(_stem(first.name), whole)]
-        whole = whole.rename(columns=dict(zip(old, roles["candidate"], strict=True)))
+        whole.columns = [roles["candidate"][0] if name == old[0] else name for name in whole.columns]
     notes, used, ways = list[str](), set[Key](), set[Key]()
     for other in (one for one in tables if one is not first):
         frame, below = other.frame(), other.seen.first("system")

@@ -128,16 +128,14 @@ class Sheet(RowSource):
             below = filled[at + 1 :]
             whole = all(cells <= _filled(names) for cells in below)
             if at and whole:  # names are texts, and a title has fewer cells than the rows of a table mostly have
-                before = self._top[at - 1][0]  # unless it is the upper half of the names
-                cells_before = self._merged.get(before, ())
-                halves = len(filled[at - 1]) > 1 and any(last >= number or b > a for a, last, b in cells_before)
-                titles = [filled[place] for place in range(at - halves)]
+                merged = self._merged.get(self._top[at - 1][0], ())  # unless it is the upper half of the names
+                halves = bool(above) and any(last >= number or right > left for left, last, right in merged)
+                titles = filled[: at - halves]
                 whole = bool(below) and max(map(len, titles), default=0) < statistics.median(map(len, below))
                 whole &= all(isinstance(name, str) for name in names if name is not None)
                 # Among cells side by side above, none has a name of columns, and some below has.
-                several = [place for place, cells in enumerate(titles) if len(cells) > 1]
-                named = max((_known(self._top[place][1]) for place in several), default=0)
-                whole &= not several or named < 2 <= _known(names) + 1
+                named = [_known(self._top[place][1]) for place, cells in enumerate(titles) if len(cells) > 1]
+                whole &= not named or max(named) < 2 <= _known(names) + 1
             if number == asked or (whole and not asked):
                 return number, names
         if asked:
