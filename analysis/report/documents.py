@@ -110,9 +110,8 @@ class TableColumns(RowColumns, HumanColumn, ScoreColumns):
             InputError: if another column has that name.
         """
         human = self.human if self.human is not None else next((name for name in HUMAN if name in columns), None)
-        segment = self.segment if self.segment is not None else "id"
-        if self.segment is None and "id" not in columns:
-            segment = next((name for name in SEGMENTS if name in columns), segment)
+        usual = next((name for name in ("id", *SEGMENTS) if name in columns), None)
+        segment = self.segment if self.segment is not None else usual
         wanted = {self.system: SYSTEM, segment: "id", human: HUMAN[0]}
         results = {name: to for name, to in wanted.items() if name is not None and name in columns and name != to}
         for name, to in results.items():

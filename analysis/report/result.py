@@ -21,6 +21,9 @@ from bsx.support.optional import need
 from bsx.support.provenance import VERSION
 from bsx.support.untyped import Untyped
 
+_SCRIPTS = ("theme.js", "tables.js", "segments.js", "charts.js")
+_LONG = 16  # rows from which a table is folded away
+
 
 @dataclass(frozen=True)
 class Report(Page):
@@ -30,9 +33,39 @@ class Report(Page):
         """Return one page that needs nothing but itself.
 
         Raises:
-            MissingExtraError: if the packages of the extra ``report`` are missing.
+            MissingExtraError: if jinja2, or vl-convert for a report with charts, is missing.
         """
-        return page(self)
+        jinja2 = need("jinja2", "writing an HTML report")
+        loader = jinja2.FunctionLoader(shipped)
+        templates = prepared(
+            jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, loader=loader)
+        )
+        blocks = [block for section in self.sections for block in section.blocks]
+        charts = [block for block in blocks if isinstance(block, Chart)]
+        tables = [block for block in blocks if isinstance(block, Segments)]
+        style = shipped("report.css")
+        scripts = ["\n".join(shipped(name) for name in _SCRIPTS)]
+        if charts:
+            scripts.insert(0, chart_library())
+        scripts = [_inert(script) for script in scripts]
+        policy = (
+            f"default-src 'none'; script-src {' '.join(map(_digest, scripts))}; style-src {_digest(style)}; "
+            "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types default"
+        )
+        safe = need("markupsafe", "writing an HTML report").Markup
+        content: str = templates.get_template("report.html.jinja").render(
+            report=self,
+            policy=policy,
+            style=safe(style),
+            scripts=[safe(script) for script in scripts],
+            charts=charts,
+            tables=tables,
+            version=VERSION,
+            licences=shipped("LICENCES.txt"),
+            segments_data=safe(in_script([_segments(table) for table in tables])),
+            charts_data=safe(in_script([[spec for _, spec in chart.panels] for chart in charts])),
+        )
+        return content
 
     def to_markdown(self) -> str:
         """Return the same content without charts, and of long tables of segments only the first rows."""
@@ -68,49 +101,6 @@ def which_format(path: Path, format: str | None) -> str:
     if path.suffix.lower() not in SUFFIXES:
         raise InputError("cannot tell the format; the name must end in .html or .md, or say format", file=path)
     return SUFFIXES[path.suffix.lower()]
-
-
-_SCRIPTS = ("theme.js", "tables.js", "segments.js", "charts.js")
-_LONG = 16  # rows from which a table is folded away
-
-
-def page(report: Page) -> str:
-    """Return the page.
-
-    Raises:
-        MissingExtraError: if jinja2, or vl-convert for a report with charts, is missing.
-    """
-    jinja2 = need("jinja2", "writing an HTML report")
-    loader = jinja2.FunctionLoader(shipped)
-    templates = prepared(
-        jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, loader=loader)
-    )
-    blocks = [block for section in report.sections for block in section.blocks]
-    charts = [block for block in blocks if isinstance(block, Chart)]
-    tables = [block for block in blocks if isinstance(block, Segments)]
-    style = shipped("report.css")
-    scripts = ["\n".join(shipped(name) for name in _SCRIPTS)]
-    if charts:
-        scripts.insert(0, chart_library())
-    scripts = [_inert(script) for script in scripts]
-    policy = (
-        f"default-src 'none'; script-src {' '.join(map(_digest, scripts))}; style-src {_digest(style)}; "
-        "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types default"
-    )
-    safe = need("markupsafe", "writing an HTML report").Markup
-    content: str = templates.get_template("report.html.jinja").render(
-        report=report,
-        policy=policy,
-        style=safe(style),
-        scripts=[safe(script) for script in scripts],
-        charts=charts,
-        tables=tables,
-        version=VERSION,
-        licences=shipped("LICENCES.txt"),
-        segments_data=safe(in_script([_segments(table) for table in tables])),
-        charts_data=safe(in_script([[spec for _, spec in chart.panels] for chart in charts])),
-    )
-    return content
 
 
 def prepared(environment: Untyped) -> Untyped:

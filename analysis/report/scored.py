@@ -171,14 +171,11 @@ def _comparable(signed: Sequence[tuple[str, str]]) -> str:
 
 def _scores(content: ScoreRows) -> list[Part]:
     """Return the means of every metric and system, and how the scores spread."""
-    metrics = content.metrics
-    if not metrics:
-        return []
     systems = _systems(content)
     of = content.columns.index("system") if "system" in content.columns else None
     rows: list[list[Cell]] = []
     panels = []
-    for metric in metrics:
+    for metric in content.metrics:
         entry, place = content.entries.get(metric), content.columns.index(metric)
         column: dict[str, Array] = {}
         for system in systems:
@@ -221,13 +218,10 @@ def _systems(content: ScoreRows) -> list[str]:
 
 def segments(documents: Sequence[Document]) -> Section | None:
     """Return the section with every row of every table of scores."""
-    blocks: list[Part] = [
-        _segments(document.name, document.content) for document in documents if isinstance(document.content, ScoreRows)
-    ]
-    if not blocks:
-        return None
-    rows = sum(len(block.rows) for block in blocks if isinstance(block, Segments))
-    return Section("segments", "Segments", f"All {rows:,} rows with their scores, to sort and search.", blocks)
+    tables = [(document.name, document.content) for document in documents if isinstance(document.content, ScoreRows)]
+    rows = sum(len(content.rows) for _, content in tables)
+    lead = f"All {rows:,} rows with their scores, to sort and search."
+    return Section("segments", "Segments", lead, [_segments(*one) for one in tables]) if tables else None
 
 
 def _segments(name: str, content: ScoreRows) -> Segments:

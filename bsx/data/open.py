@@ -374,11 +374,7 @@ def open_corpus(
     if data is not None:
         if candidates or references or source_file is not None:
             raise InputError("give either candidates and references, or a table with its columns, not both")
-    elif (
-        candidate_columns
-        or reference_columns
-        or any(name is not None for name in (id_column, source_column, system_column, document_column))
-    ):
+    elif candidate_columns or reference_columns or {id_column, source_column, system_column, document_column} != {None}:
         raise InputError(
             "candidate, reference, source, system, segment and document name columns of a table, which is missing"
         )

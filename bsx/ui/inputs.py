@@ -8,7 +8,7 @@ import itertools
 import json
 import re
 import shutil
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import get_args
@@ -187,16 +187,9 @@ def understand(
     seen = {file.stored: look(run, file, choices.sheet) for file in files}
     asked = {file.stored: file.encoding for file in files if seen[file.stored].problems or file.stored == again}
     encodings = {name: found for name, was in asked.items() if (found := guesses(run.file(name), was))}
-    problems = [said for name, one in seen.items() if name not in encodings for said in one.problems]
     tables = [file for file in files if is_table(file.stored)]
-    if tables and len(tables) < len(files):
-        problems.append("A run takes tables, or texts with a line a segment, not both: remove the one or the other.")
-    if any("if that row is a title" in said for said in problems):
-        problems = ["No row near the top names all columns. Choose below the row that does, or name them in the file."]
+    problems = _problems(files, seen, encodings)
     notes = [note for one in seen.values() for note in one.notes]
-    for file in tables:
-        if (one := seen[file.stored]).columns and not one.rows and not one.problems:
-            problems.append(f"{file.name} has names of columns, and no rows below them.")
     if len(tables) > 1 and not problems and not encodings:
         try:
             joined = _joined(run, tables, seen, key)
@@ -233,6 +226,20 @@ def understand(
             "most metrics need them."
         )
     return Inputs(bool(tables), seen, choices, tuple(notes), main=main)
+
+
+def _problems(files: Sequence[StoredFile], seen: Mapping[str, Preview], but: Collection[str]) -> list[str]:
+    """Return what stands in the way of taking files, a sentence each; of some not what is wrong with them."""
+    found = [said for name, one in seen.items() if name not in but for said in one.problems]
+    tables = [file for file in files if is_table(file.stored)]
+    if tables and len(tables) < len(files):
+        found.append("A run takes tables, or texts with a line a segment, not both: remove the one or the other.")
+    if any("if that row is a title" in said for said in found):
+        found = ["No row near the top names all columns. Choose below the row that does, or name them in the file."]
+    for file in tables:
+        if (one := seen[file.stored]).columns and not one.rows and not one.problems:
+            found.append(f"{file.name} has names of columns, and no rows below them.")
+    return found
 
 
 def _languages(

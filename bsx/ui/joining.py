@@ -77,21 +77,16 @@ def join(tables: Sequence[TableIn], into: Path, key: Key | None = None) -> Joine
             raise InputError(f"{first.name} and {other.name} share no source text and no id, to be joined by.")
         agree = n.get("segment", 0)
         if (its := other.seen.first("source")) is not None and own["source"] is not None and agree:
-            by_id = frame.set_index(frame[found["segment"][1]].map(_plain))[its]
-            met = whole[own["segment"]].map(_plain).map(by_id[~by_id.index.duplicated()]).fillna("")
-            agree = int((met.map(_plain) == whole[own["source"]].map(_plain)).sum())
+            theirs = frame.set_index(frame[found["segment"][1]].map(_plain))[its].map(_plain)
+            met = whole[own["segment"]].map(_plain).map(theirs[~theirs.index.duplicated()]).fillna("")
+            agree = int((met == whole[own["source"]].map(_plain)).sum())
         best: Key = "segment" if agree >= n.get("source", 0) or n.get("segment", 0) > 10 * n["source"] else "source"
         by = key if key in n else best
         used, ways = used | {by}, ways | n.keys()
         frame[_KEY], whole[_KEY] = frame[found[by][1]].map(_plain), whole[own[by]].map(_plain)
         taken = _taken(other, found[by][1], spoken)
         frame = frame[frame[_KEY].isin(whole[_KEY]) & (frame[_KEY] != "") & (frame[taken] != "").any(axis=1)]
-        alike = whole.groupby([_KEY, *filter(None, [system])])
-        times, wanted = frame[_KEY].value_counts(), alike.size().groupby(level=0).max()
-        again = int((times > wanted.reindex(times.index)).sum())
-        nth = alike.cumcount().clip(upper=whole[_KEY].map(times).fillna(1) - 1).astype(int)
-        whole[_KEY] += "\0" + nth.astype(str)
-        frame[_KEY] += "\0" + frame.groupby(_KEY).cumcount().astype(str)
+        again = _number(whole, frame, system)
         for name in taken:
             role = "reference" if other.is_reference or name in other.names("reference") else "candidate"
             base = "reference" if role == "reference" else _stem(other.name) if name == "candidate" else name
@@ -122,6 +117,16 @@ def _shared(whole: Untyped, column: str, frame: Untyped, other: TableIn, way: Ke
     tried = other.names(None, "candidate", "reference", "source") if way == "source" else [other.seen.first("segment")]
     hits = [(int((keys.isin(frame[one].map(_plain)) & (keys != "")).sum()), one) for one in tried if one is not None]
     return max(hits, default=(0, ""))
+
+
+def _number(whole: Untyped, frame: Untyped, system: str | None) -> int:
+    """Let keys of two tables say which time they stand there; return how many stand in the other more often."""
+    alike = whole.groupby([_KEY, *filter(None, [system])])
+    times, wanted = frame[_KEY].value_counts(), alike.size().groupby(level=0).max()
+    nth = alike.cumcount().clip(upper=whole[_KEY].map(times).fillna(1) - 1).astype(int)
+    whole[_KEY] += "\0" + nth.astype(str)
+    frame[_KEY] += "\0" + frame.groupby(_KEY).cumcount().astype(str)
+    return int((times > wanted.reindex(times.index)).sum())
 
 
 def _taken(other: TableIn, key: str, spoken: set[str]) -> list[str]:

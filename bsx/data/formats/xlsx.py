@@ -105,8 +105,6 @@ class Sheet(RowSource):
             (at, " · ".join(str(one)[:40] for one in cells if one is not None)) for at, cells in self._top
         )
         names = [_LINE_ENDS.sub(" ", "" if value is None else str(value).strip()) for value in row]
-        while names and not names[-1]:
-            names.pop()
         self._columns = {place: name for place, name in enumerate(names) if name}
         self.columns = list(self._columns.values())
         letter = self._needed.utils.get_column_letter
