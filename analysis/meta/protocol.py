@@ -246,11 +246,22 @@ def rank_by_protocol(
         computed.append(_compute(column, own, weight, resamples, next(seeds)))
     if watch is not None:
         watch("tasks", len(due), len(due))
-    averages = _averages(computed)
+    averages = {  # of the metrics that all tasks have
+        name: sum(one.task.weight * _share(one, one.scores.values[one.names.index(name)]) for one in computed)
+        for name in set(computed[0].names).intersection(*(one.names for one in computed[1:]))
+    }
+    averages = dict(sorted(averages.items(), key=lambda item: (-item[1], item[0])))
 
     def again(names: set[str]) -> list[_Computed]:
         """Compute the tasks of some metrics with other draws."""
-        some = {one.pair: _only(one, names) for one in pairs}
+        some = {
+            one.pair: replace(
+                one,
+                of_systems={name: one.of_systems[name] for name in one.of_systems if name in names},
+                of_segments={name: one.of_segments[name] for name in one.of_segments if name in names},
+            )
+            for one in pairs
+        }
         return [
             _compute(column, [some[one.pair] for one in own], old.task.weight, MORE * resamples, seed)
             for (column, own), old, seed in zip(due, computed, rng.spawn(len(due)), strict=True)
@@ -268,14 +279,6 @@ def rank_by_protocol(
         average = averages.get(name, float("nan"))
         rows.append(RankedMetric(name, average, ranks.get(name, 0), p_first.get(name), figures, name in unclear))
     return tuple(one.task for one in computed), tuple(rows)
-
-
-def _only(scores: ProtocolScores, names: set[str]) -> ProtocolScores:
-    """Return the scores of some metrics."""
-    of_systems, of_segments = (
-        {name: values for name, values in of.items() if name in names} for of in (scores.of_systems, scores.of_segments)
-    )
-    return replace(scores, of_systems=of_systems, of_segments=of_segments)
 
 
 def _compute(
@@ -345,16 +348,6 @@ def _whole(scores: Array, names: Sequence[str], systems: Sequence[str], where: s
         count = int(np.isnan(scores[metric, system]).sum())
         what = "no score" if scores.shape[2] == 1 else f"no score for {count} judged segments"
         raise InputError(f"{where}: {names[metric]} has {what} of the system {systems[system]}; a metric needs all")
-
-
-def _averages(computed: Sequence[_Computed]) -> dict[str, float]:
-    """Return the average of each metric that all tasks have, best first."""
-    names = set(computed[0].names).intersection(*(one.names for one in computed[1:]))
-    averages = {
-        name: sum(one.task.weight * _share(one, one.scores.values[one.names.index(name)]) for one in computed)
-        for name in names
-    }
-    return dict(sorted(averages.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _share(one: _Computed, value: float) -> float:

@@ -136,7 +136,9 @@ def _presented(documents: Sequence[Document], aligner: Aligner, examples: int) -
         summary = summary_of(of[0], several)
         section.blocks += [part for part in summary if not isinstance(part, Answer)]
         for name, result in several:
-            first, *rest = _at_most(parts_of(result, page=True), examples)
+            parts = parts_of(result, page=True)
+            left = [id(part) for part in parts if isinstance(part, Example)][examples:]
+            first, *rest = [part for part in parts if id(part) not in left]
             section.blocks += [Heading(name)] if len(several) > 1 else []
             if isinstance(first, Answer):
                 leads.append(first.text)
@@ -152,12 +154,6 @@ def _fitted(part: Part, aligner: Aligner, examples: int) -> Part:
         return part
     grids, remark = aligner.align(part.pairs)
     return replace(part, alignments=grids, remark=remark)
-
-
-def _at_most(parts: Sequence[Part], examples: int) -> list[Part]:
-    """Return parts without the examples beyond so many."""
-    left = [part for part in parts if isinstance(part, Example)][examples:]
-    return [part for part in parts if not any(part is item for item in left)]
 
 
 class Aligner:

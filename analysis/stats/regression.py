@@ -145,7 +145,8 @@ def fit_ols(
         if ways:
             covariance, df = _robust(design, ways, residuals)
             errors = np.where(np.isnan(df), np.nan, np.sqrt(np.diag(covariance)))
-            reference = _in_words(df)
+            low, high = (f"{end:.1f}".removesuffix(".0") for end in (np.nanmin(df), np.nanmax(df)))
+            reference = f"t with {low if low == high else f'{low} to {high}'} degrees of freedom (Satterthwaite)"
             t = need("scipy.stats", "the regression").t(df)
             p = np.asarray(2 * t.sf(np.abs(coef / errors)))
             wide = t.isf((1 - confidence) / 2) * errors
@@ -230,11 +231,6 @@ def _scaled(fit: Ols, scales: Array, least: Array | float = 0.0, confidence: flo
     covariance, se = covariance * np.outer(wider, wider), np.where(np.isnan(df), np.nan, own * wider)
     wide = need("scipy.stats", "the regression").t(df).isf((1 - confidence) / 2) * se
     return replace(fit, covariance=covariance, se=se, low=fit.coef - wide, high=fit.coef + wide, scales=scales)
-
-
-def _in_words(df: Array) -> str:
-    low, high = (f"{end:.1f}".removesuffix(".0") for end in (np.nanmin(df), np.nanmax(df)))
-    return f"t with {low if low == high else f'{low} to {high}'} degrees of freedom (Satterthwaite)"
 
 
 def wald(fit: Ols, columns: Sequence[int]) -> WaldTest:

@@ -233,7 +233,11 @@ def perm_both(
         draws = _swapped_pearson(x[present], y[present], h[present], of, resamples, seed)
     elif (by, swap) in (("item", "segments"), ("sys", "systems")):
         of_x, of_y = (group_values(z, h, by, statistic) for z in (x, y))
-        draws = _swapped_groups(of_x, of_y, constant, resamples, seed, clusters)
+        parts = [
+            group_mean(np.where(mask, of_y, of_x), constant) - group_mean(np.where(mask, of_x, of_y), constant)
+            for mask in swaps(resamples, len(of_x), seed, clusters)
+        ]
+        draws = np.concatenate(parts)
     elif (by, swap) == ("means", "segments"):
         draws = _swapped_means(x, y, h, statistic, resamples, seed, clusters)
     else:
@@ -270,14 +274,6 @@ def _swapped_pearson(x: Array, y: Array, h: Array, of: NDArray[np.int64], resamp
             correlations.append(ratio(sums[:, 2], variance, h @ h))
         draws.append(correlations[0] - correlations[1])
     return np.concatenate(draws)
-
-
-def _swapped_groups(a: Array, b: Array, constant: str, resamples: int, seed: Seed, clusters: Clustered = None) -> Array:
-    """Return the difference of the means of two metrics' group values (groups,) after swaps of groups: (resamples,)."""
-    blocks = swaps(resamples, len(a), seed, clusters)
-    return np.concatenate(
-        [group_mean(np.where(mask, b, a), constant) - group_mean(np.where(mask, a, b), constant) for mask in blocks]
-    )
 
 
 def _swapped_means(

@@ -11,7 +11,7 @@ from bsx.data.sources import OFFICE
 from bsx.errors import InputError
 from bsx.support.optional import need
 
-_KNOWN = {
+KNOWN = {
     **{f"cp125{number}": f"Windows-125{number}" for number in range(9)},
     **{"gb18030": "GB 18030", "big5": "Big5", "cp932": "Shift JIS", "euc_jp": "EUC-JP", "cp949": "EUC-KR"},
     **{"koi8_r": "KOI8-R", "cp866": "DOS 866", "cp874": "Windows-874", "iso8859_2": "ISO 8859-2"},
@@ -35,11 +35,11 @@ def guesses(path: Path, was: str | None = None) -> list[tuple[str, str, list[str
     with NamedFile(path, found=True).reading() as stream:
         content = stream.read(_SAMPLE)
     content = content[: content.rfind(b"\n") + 1] or content
-    if was in _KNOWN:
+    if was in KNOWN:
         content = content.decode().encode(was)
     if path.suffix in (*OFFICE, ".gz", ".parquet") or b"\0" in content or _decoded(content, "utf-8") is not None:
         return []
-    found = need("charset_normalizer", "guessing an encoding").from_bytes(content, cp_isolation=[*_KNOWN])
+    found = need("charset_normalizer", "guessing an encoding").from_bytes(content, cp_isolation=[*KNOWN])
     read: dict[str, str] = {}  # text -> encoding; of those that read it alike the one that is used most
     for name in [*(match.encoding for match in found), "cp1252"]:
         text = _decoded(content, name)
@@ -48,14 +48,9 @@ def guesses(path: Path, was: str | None = None) -> list[tuple[str, str, list[str
     first = [*read.items()][:_MOST]
     offered = {name: dict.fromkeys(word[:40] for word in text.split() if not word.isascii()) for text, name in first}
     return [
-        (name, _KNOWN[name], sorted(own, key=lambda word: sum(word in one for one in offered.values()))[:_WORDS])
+        (name, KNOWN[name], sorted(own, key=lambda word: sum(word in one for one in offered.values()))[:_WORDS])
         for name, own in offered.items()
     ]
-
-
-def called(encoding: str) -> str:
-    """Return what people call an encoding."""
-    return _KNOWN.get(encoding, encoding)
 
 
 def convert(path: Path, encoding: str, was: str | None = None) -> None:
@@ -70,13 +65,13 @@ def convert(path: Path, encoding: str, was: str | None = None) -> None:
         InputError: if it is not in this encoding, or that is none of those offered.
     """
     content = NamedFile(path, found=True).all_bytes()
-    if was in _KNOWN:
+    if was in KNOWN:
         content = content.decode().encode(was)
     elif _decoded(content, "utf-8") is not None:
         return
-    text = _decoded(content, encoding) if encoding in _KNOWN else None
+    text = _decoded(content, encoding) if encoding in KNOWN else None
     if text is None:
-        raise InputError(f"is not in {_KNOWN.get(encoding, 'this encoding')} throughout: choose another", file=path)
+        raise InputError(f"is not in {KNOWN.get(encoding, 'this encoding')} throughout: choose another", file=path)
     with atomic_text(path, own=True) as stream:
         stream.write(text)
 

@@ -68,7 +68,7 @@ def join(tables: Sequence[TableIn], into: Path, key: Key | None = None) -> Joine
     if len(roles["candidate"]) == 1 and system is None:
         old, roles["candidate"] = roles["candidate"], [_new(_stem(first.name), whole)]
         whole.columns = [roles["candidate"][0] if name == old[0] else name for name in whole.columns]
-    notes, used, ways = list[str](), set[Key](), set[Key]()
+    notes, used, ways = list[str](), list[Key](), set[Key]()
     for other in (one for one in tables if one is not first):
         frame, below = other.frame(), other.seen.first("system")
         found = {way: _shared(whole, column, frame, other, way) for way, column in own.items() if column is not None}
@@ -82,7 +82,7 @@ def join(tables: Sequence[TableIn], into: Path, key: Key | None = None) -> Joine
             agree = int((met == whole[own["source"]].map(_plain)).sum())
         best: Key = "segment" if agree >= n.get("source", 0) or n.get("segment", 0) > 10 * n["source"] else "source"
         by = key if key in n else best
-        used, ways = used | {by}, ways | n.keys()
+        used, ways = [*used, by], ways | n.keys()
         frame[_KEY], whole[_KEY] = frame[found[by][1]].map(_plain), whole[own[by]].map(_plain)
         taken = _taken(other, found[by][1], spoken)
         frame = frame[frame[_KEY].isin(whole[_KEY]) & (frame[_KEY] != "") & (frame[taken] != "").any(axis=1)]
@@ -108,7 +108,7 @@ def join(tables: Sequence[TableIn], into: Path, key: Key | None = None) -> Joine
     languages = {"source_lang": codes.get(str(own["source"])), "lang": next(iter(spoken), None)}
     others = {"system": system, "document": seen.first("document")}
     choices = Choices.model_validate({**own, **roles, **others, **languages})
-    return Joined(by=next(iter(used)), ways=tuple(sorted(ways)), notes=tuple(notes), choices=choices)
+    return Joined(by=used[0], ways=tuple(sorted(ways)), notes=tuple(notes), choices=choices)
 
 
 def _shared(whole: Untyped, column: str, frame: Untyped, other: TableIn, way: Key) -> tuple[int, str]:

@@ -17,8 +17,9 @@ from starlette.routing import Route
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import Asked
 from bsx.errors import BsxError, InputError
+from bsx.support.environment import forbidden
 from bsx.ui import choosing, inputs
-from bsx.ui.encodings import called
+from bsx.ui.encodings import KNOWN
 from bsx.ui.guard import TooLargeError, check_text
 from bsx.ui.jobs import Jobs, commands
 from bsx.ui.pages import render
@@ -137,7 +138,7 @@ class Views:
             "run": run,
             "record": record,
             "files": [file for file in record.files if file.stored != inputs.TEXTS],
-            "called": called,
+            "called": KNOWN,
             "asked_for_row": "sheet" in asked,
             "names": {file.stored: file.name for file in record.files} | {inputs.TEXTS: inputs.JOINED},
             "ways": () if understood.main != inputs.TEXTS or run.record.joined is None else run.record.joined.ways,
@@ -219,7 +220,7 @@ class Views:
         installable = (one for one in offers if one.spec.startswith("bertscore") and "pip install" in (one.lacks or ""))
         neural = any(one.recommended and one.spec != "chrf" for one in offers)
         missing = None if neural else next(installable, None)
-        values |= {"offers": offers, "lang": lang, "offline": _is_offline(), "missing": missing}
+        values |= {"offers": offers, "lang": lang, "offline": forbidden() is not None, "missing": missing}
         return render(request, "metrics.html.jinja", values, 400 if problem else 200)
 
     def _offers(self, record: Record, lang: str | None) -> tuple[Asked, list[choosing.Offer]]:
@@ -359,12 +360,6 @@ def _check_editable(run: Run) -> None:
 
 def _to(path: str) -> Response:
     return RedirectResponse(path, 303)
-
-
-def _is_offline() -> bool:
-    from bsx.support.environment import forbidden
-
-    return forbidden() is not None
 
 
 def _part(run: Run, name: str) -> str:

@@ -259,6 +259,16 @@ def test_what_stands_several_times_meets_what_stands_there_as_often(workspace: W
         assert [row[f"brook{end}"] for row in joined] == ["e", "f", "g", "h"]
 
 
+def test_a_table_that_comes_later_is_joined_with_one_that_was_accepted(workspace: Workspace, tmp_path: Path) -> None:
+    run = run_of(workspace, xliff(tmp_path / "mt.xlf", UNITS))
+    inputs.accept(run)
+    assert inputs.table_of(run) == "input-1.xlf"
+    inputs.copy_in(run, memory(tmp_path / "m.tmx", list(UNITS.values())))
+    inputs.accept(run)
+    assert inputs.table_of(run) == inputs.TEXTS
+    assert run.record.choices.reference == ("reference",)
+
+
 def test_tables_of_systems_in_rows_are_not_joined(workspace: Workspace, tmp_path: Path) -> None:
     run = run_of(workspace, xliff(tmp_path / "mt.xlf", UNITS))
     rows = [f"{name}\t{source}\t{target}" for name in "XY" for source, target in UNITS.values()]
