@@ -23,7 +23,7 @@ ROWS, FILES = 120, 3
 PAGE = (REPOSITORY / "docs" / "scale" / "engines.md").read_text(encoding="utf-8")
 RECIPES = dict(re.findall(r"^### ([^\n]+)\n\n```text\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL))
 PACKAGES = {"Ray": "ray.data", "Spark": "pyspark", "Daft": "daft", "Dask": "distributed"}
-PACKAGES["Hugging Face datasets"] = "datasets"
+PACKAGES["Hugging Face"] = "datasets"
 
 
 def texts(seed: int) -> list[str]:
