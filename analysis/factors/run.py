@@ -22,7 +22,7 @@ from bsx.analysis.factors.base import (
 from bsx.analysis.factors.zoo import get_factors, scored
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.languages import language_pair
-from bsx.data.long import ColumnName
+from bsx.data.long import ColumnName, called_references
 from bsx.data.open import TableFile, open_table
 from bsx.data.output import ScoreTable, check_table
 from bsx.data.run import as_one_run
@@ -132,6 +132,7 @@ def _sides(settings: FactorRun, table: Table, one_language: bool) -> tuple[str, 
         raise InputError(f"{other} has no effect with lang {settings.lang}: name a column with {role}", setting=other)
     usual = ("sentence1", "question1", "reference") if one_language else ("sentence1", "source")
     first = getattr(settings, role) or table.first(*usual)
+    first = first or next(iter(called_references(table.columns) if one_language else ()), None)
     second = settings.candidate or table.first("sentence2", "question2", "candidate")
     for name, column in ((role, first), ("candidate", second)):
         if column is None:

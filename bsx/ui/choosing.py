@@ -224,7 +224,10 @@ def offers(lang: str, sides: Iterable[str], size: Size, survey: Mapping[str, Any
         for spec, entry in pool.items()
     ]
     ranking = by_evidence(arms, asked.target, every, catalog.languages, source=asked.source)
-    chosen = _recommended(of_model, there)
+    # What `bsx evaluate` computes: BERTScore with the best model that is here, and chrF.
+    kind = "bertscore" if "reference" in there else "sentence-qe"
+    neural = [spec for spec, model in of_model.items() if read_spec(spec)[0] == kind and is_here(model.source)][:1]
+    chosen = {*neural, *(["chrf"] if "reference" in there else [])}
     of = [(one, pool[one.entry.name], of_model.get(one.entry.name)) for one in ranking]
     found = [_for_sides(_offer(*one, asked, catalog, size, survey), there, chosen) for one in of]
     return asked, sorted(found, key=lambda one: (not one.recommended, one.lacks is not None, one.download is not None))
@@ -249,13 +252,6 @@ def _of_what_runs(entry: MetricEntry, model: str | None) -> MetricEntry:
 
 def _made_for(entry: MetricEntry, language: LanguageEntry) -> bool:
     return entry.languages == "any" or bool({*codes_of(language)} & {*entry.languages})
-
-
-def _recommended(of_model: Mapping[str, ModelEntry], there: frozenset[str]) -> set[str]:
-    """Return what `bsx evaluate` computes: BERTScore with the best model that is here, and chrF."""
-    kind = "bertscore" if "reference" in there else "sentence-qe"
-    neural = [spec for spec, model in of_model.items() if read_spec(spec)[0] == kind and is_here(model.source)][:1]
-    return {*neural, *(["chrf"] if "reference" in there else [])}
 
 
 def _offer(

@@ -34,9 +34,7 @@ def guesses(path: Path, was: str | None = None) -> list[tuple[str, str, list[str
     """
     with NamedFile(path, found=True).reading() as stream:
         content = stream.read(_SAMPLE)
-    content = content[: content.rfind(b"\n") + 1] or content
-    if was in KNOWN:
-        content = content.decode().encode(was)
+    content = _original(content[: content.rfind(b"\n") + 1] or content, was)
     if path.suffix in (*OFFICE, ".gz", ".parquet") or b"\0" in content or _decoded(content, "utf-8") is not None:
         return []
     found = need("charset_normalizer", "guessing an encoding").from_bytes(content, cp_isolation=[*KNOWN])
@@ -64,16 +62,22 @@ def convert(path: Path, encoding: str, was: str | None = None) -> None:
     Raises:
         InputError: if it is not in this encoding, or that is none of those offered.
     """
-    content = NamedFile(path, found=True).all_bytes()
-    if was in KNOWN:
-        content = content.decode().encode(was)
-    elif _decoded(content, "utf-8") is not None:
+    content = _original(NamedFile(path, found=True).all_bytes(), was)
+    if _decoded(content, "utf-8") is not None:
         return
     text = _decoded(content, encoding) if encoding in KNOWN else None
     if text is None:
         raise InputError(f"is not in {KNOWN.get(encoding, 'this encoding')} throughout: choose another", file=path)
     with atomic_text(path, own=True) as stream:
         stream.write(text)
+
+
+def _original(content: bytes, was: str | None) -> bytes:
+    """Return what a file held before it was read in an encoding; what it holds, if that cannot have been."""
+    try:
+        return content.decode().encode(was) if was in KNOWN else content
+    except UnicodeError:
+        return content
 
 
 def _decoded(content: bytes, encoding: str) -> str | None:

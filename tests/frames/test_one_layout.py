@@ -600,3 +600,20 @@ def test_files_of_candidates_beside_a_table_are_refused(table: Path, tmp_path: P
     (tmp_path / "a.txt").write_text("a cat\n", encoding="utf-8")
     with pytest.raises(InputError, match="either candidates"):
         compare(table=str(table), candidates=[str(tmp_path / "a.txt")], metrics=["chrf"])
+
+
+def test_references_are_known_by_their_names_everywhere(
+    table: Path, cli: Callable[..., Outcome], tmp_path: Path
+) -> None:
+    rows = [{"Referenz" if k == "reference" else k: v for k, v in row.items()} for row in read_rows(table)]
+    file = write_rows(tmp_path / "t.tsv", rows)
+    quick = ("--metrics", "chrf", "--resamples", "20")
+    for words in (
+        ("score", file, "--metrics", "chrf", "-o", tmp_path / "s.tsv"),
+        ("compare", file, *quick),
+        ("meta", file, *quick, "--test", "none"),
+        ("factors", file, "--factors", "lex:variant=jaccard", "-o", tmp_path / "f.tsv"),
+        ("evaluate", file, "--metrics", "chrf", "--lang", "en", "-o", tmp_path / "out"),
+    ):
+        done = cli(*words)
+        assert (done.status, "references are taken from Referenz" in done.err) == (0, True), done.err

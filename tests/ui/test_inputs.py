@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from bsx.errors import InputError
 from bsx.ui import inputs
 from bsx.ui.jobs import Jobs
-from bsx.ui.workspace import Run, Size, Workspace
+from bsx.ui.workspace import Run, Size, StoredFile, Workspace
 from tests.ui.conftest import OWN
 
 EXAMPLE = Path(str(files("bsx.examples"))) / "de-systems.tsv"
@@ -290,6 +290,16 @@ def test_a_wrong_encoding_is_mended_and_a_right_one_stays(
         inputs.read_as(run, "input-1.txt", "cp1250")
     assert run.file("input-1.txt").read_bytes() == POLISH.encode()
     assert not inputs.understand(run).encodings
+
+
+def test_a_record_may_claim_an_encoding_that_a_file_never_had(client: TestClient, workspace: Workspace) -> None:
+    run = workspace.new("x")
+    run.file("input-1.txt").write_text("市议会\n", encoding="utf-8")
+    run.update(files=(StoredFile(name="a.txt", stored="input-1.txt", encoding="cp1252"),))
+    assert client.get(f"/runs/{run.name}/files?encoding=input-1.txt").status_code == 200
+    form = {"input-1.txt": "cp1250"}
+    assert client.post(f"/runs/{run.name}/encoding", data=form, headers=OWN).status_code == 303
+    assert run.file("input-1.txt").read_text(encoding="utf-8") == "市议会\n"
 
 
 def test_a_system_called_like_a_column_is_that_system(workspace: Workspace, tmp_path: Path) -> None:

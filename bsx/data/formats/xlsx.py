@@ -101,9 +101,7 @@ class Sheet(RowSource):
                 f"{file.name}: the sheet {self.sheet!r} is read; others ({others}) are named like {file.name}#{rest[0]}"
             )
         self.header = number
-        self.heads = tuple(
-            (at, " · ".join(str(one)[:40] for one in cells if one is not None)) for at, cells in self._top
-        )
+        self.heads = [(at, " · ".join(str(one)[:40] for one in cells if one is not None)) for at, cells in self._top]
         names = [_LINE_ENDS.sub(" ", "" if value is None else str(value).strip()) for value in row]
         self._columns = {place: name for place, name in enumerate(names) if name}
         self.columns = list(self._columns.values())
