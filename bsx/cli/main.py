@@ -6,26 +6,19 @@ first moment, so this module imports nothing that takes time.
 
 from __future__ import annotations
 
-import _thread
-import errno
 import gc
 import io
 import logging
 import os
 import re
-import shlex
 import signal
 import sys
-import time
 from collections.abc import Callable, Sequence
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
-from bsx.errors import NO_ROOM, BsxError, shortened
+from bsx.errors import NO_ROOM, BsxError, ModelUnavailableError, shortened
 from bsx.support.terminal import Messages, Printed
-
-if TYPE_CHECKING:
-    from sys import UnraisableHookArgs
 
 _TRACEBACK = "BSX_TRACEBACK"
 """Environment variable that has the traceback of an error printed before its line."""
@@ -46,7 +39,6 @@ def run(call: Callable[[Sequence[str]], int] | None = None) -> NoReturn:
         # What is ignored (nohup, a shell's background jobs) stays ignored.
         if number is not None and signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _on_signal)
-    sys.unraisablehook = _on_unraisable
     _open_streams()
     # Loading torch and transformers makes some million objects that live to the end: looking through them for garbage
     # again and again while they load takes time. At the end they are let go of as ever, or libraries report leaks.
@@ -56,9 +48,11 @@ def run(call: Callable[[Sequence[str]], int] | None = None) -> NoReturn:
     for name in _SIGNALS:  # all that could be left half-written is done with
         if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is _on_signal:
             signal.signal(getattr(signal, name), lambda number, _: os._exit(128 + number))
-    if not _written():
-        # What a closed pipe or a full disk did not take shall not be tried again at the very end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    for number, stream in ((1, sys.stdout), (2, sys.stderr)):
+        try:
+            stream.flush()
+        except (OSError, ValueError):  # what a closed pipe or a full disk did not take is not tried again at the end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), number)
     if _asked:
         # Python would end by signal instead of with a status; what needs cleaning up has been, on the way here.
         os._exit(status)
@@ -70,61 +64,19 @@ def _on_signal(number: int, frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
 
 
-def _on_unraisable(report: UnraisableHookArgs) -> None:
-    if isinstance(report.exc_value, KeyboardInterrupt) and _asked:
-        _thread.start_new_thread(_ask_again, (_asked[-1],))  # it came within a callback, which cannot raise
-    else:
-        sys.__unraisablehook__(report)
-
-
-def _ask_again(number: int) -> None:
-    time.sleep(0.05)  # until the callback is left
-    _thread.interrupt_main(signal.Signals(number))
-
-
-class _Unbroken(io.FileIO):
-    """Standard error, which loses what nobody reads any more; messages are no reason to fail."""
-
-    def write(self, content: object) -> int:
-        try:
-            return super().write(content) or 0  # type: ignore[arg-type]
-        except OSError:
-            return memoryview(content).nbytes  # type: ignore[arg-type]
-
-
 def _open_streams() -> None:
-    """Open what was closed, and speak UTF-8 whatever the locale; what no terminal should get is escaped as in JSON.
-
-    Writing to a standard output that was closed fails, as it should; reading nothing and complaining to nobody do not.
-    """
-    ways = {"stdin": os.O_RDONLY, "stdout": os.O_RDONLY, "stderr": os.O_WRONLY}
-    for name, way in ways.items():
-        if getattr(sys, name) is None:
-            number = os.open(os.devnull, way)  # the lowest that is free: its own
-            mode = "r" if name == "stdin" else "w"
-            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+    """Speak UTF-8 whatever the locale; what no terminal should get is escaped as in JSON."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:  # it was closed
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout = Printed(sys.stdout)
-    raw = _Unbroken(sys.stderr.fileno(), "w", closefd=False)
-    sys.stderr = Messages(io.TextIOWrapper(io.BufferedWriter(raw), line_buffering=True))
-
-
-def _written() -> bool:
-    """Tell whether all that was printed could be written."""
-    try:
-        sys.stdout.flush()
-    except (OSError, ValueError):
-        return False
-    return True
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr = Messages(sys.stderr)
 
 
 def _status(call: Callable[[Sequence[str]], int] | None = None) -> int:
-    from bsx.support.memory import left_of_limit, require_room
-
     try:
-        require_room(120 << 20, "bsx")
-        if left_of_limit() < 2 << 30:  # have NumPy get along with little
-            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # each has tens of MiB for itself
         if call is None:
             from bsx.cli.commands import call as everything
 
@@ -143,8 +95,7 @@ def _status(call: Callable[[Sequence[str]], int] | None = None) -> int:
             import traceback
 
             traceback.print_exception(error)
-        works = with_instead(sys.argv[1:], getattr(error, "instead", None))
-        message = _explained(error) + (f" Here now: {works}" if works is not None else "")
+        message = _explained(error) + _what_works(error)
         print(f"bsx: error: {shortened(' '.join(message.split()))}", file=sys.stderr)
         return 2
     return status
@@ -160,7 +111,7 @@ def _explained(error: BaseException) -> str:
     file = getattr(error, "filename", None)
     at = f"{file}: " if file else ""
     if isinstance(error, OSError):
-        if not file and error.errno in (*NO_ROOM, errno.EBADF):
+        if not file and error.errno in NO_ROOM:
             at = "standard output: "
         return f"{at}{error.strerror or error}"
     said = str(error)
@@ -178,6 +129,16 @@ def _explained(error: BaseException) -> str:
     )
 
 
+def _what_works(error: BaseException) -> str:
+    """Return the option that names what works here now, where a command lacks a model; nothing if there is none."""
+    if not isinstance(error, ModelUnavailableError) or error.instead is None or error.door is None:
+        return ""
+    setting, value = error.instead
+    own = any(":" in word and "=" in word for word in sys.argv)  # bertscore:model=NAME
+    known = sys.argv[1:2] in (["score"], ["match"]) and setting in error.door and not own
+    return f" Here now: {error.door[setting]} {value}" if known else ""
+
+
 def _own_code(traceback: TracebackType | None) -> str | None:
     """Return the last place in code that is neither bsx's nor of an installed package: the user's metric or factor."""
     import sysconfig
@@ -190,47 +151,3 @@ def _own_code(traceback: TracebackType | None) -> str | None:
             place = f"{file}, line {traceback.tb_lineno}"
         traceback = traceback.tb_next
     return place
-
-
-_FLAGS = {"model": ["-m", "--model"]}
-
-
-def with_instead(words: Sequence[str], instead: tuple[str, str] | None) -> str | None:
-    """Return a command with another model, or with a metric that needs none, to copy; None if there is none.
-
-    Args:
-        words: the command as it was given, without the program.
-        instead: what works here now; see `ModelUnavailableError`.
-
-    >>> with_instead(["score", "-c", "a b.txt", "-m", "roberta-large", "--lang", "de"], ("model", "me5-small-q4"))
-    "bsx score -c 'a b.txt' --lang de --model me5-small-q4"
-    """
-    if instead is None or words[:1] not in (["score"], ["match"]) or any(":" in word and "=" in word for word in words):
-        return None
-    name, value = instead
-    if name == "metrics" and words[0] != "score":
-        return None
-    from bsx.bertscore.config import ScorerConfig
-    from bsx.encode.run_config import RunConfig
-
-    fields = {
-        "model",
-        "metrics",
-        *(ScorerConfig.model_fields.keys() - RunConfig.model_fields if name == "metrics" else ()),
-    } - {"lang"}
-    if name == "model":
-        fields -= {"metrics"}  # several metrics may share the model
-    dropped = {option for field in fields for option in _FLAGS.get(field, [f"--{field.replace('_', '-')}"])}
-    kept: list[str] = []
-    skipping = False
-    for word in words:
-        option = word.partition("=")[0]
-        if option.startswith("-") and len(option) > 1:
-            skipping = option in dropped and "=" not in word
-            if option in dropped:
-                continue
-        elif skipping:
-            skipping = False
-            continue
-        kept.append(word)
-    return shlex.join(["bsx", *kept, f"--{name}", value])

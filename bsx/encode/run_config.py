@@ -17,7 +17,6 @@ from bsx.catalog.catalog import Catalog
 from bsx.data.writing import Form
 from bsx.errors import InputError
 from bsx.support.arrays import device_type
-from bsx.support.environment import cores
 from bsx.support.folders import path_as_name
 from bsx.support.memory import parse_bytes
 from bsx.support.optional import installed, need
@@ -235,13 +234,10 @@ def signed(dtype: Precision) -> str:
 
 
 def threads() -> int:
-    """Return how many threads may compute: what PyTorch was told, ``OMP_NUM_THREADS``, or the cores of this process.
-
-    In a container with a quota, `bsx.support.environment.keep_to_quota` sets the variable.
-    """
+    """Return how many threads may compute: what PyTorch was told, ``OMP_NUM_THREADS``, or the cores of this process."""
     if (torch := sys.modules.get("torch")) is not None:
         return int(torch.get_num_threads())
     said = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
     if said.isdecimal() and int(said) > 0:
         return int(said)
-    return cores()
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

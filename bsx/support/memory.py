@@ -73,45 +73,6 @@ def refuse_beyond(needed: int, budget: int, what: str) -> None:
 
 
 def free_memory() -> int:
-    """Return the main memory that this process may still take, in bytes: what is free, and what its limit leaves."""
-    return min(_free_here(), left_of_limit())
-
-
-def require_room(needed: int, what: str) -> None:
-    """Refuse to begin what a limit on this process leaves no room for, while there is somebody to say so.
-
-    Libraries in C end the process, with lines of their own, where they get no memory.
-
-    Args:
-        needed: bytes that it takes at least.
-        what: what is to begin.
-
-    Raises:
-        InputError: with both numbers.
-    """
-    left = left_of_limit()
-    if left < needed:
-        raise InputError(
-            f"{what} takes {show_bytes(needed)} of memory at least, and the limit on this process (`ulimit -v`) leaves "
-            f"{show_bytes(left)}: raise the limit"
-        )
-
-
-def left_of_limit() -> int:
-    """Return the bytes of addresses that the process may still take (``ulimit -v``); a huge number without a limit."""
-    try:
-        import resource
-
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        if limit == resource.RLIM_INFINITY:
-            return 2**62
-        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    except (ImportError, OSError, ValueError):
-        return 2**62
-    return max(limit - used, 0)
-
-
-def _free_here() -> int:
     """Return the main memory that is free, in bytes (half of all memory where the system does not say)."""
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():

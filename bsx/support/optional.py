@@ -15,7 +15,6 @@ from types import ModuleType
 from urllib.parse import unquote, urlsplit
 
 from bsx.errors import MissingExtraError
-from bsx.support.memory import require_room
 
 # import name -> the extra of bsx that brings it
 EXTRAS = {
@@ -53,10 +52,6 @@ EXTRAS = {
 }
 
 
-# import name -> bytes that a process takes for it before it has done anything, measured and rounded up
-_ROOM = {"onnxruntime": 400 << 20, "torch": 1 << 30}
-
-
 def installed(*modules: str) -> bool:
     """Tell whether packages are here, without importing them."""
     return all(sys.modules.get(name) or importlib.util.find_spec(name) for name in modules)
@@ -79,11 +74,8 @@ def need(module: str, purpose: str) -> ModuleType:
 
     Raises:
         MissingExtraError: if the package is not installed.
-        InputError: if a limit on this process leaves no room for it.
     """
     root = module.partition(".")[0]
-    if root in _ROOM and root not in sys.modules:
-        require_room(_ROOM[root], purpose)
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:

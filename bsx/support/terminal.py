@@ -7,6 +7,7 @@ to standard output (``-o -``) are bytes and pass as they are.
 
 from __future__ import annotations
 
+import contextlib
 import io
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
@@ -46,11 +47,10 @@ class Messages(Printed):
 
     def write(self, text: str) -> int:
         """Write a text; what tqdm writes to go back to a line's start, or some lines up, passes."""
-        if not text.strip("\n\x1b[A"):
-            return io.TextIOWrapper.write(self, text)
-        if text.startswith("\r"):
-            return io.TextIOWrapper.write(self, "\r") + super().write(text[1:])
-        return super().write(text)
+        moves = text if not text.strip("\n\x1b[A") else "\r" if text.startswith("\r") else ""
+        with contextlib.suppress(OSError):  # nobody reads messages any more: no reason to fail
+            io.TextIOWrapper.write(self, moves + printable(text[len(moves) :]))
+        return len(text)
 
 
 SHOWN = 20

@@ -39,7 +39,6 @@ OWN: dict[str, str] = {
     "bsx/metrics/learned/workers/laser_model.py": "folders of models, in another interpreter",
     "bsx/metrics/learned/workers/serve.py": "the requests of this process, in another interpreter",
     "bsx/models/e5s1.py": "a shipped file",
-    "bsx/support/environment.py": "what the system says of cores",
     "bsx/support/faces.py": "the package's own source",
     "bsx/support/memory.py": "what the system says of memory",
     "bsx/support/provenance.py": "digests",

@@ -20,9 +20,7 @@ import pytest
 import bsx
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.datasets import load_dataset_catalog
-from bsx.encode.run_config import threads
-from bsx.support import environment
-from bsx.support.environment import SILENT, quota, silence
+from bsx.support.environment import SILENT, silence
 
 # Whatever a process opens to another one, in Python or beneath it. Looking up a user's name in the daemon that some
 # systems have for it is no word to anyone.
@@ -255,67 +253,3 @@ def test_a_notebook_without_widgets_opens_without_tqdms_warning() -> None:
         warnings.warn("IProgress not found. Please update jupyter and ipywidgets.", stacklevel=1)
         warnings.warn("something else", stacklevel=1)
     assert [str(one.message) for one in said] == ["something else"]
-
-
-V1 = "4:cpu,cpuacct:{}\n3:memory:/elsewhere\n0::/\n"
-V2 = "0::{}\n"
-MOUNT_V1 = "33 31 0:30 {} /sys/fs/cgroup/cpu rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct\n"
-MOUNT_V2 = "41 31 0:38 {} /sys/fs/cgroup rw,relatime - cgroup2 cgroup2 rw\n"
-
-
-def of_v1(quota: int, period: int = 100_000) -> dict[str, str]:
-    return {"cpu.cfs_quota_us": f"{quota}\n", "cpu.cfs_period_us": f"{period}\n"}
-
-
-@pytest.mark.parametrize(
-    ("group", "mount", "files", "cores"),
-    [
-        (V2.format("/a/b"), MOUNT_V2.format("/"), {"a/b/cpu.max": "max 100000\n", "a/cpu.max": "250000 100000\n"}, 2),
-        (V2.format("/a/b"), MOUNT_V2.format("/"), {"a/b/cpu.max": "50000 100000\n", "a/cpu.max": "max 100000\n"}, 1),
-        (V2.format("/"), MOUNT_V2.format("/"), {"cpu.max": "300000 100000\n"}, 3),
-        (V2.format("/a"), MOUNT_V2.format("/"), {"a/cpu.max": "max 100000\n", "b/cpu.max": "100000 100000\n"}, None),
-        (V2.format("/a"), MOUNT_V2.format("/"), {"a/cpu.max": "\n", "cpu.max": "100000 0\n"}, None),
-        (V1.format("/docker/x"), MOUNT_V1.format("/docker/x"), of_v1(400_000), 4),  # as docker shows it
-        (
-            V1.format("/docker/x"),
-            MOUNT_V1.format("/"),
-            {f"docker/{name}": is_ for name, is_ in of_v1(150_000).items()},
-            1,
-        ),
-        (V1.format("/"), MOUNT_V1.format("/docker/x"), of_v1(20_000, 10_000), 2),
-        (V1.format("/"), MOUNT_V1.format("/"), of_v1(-1), None),
-        (V1.format("/"), "nothing of this kind\n", of_v1(100_000), None),
-    ],
-)
-def test_the_quota_of_a_container(
-    group: str, mount: str, files: dict[str, str], cores: int | None, tmp_path: Path
-) -> None:
-    top = tmp_path / mount.split()[4].lstrip("/") if " - " in mount else tmp_path
-    said = {"proc/self/cgroup": group, "proc/self/mountinfo": f"22 1 8:1 / / rw - ext4 /dev/sda1 rw\n{mount}"}
-    for file, text in {
-        **{tmp_path / name: text for name, text in said.items()},
-        **{top / n: t for n, t in files.items()},
-    }.items():
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-    assert quota(tmp_path) == (cores or quota(tmp_path / "nothing"))
-    assert quota(tmp_path / "nothing") > 10_000
-
-
-def test_threads_keep_to_the_quota(monkeypatch: pytest.MonkeyPatch) -> None:
-    import torch
-
-    monkeypatch.setattr(environment, "cores", lambda: 8)
-    told = list[int]()
-    monkeypatch.setattr(torch, "get_num_threads", lambda: told[-1] if told else 8)
-    monkeypatch.setattr(torch, "set_num_threads", told.append)
-    for allowed, said, then in ((8, None, None), (3, "6", "6"), (3, None, "3")):
-        monkeypatch.setattr(environment, "quota", lambda allowed=allowed: allowed)
-        monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-        if said is not None:
-            monkeypatch.setenv("OMP_NUM_THREADS", said)
-        silence()
-        assert os.environ.get("OMP_NUM_THREADS") == then
-        assert told == ([3] if then == "3" else [])
-    monkeypatch.delitem(sys.modules, "torch")
-    assert threads() == 3

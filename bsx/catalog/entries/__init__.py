@@ -189,8 +189,7 @@ def plain_yaml(file: NamedFile) -> Untyped:
     """Return what a file holds as YAML, read safely.
 
     Raises:
-        InputError: if it is not YAML or UTF-8, names a key twice, repeats itself beyond reason, or is not what its
-            seal says.
+        InputError: if it is not YAML or UTF-8, names a key twice, or is not what its seal says.
     """
     import yaml
 
@@ -204,18 +203,9 @@ def plain_yaml(file: NamedFile) -> Untyped:
             file=file.name,
         )
     try:
-        if len(_ALIAS.findall(content)) > _MOST_ALIASES:
-            # Aliases of aliases grow to any size once somebody walks them.
-            raise InputError(
-                f"repeats parts by `*name` more than {_MOST_ALIASES} times; write them out", file=file.name
-            )
         return yaml.load(content, loader)  # noqa: S506 - a safe loader
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise InputError(f"not readable as YAML: {' '.join(str(error).split())}", file=file.name) from error
-
-
-_MOST_ALIASES = 16
-_ALIAS = re.compile(r"(?:^|[\s\[{,:-])\*[^\s,\]}]", re.MULTILINE)
 
 
 @functools.cache
