@@ -12,7 +12,7 @@ from typing import NamedTuple, TypedDict
 
 from bsx.analysis.datasets.settings import FetchSettings
 from bsx.analysis.datasets.store import find_layout, how_to_get
-from bsx.catalog.datasets import DatasetEntry, DatasetFile, load_dataset_catalog
+from bsx.catalog.datasets import DatasetEntry, DatasetFile, find_dataset
 from bsx.data.output import atomic_text, make_folder
 from bsx.errors import DataUnavailableError, InputError
 from bsx.support.download import check, download
@@ -59,7 +59,7 @@ def get_dataset(name: str, settings: FetchSettings) -> Path:
         DataUnavailableError: if a file can neither be fetched nor found.
         InputError: if a file is not what it should be.
     """
-    entry = load_dataset_catalog().entry(name)
+    entry = find_dataset(name)
     folder = data_folder(settings.data_dir) / name
     if settings.from_folder is not None:
         wanted = _in_folder(entry, Path(settings.from_folder).expanduser())
@@ -107,7 +107,7 @@ def verify_dataset(name: str, *, data_dir: Path | str | None = None) -> dict[str
         DataUnavailableError: if the data set is not here, or one of its files is missing.
         InputError: if a file has changed.
     """
-    entry = load_dataset_catalog().entry(name)
+    entry = find_dataset(name)
     root = data_folder(data_dir)
     folder = root / name
     lock = _read_lock(folder)

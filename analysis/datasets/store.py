@@ -23,7 +23,7 @@ from bsx.analysis.datasets.summaries import load_realsumm, load_summeval
 from bsx.analysis.datasets.systems import load_metric_scores, load_system_outputs
 from bsx.analysis.datasets.tabular import load_multi_reference, load_table
 from bsx.analysis.datasets.wmt import load_darr, load_wmt_da, load_wmt_da_system
-from bsx.catalog.datasets import DatasetEntry, Layout, load_dataset_catalog
+from bsx.catalog.datasets import DatasetEntry, Layout, find_dataset
 from bsx.data.tables import Row, Table
 from bsx.errors import DataUnavailableError, InputError, UnknownNameError, did_you_mean
 from bsx.support.folders import data_folder
@@ -101,7 +101,7 @@ def load_data(name: str, settings: LoaderSettings) -> JudgedTable:
         loader = LOADERS[settings.loader]
         _check_settings(name, loader, given)
         return loader(Path(name), **given)
-    entry = load_dataset_catalog().entry(name)
+    entry = find_dataset(name)
     result = find_layout(entry, settings.data_dir)
     if result is None:
         how = f"{how_to_get(entry)}; data_dir names another folder"
@@ -132,7 +132,7 @@ def load_data_or_example(name: str, settings: LoaderSettings) -> JudgedTable:
     try:
         table = load_data(name, **set_fields(settings))
     except DataUnavailableError:
-        entry = load_dataset_catalog().entry(name)
+        entry = find_dataset(name)
         table = _example(entry)
         print(
             f"{name} is not here ({how_to_get(entry)}). Shown instead: the shipped example {table.name}, "

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bsx.analysis.datasets.judged import JudgedTable
 from bsx.analysis.datasets.store import find_layout, load_data
-from bsx.catalog.datasets import DatasetEntry, load_dataset_catalog
+from bsx.catalog.datasets import DatasetEntry, find_dataset, load_datasets
 from bsx.catalog.protocols import load_protocols
 from bsx.errors import InputError, UnknownNameError, did_you_mean
 from bsx.support.untyped import Settings
@@ -40,7 +40,7 @@ class TestSet:
         """Return the files that it is read from, where they are single files."""
         if self.folder is not None:
             return []
-        result = find_layout(load_dataset_catalog().entry(self.dataset), data_dir)
+        result = find_layout(find_dataset(self.dataset), data_dir)
         if result is None:
             return []
         layout, folder = result
@@ -53,7 +53,7 @@ def test_sets() -> dict[str, TestSet]:
     The data set ``newstest2017-cs-en`` is the test set ``newstest2017/cs-en``; ``wmt17-da`` holds ``wmt17/cs-en`` and
     others. mt-metrics-eval, which holds test sets by other names, is not among them; see `load_test_set`.
     """
-    return {item.name: item for entry in load_dataset_catalog().entries.values() for item in _of(entry)}
+    return {item.name: item for entry in load_datasets().values() for item in _of(entry)}
 
 
 test_sets.__test__ = False  # type: ignore[attr-defined]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from bsx.catalog.catalog import overlay_folders, shipped_folder
-from bsx.catalog.entries import Entry, Sha256, read_list
+from bsx.catalog.entries import Entry, Sha256, read_lists
 from bsx.errors import UnknownNameError, did_you_mean
 
 ARCHIVES = (".tar.gz", ".tgz", ".tar", ".zip")
@@ -155,35 +154,24 @@ class DatasetEntry(Entry):
         return self
 
 
-class DatasetCatalog:
-    """The shipped ``datasets.yaml`` and those of the user's registry folders; a later entry replaces one of its name.
-
-    Args:
-        folders: registry folders in rising precedence; only the first needs the file.
+def load_datasets(named: Path | None = None) -> dict[str, DatasetEntry]:
+    """Return the shipped data sets with those of the user's registry folders over them.
 
     Raises:
         RegistryError: naming file and field of a malformed entry.
     """
-
-    def __init__(self, *folders: Path) -> None:
-        self.entries: dict[str, DatasetEntry] = {}
-        for folder in folders:
-            file = folder / "datasets.yaml"
-            if os.path.lexists(file) or folder == folders[0]:
-                self.entries |= read_list(DatasetEntry, file, "name", "data sets")
-
-    def entry(self, name: str) -> DatasetEntry:
-        """Return a data set's entry.
-
-        Raises:
-            UnknownNameError: listing near names.
-        """
-        if name not in self.entries:
-            near = did_you_mean(name, self.entries)
-            raise UnknownNameError(f"unknown data set {name!r}.{near} There are {', '.join(self.entries)}.")
-        return self.entries[name]
+    folders = (shipped_folder(), *overlay_folders(named))
+    return read_lists(DatasetEntry, folders, "datasets.yaml", "name", "data sets")
 
 
-def load_dataset_catalog(named: Path | None = None) -> DatasetCatalog:
-    """Return the shipped data sets with those of the user's registry folders over them."""
-    return DatasetCatalog(shipped_folder(), *overlay_folders(named))
+def find_dataset(name: str) -> DatasetEntry:
+    """Return a data set's entry.
+
+    Raises:
+        UnknownNameError: listing near names.
+    """
+    entries = load_datasets()
+    if name not in entries:
+        near = did_you_mean(name, entries)
+        raise UnknownNameError(f"unknown data set {name!r}.{near} There are {', '.join(entries)}.")
+    return entries[name]

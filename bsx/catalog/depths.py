@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import Annotated
 
 from pydantic import Field
 
 from bsx.catalog.catalog import Catalog
-from bsx.catalog.entries import Entry, read_list
+from bsx.catalog.entries import Entry, read_lists
 from bsx.catalog.entries.models import FamilyKind
 
 DEPTHS = "depths.yaml"
@@ -65,8 +64,4 @@ def depth_rules(catalog: Catalog) -> dict[str, DepthRule]:
     Raises:
         RegistryError: naming file and field of a malformed entry.
     """
-    rules: dict[str, DepthRule] = {}
-    for folder in catalog.folders:
-        if os.path.lexists(folder / DEPTHS) or folder == catalog.folders[0]:
-            rules |= read_list(DepthRule, folder / DEPTHS, "kind", "depth rules")
-    return rules
+    return read_lists(DepthRule, catalog.folders, DEPTHS, "kind", "depth rules")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, model_validator
 
 from bsx.catalog.catalog import overlay_folders, shipped_folder
-from bsx.catalog.entries import Entry, read_list
+from bsx.catalog.entries import Entry, read_lists
 from bsx.errors import UnknownNameError, did_you_mean
 
 
@@ -71,13 +70,8 @@ def load_protocols(named: Path | None = None) -> dict[str, ProtocolEntry]:
     Raises:
         RegistryError: naming file and field of a malformed entry.
     """
-    entries: dict[str, ProtocolEntry] = {}
-    shipped = shipped_folder()
-    for folder in (shipped, *overlay_folders(named)):
-        file = folder / "protocols.yaml"
-        if os.path.lexists(file) or folder == shipped:
-            entries |= read_list(ProtocolEntry, file, "name", "protocols")
-    return entries
+    folders = (shipped_folder(), *overlay_folders(named))
+    return read_lists(ProtocolEntry, folders, "protocols.yaml", "name", "protocols")
 
 
 def find_protocol(name: str, named: Path | None = None) -> ProtocolEntry:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import Annotated
 
 from pydantic import Field
 
 from bsx.catalog.catalog import Catalog
-from bsx.catalog.entries import Entry, read_list
+from bsx.catalog.entries import Entry, read_lists
 from bsx.catalog.entries.metrics import Need
 from bsx.errors import UnknownNameError
 
@@ -60,11 +59,7 @@ def published_metrics(catalog: Catalog) -> dict[str, PublishedEntry]:
     Raises:
         RegistryError: naming file and field of a malformed entry.
     """
-    result: dict[str, PublishedEntry] = {}
-    for folder in catalog.folders:
-        file = folder / PUBLISHED
-        if os.path.lexists(file) or folder == catalog.folders[0]:
-            result |= read_list(PublishedEntry, file, "name", "published metrics")
+    result = read_lists(PublishedEntry, catalog.folders, PUBLISHED, "name", "published metrics")
     return {name: entry for name, entry in result.items() if name not in catalog.metrics}
 
 

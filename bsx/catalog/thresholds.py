@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from bsx.catalog.catalog import Catalog
-from bsx.catalog.entries import Code, Entry, read_list
+from bsx.catalog.entries import Code, Entry, read_lists
 from bsx.support.provenance import SOFTWARE, Signature
 
 THRESHOLDS = "thresholds.yaml"
@@ -90,12 +89,7 @@ def studies(catalog: Catalog) -> dict[str, StudyEntry]:
     Raises:
         RegistryError: naming file and field of a malformed entry.
     """
-    result: dict[str, StudyEntry] = {}
-    for folder in catalog.folders:
-        file = folder / THRESHOLDS
-        if os.path.lexists(file) or folder == catalog.folders[0]:
-            result |= read_list(StudyEntry, file, "name", "studies")
-    return result
+    return read_lists(StudyEntry, catalog.folders, THRESHOLDS, "name", "studies")
 
 
 def covering(catalog: Catalog, signature: str, language: str | None = None) -> Iterator[tuple[StudyEntry, CurveEntry]]:

@@ -133,8 +133,6 @@ HEADINGS = {
     "Report": ("report", "convert"),
 }
 
-"""Environment variable by which a shell asks how a command goes on; ``bsx --install-completion`` sets that up."""
-
 # Typer carries its own copy of click; this is the base class of everything that copy raises for wrong usage.
 _UsageProblem: type[Exception] = typer.BadParameter.__mro__[2]
 

@@ -28,9 +28,9 @@ Name = Annotated[str, typer.Argument(help="Name of the data set.")]
 @command(DataFolder)
 def list_data(settings: DataFolder, format: Format = "text", full: Full = False) -> None:
     """List the data sets of the registry and say which are here."""
-    from bsx.catalog.datasets import load_dataset_catalog
+    from bsx.catalog.datasets import load_datasets
 
-    rows = [_row(entry, settings.data_dir) for entry in load_dataset_catalog().entries.values()]
+    rows = [_row(entry, settings.data_dir) for entry in load_datasets().values()]
     if format == "json":
         print(to_json({"datasets": rows}))
         return
@@ -50,10 +50,9 @@ def list_test_sets(settings: DataFolder, format: Format = "text", full: Full = F
     """List the test sets that test_set takes: parts of data sets with candidates, and which are here."""
     from bsx.analysis.datasets.store import find_layout
     from bsx.analysis.datasets.testsets import test_sets
-    from bsx.catalog.datasets import load_dataset_catalog
+    from bsx.catalog.datasets import load_datasets
 
-    catalog = load_dataset_catalog()
-    here = {entry.name: find_layout(entry, settings.data_dir) is not None for entry in catalog.entries.values()}
+    here = {entry.name: find_layout(entry, settings.data_dir) is not None for entry in load_datasets().values()}
     rows = [
         {"name": test_set.name, "here": here[test_set.dataset], "dataset": test_set.dataset}
         for test_set in test_sets().values()
@@ -73,9 +72,9 @@ def list_test_sets(settings: DataFolder, format: Format = "text", full: Full = F
 @command(DataFolder)
 def show(settings: DataFolder, name: Name, format: Format = "text") -> None:
     """Show everything the registry says about one data set, and where it is."""
-    from bsx.catalog.datasets import load_dataset_catalog
+    from bsx.catalog.datasets import find_dataset
 
-    row = _row(load_dataset_catalog().entry(name), settings.data_dir)
+    row = _row(find_dataset(name), settings.data_dir)
     if format == "json":
         print(to_json(row))
         return

@@ -19,7 +19,7 @@ def validate(
     folder: Annotated[str | None, typer.Argument(help="An overlay folder; the registry in use unless given.")] = None,
 ) -> None:
     """Read every file of the registry and report all problems."""
-    from bsx.catalog.datasets import load_dataset_catalog
+    from bsx.catalog.datasets import load_datasets
     from bsx.catalog.depths import depth_rules
     from bsx.catalog.published import published_metrics
     from bsx.catalog.thresholds import studies
@@ -32,7 +32,7 @@ def validate(
     datasets = curves = published = 0
     try:
         depth_rules(catalog)
-        datasets = len(load_dataset_catalog(named).entries)
+        datasets = len(load_datasets(named))
         published = len(published_metrics(catalog))
         curves = sum(len(study.curves) for study in studies(catalog).values())
     except RegistryError as error:

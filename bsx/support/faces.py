@@ -11,7 +11,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bsx.errors import did_you_mean
@@ -84,13 +83,3 @@ def public_face(package: str, *own: str, below: str = "") -> tuple[Callable[[str
         return value
 
     return find, lambda: sorted([*exports(package), *own])
-
-
-def callable_room(room: str, function: str) -> None:
-    """Let a package of bsx be called, since ``bsx.models("sw")`` is what many write for ``bsx.list_models("sw")``."""
-
-    class Room(ModuleType):
-        def __call__(self, *args: object, **given: object) -> object:
-            return getattr(importlib.import_module(room.partition(".")[0]), function)(*args, **given)
-
-    importlib.import_module(room).__class__ = Room

@@ -251,9 +251,6 @@ def user_only(kind: type[BaseModel], name: str) -> bool:
     return field is not None and any(isinstance(mark, UserOnly) for mark in field.metadata)
 
 
-Config = TypeVar("Config", bound=BaseModel)
-
-
 def short(value: object) -> str:
     """Return a value as messages show it."""
     if isinstance(value, int) and abs(value) >= 10**40:  # Python does not even print the longest
@@ -275,7 +272,7 @@ def settings_of(kind: type) -> dict[str, tuple[object, object]]:
     }
 
 
-def build_config(settings: Mapping[str, object], kind: type[Config]) -> Config:
+def build_config(settings: Mapping[str, object], kind: type[Chosen]) -> Chosen:
     """Validate settings.
 
     Args:

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from bsx.catalog.catalog import shipped
-from bsx.catalog.datasets import load_dataset_catalog
+from bsx.catalog.datasets import load_datasets
 from bsx.catalog.entries import Evidence
 from bsx.catalog.entries.metrics import MetricEntry
 from bsx.catalog.entries.models import ModelEntry
@@ -123,12 +123,7 @@ def test_every_language_that_an_entry_names_is_known() -> None:
     named = {code for entry in catalog.models.values() if entry.languages != "multilingual" for code in entry.languages}
     named |= {code for one in catalog.metrics.values() if isinstance(one.languages, list) for code in one.languages}
     named |= {evidence.language for _, evidence in figures()}
-    named |= {
-        half
-        for one in load_dataset_catalog().entries.values()
-        for pair in one.language_pairs
-        for half in pair.split("-")
-    }
+    named |= {half for one in load_datasets().values() for pair in one.language_pairs for half in pair.split("-")}
     assert len(named) > 165
     assert {code for code in named if len(code) == 2} <= catalog.languages.keys()
     assert all(find_language(code, catalog).code in catalog.languages for code in named)

@@ -19,7 +19,7 @@ import pytest
 
 import bsx
 from bsx.catalog.catalog import load_registry
-from bsx.catalog.datasets import load_dataset_catalog
+from bsx.catalog.datasets import load_datasets
 from bsx.support.environment import SILENT, silence
 
 # Whatever a process opens to another one, in Python or beneath it. Looking up a user's name in the daemon that some
@@ -125,7 +125,7 @@ def test_nobody_is_asked_where_the_network_is_forbidden(whole: bool, tmp_path: P
     score = "score -c c.txt -r c.txt -s c.txt --encoder device=cpu -o o.tsv"
     calls = [f"{score} --metrics {spec} -l en" for spec in (*catalog.metrics, *tokenizers)]
     calls += [f"models pull {name}" for name, entry in catalog.models.items() if entry.source.hub is not None]
-    calls += [f"data get {name}" for name, entry in load_dataset_catalog().entries.items() if entry.files]
+    calls += [f"data get {name}" for name, entry in load_datasets().items() if entry.files]
     calls += [
         f"{score} -m somebody/model --layer 1",
         f"{score} -l auto",

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
@@ -101,6 +102,26 @@ def read_list(kind: type[EntryT], file: Path, key: str, what: str) -> dict[str, 
         if name in entries:
             raise RegistryError(f"[{index}].{key}: {name!r} is listed twice", file=file)
         entries[name] = entry
+    return entries
+
+
+def read_lists(kind: type[EntryT], folders: Sequence[Path], name: str, key: str, what: str) -> dict[str, EntryT]:
+    """Read the lists of one name in several registry folders; a later folder's entry replaces one that is called so.
+
+    Args:
+        kind: the entry class.
+        folders: in rising precedence; only the first needs the file.
+        name: of the files.
+        key: the field that names an entry.
+        what: what the entries are, for the message.
+
+    Raises:
+        RegistryError: naming file and field of a malformed entry.
+    """
+    entries: dict[str, EntryT] = {}
+    for folder in folders:
+        if os.path.lexists(folder / name) or folder == folders[0]:
+            entries |= read_list(kind, folder / name, key, what)
     return entries
 
 

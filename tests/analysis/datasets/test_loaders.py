@@ -20,7 +20,8 @@ from bsx.analysis.datasets.store import LOADERS, load_data
 from bsx.analysis.datasets.systems import load_metric_scores, load_system_outputs
 from bsx.analysis.datasets.tabular import load_multi_reference, load_table
 from bsx.analysis.datasets.wmt import load_darr, load_wmt_da, load_wmt_da_system
-from bsx.catalog.datasets import DatasetCatalog, LoaderName, load_dataset_catalog
+from bsx.catalog.datasets import DatasetEntry, LoaderName, load_datasets
+from bsx.catalog.entries import read_list
 from bsx.errors import InputError, RegistryError, UnknownNameError
 
 Write = Callable[..., Path]
@@ -556,13 +557,13 @@ def test_a_wrong_entry_names_file_and_field(change: str, message: str, tmp_path:
         lines += ["  layout: null"]
     (tmp_path / "datasets.yaml").write_text("\n".join(lines) + "\n")
     with pytest.raises(RegistryError) as caught:
-        DatasetCatalog(tmp_path)
+        read_list(DatasetEntry, tmp_path / "datasets.yaml", "name", "data sets")
     assert "datasets.yaml: " in str(caught.value)
     assert message in str(caught.value)
 
 
 def test_the_registry_of_data_sets() -> None:
-    entries = load_dataset_catalog().entries
+    entries = load_datasets()
     assert len(entries) > 25
     assert {"wmt15-da", "wmt16-da", "wmt17-da", "flickr8k", "qqp", "mt-metrics-eval"} <= set(entries)
     used = {layout.loader for entry in entries.values() for layout in (entry.layout, entry.local) if layout is not None}
@@ -612,7 +613,7 @@ def test_real_data_have_the_rows_their_card_names(shared: Path, name: str) -> No
 
 
 def test_every_table_at_hand_has_the_checksum_of_the_registry(shared: Path) -> None:
-    for entry in load_dataset_catalog().entries.values():
+    for entry in load_datasets().values():
         if entry.local is not None and entry.name != "aces":  # which is not at hand
             assert set(entry.local.sha256) == set(entry.local.paths), entry.name
             found = verify_dataset(entry.name, data_dir=shared / "data")
