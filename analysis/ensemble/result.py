@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from bsx.analysis.stats.results import Comparison
-from bsx.support.result import Endless, Interval, Notice, Null, Number, Result
+from bsx.support.result import Endless, Interval, Notice, Number, Result, null_means
 
 ALPHA = 0.05
 """p below which an ensemble is said to agree better than its best member."""
 
-GainInterval = tuple[Annotated[float, Null(-math.inf)], Endless]
+GainInterval = tuple[Annotated[float, null_means(-math.inf)], Endless]
 """Ends of the interval of a gain, infinite where the best member may have no correlation at all."""
 
 

@@ -349,8 +349,8 @@ def overlay_folders(named: Path | None = None) -> list[Path]:
         folder = Path(part).expanduser()
         if not folder.is_dir():
             raise InputError(f"{origin}: there is no folder {part}")
-        own = {pattern.partition("/")[0] for pattern in _FILES}
-        stray = min((entry for entry in folder.iterdir() if entry.name not in own), default=None)
+        known = {pattern.partition("/")[0] for pattern in _FILES}
+        stray = min((entry for entry in folder.iterdir() if entry.name not in known), default=None)
         if stray is not None and not any(file for pattern in _FILES for file in folder.glob(pattern)):
             raise InputError(f"{origin}: {stray}: is no file of a registry, which has {', '.join(_FILES)}")
         folders.append(folder)

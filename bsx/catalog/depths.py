@@ -46,16 +46,16 @@ class DepthRule(Entry):
 
     def worth(self, depth: int) -> str:
         """Return what the layer of a model with so many comes from, and what that costs."""
-        said = f"nobody validated a layer; {self.layer(depth)} of {depth} is by rule, {self.share:.2f} of the depth"
+        text = f"nobody validated a layer; {self.layer(depth)} of {depth} is by rule, {self.share:.2f} of the depth"
         if self.error is None:
-            said += f", and of no {self.kind} it was measured what that costs"
+            text += f", and of no {self.kind} it was measured what that costs"
         else:
-            said += f": of {self.models} models left out ({self.kind}), half have their best layer within "
-            said += f"{self.error.median:g} of it and nine in ten within {self.error.most:g}"
+            text += f": of {self.models} models left out ({self.kind}), half have their best layer within "
+            text += f"{self.error.median:g} of it and nine in ten within {self.error.most:g}"
         if self.lost is not None:
-            said += f"; in {self.sweeps} measurements of all layers it loses {self.lost.median:.3f} of r (median), in "
-            said += f"nine of ten at most {self.lost.most:.3f}"
-        return f"{said}. `bsx registry tune` measures the layers, and layer chooses one"
+            text += f"; in {self.sweeps} measurements of all layers it loses {self.lost.median:.3f} of r (median), in "
+            text += f"nine of ten at most {self.lost.most:.3f}"
+        return f"{text}. `bsx registry tune` measures the layers, and layer chooses one"
 
 
 def depth_rules(catalog: Catalog) -> dict[str, DepthRule]:

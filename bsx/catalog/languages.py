@@ -138,10 +138,10 @@ def _find_one(tag: str, catalog: Catalog) -> LanguageEntry:
     wanted = tag.strip().replace("_", "-").lower()
     if wanted == "auto":
         raise InputError("the language can be detected only where texts are given, as to `bsx score`")
-    found = _known(tag, catalog) or _by_standards(wanted, catalog)
-    if found is None:
+    entry = _known(tag, catalog) or _by_standards(wanted, catalog)
+    if entry is None:
         raise UnknownNameError(f"unknown language {tag!r}.{_hint(tag.strip(), catalog)}")
-    return found
+    return entry
 
 
 def _known(tag: str, catalog: Catalog) -> LanguageEntry | None:

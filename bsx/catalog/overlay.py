@@ -29,8 +29,8 @@ def _content(entry: BaseModel) -> dict[str, object]:
         return [plain(item) for item in value] if isinstance(value, list) else value
 
     fields = type(entry).model_fields
-    said = {name: plain(getattr(entry, name)) for name in fields}
-    return {name: value for name, value in said.items() if value is not None or fields[name].default is not None}
+    values = {name: plain(getattr(entry, name)) for name in fields}
+    return {name: value for name, value in values.items() if value is not None or fields[name].default is not None}
 
 
 def _write(file: Path, entry: Entry, *, own: bool = True) -> Path:

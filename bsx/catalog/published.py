@@ -69,7 +69,7 @@ def find_published(name: str, catalog: Catalog) -> PublishedEntry | None:
     if name in entries:
         return entries[name]
     folded = name.casefold()
-    return next((one for one in entries.values() if folded in (one.name, *map(str.casefold, one.called))), None)
+    return next((entry for entry in entries.values() if folded in (entry.name, *map(str.casefold, entry.called))), None)
 
 
 def refuse_published(name: str, catalog: Catalog) -> None:

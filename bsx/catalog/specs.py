@@ -87,8 +87,8 @@ def titles(specs: Collection[str], catalog: Catalog) -> dict[str, str]:
 
     made = {spec: spec for spec in specs}
     for whole in (True, False):  # the shortest title that no other has
-        found = {spec: called(spec, whole=whole) for spec in made}
-        made |= {spec: title for spec, title in found.items() if [*found.values()].count(title) == 1}
+        candidates = {spec: called(spec, whole=whole) for spec in made}
+        made |= {spec: title for spec, title in candidates.items() if [*candidates.values()].count(title) == 1}
     return made
 
 
@@ -103,9 +103,9 @@ def naming(spec: str, *, among: int) -> Iterator[None]:
     try:
         yield
     except BsxError as error:
-        said, name = str(error), spec.partition(":")[0]
-        if among > 1 and not said.startswith((f"{name}:", f"{name} ", f"metric {name}")) and repr(name) not in said:
-            error.args = (f"metric {spec}: {said}",)
+        text, name = str(error), spec.partition(":")[0]
+        if among > 1 and not text.startswith((f"{name}:", f"{name} ", f"metric {name}")) and repr(name) not in text:
+            error.args = (f"metric {spec}: {text}",)
         raise
 
 

@@ -57,12 +57,15 @@ class CurveEntry(Entry):
             return False
         wanted: Mapping[str, Wanted] = self.settings | self.by_language.get(language or "", {})
         choices = [self.settings, *self.by_language.values()] if language is None else [wanted]
-        said = {name: value for name, value in signature.fields if name not in _UNASKED}
+        signed = {name: value for name, value in signature.fields if name not in _UNASKED}
         # A hub model is called by its name and commit; a folder may be called like one, and hold another.
-        if "model" in said:
-            said["model"] = said["model"].partition("@hub-")[0]
-        return said.keys() == wanted.keys() and all(
-            any(said[name] in allowed or allowed == "any" for allowed in (one[name] for one in choices if name in one))
+        if "model" in signed:
+            signed["model"] = signed["model"].partition("@hub-")[0]
+        return signed.keys() == wanted.keys() and all(
+            any(
+                signed[name] in allowed or allowed == "any"
+                for allowed in (settings[name] for settings in choices if name in settings)
+            )
             for name in wanted
         )
 

@@ -213,7 +213,7 @@ def commands_with(setting: str, command: Any = None, words: str = "bsx") -> list
     """Return the commands, such as ``bsx score``, that have an option for a setting; all are imported for it."""
     command = command or _built(frozenset(COMMANDS))
     below = getattr(command, "commands", {}).items()
-    deeper = [found for name, one in below for found in commands_with(setting, one, f"{words} {name}")]
+    deeper = [path for name, inner in below for path in commands_with(setting, inner, f"{words} {name}")]
     return [words] * (setting in door_of(command)) + deeper
 
 
@@ -229,15 +229,15 @@ ELSEWHERE = {
 def _instead_of(option: str, ctx: Any) -> str:
     """Return what to say of an option that a command does not have: what it is here, who has it, or what is near."""
     door, shared = door_of(ctx.command), getattr(ctx.command.callback, "folded", {})
-    name, told = option.lstrip("-").removeprefix("no-").replace("-", "_"), f"No such option: {option}"
+    name, message = option.lstrip("-").removeprefix("no-").replace("-", "_"), f"No such option: {option}"
     while name not in door and name in ELSEWHERE:
         name = ELSEWHERE[name]
     if name in door:
-        return f"{told}; write {door[name]}{'=VALUE' if name in shared else ''}"
+        return f"{message}; write {door[name]}{'=VALUE' if name in shared else ''}"
     hint = f".{did_you_mean(option, [*filter(None, map(option_name, ctx.command.params)), *shared])}"
     if others := commands_with(name):
         hint = f"; --{name.replace('_', '-')} is of {', '.join(others[:4])}{' and others' * (len(others) > 4)}"
-    return f"{told}{hint} ({ctx.command_path} --help shows how)"
+    return f"{message}{hint} ({ctx.command_path} --help shows how)"
 
 
 def call(arguments: Sequence[str]) -> int:
@@ -281,8 +281,8 @@ def call(arguments: Sequence[str]) -> int:
             if problem["type"] != "value_error":
                 name = option_name(parameter) or parameter.name
                 raise InputError(f"{told_problem(problem, name)}{hint}", setting=parameter.name) from error
-        said = error.format_message().replace("Value error, ", "")  # type: ignore[attr-defined]
-        if wrong := re.search(r": '(.*)' is not one of ", said):
-            said += did_you_mean(wrong[1], choices_of(parameter))
-        raise InputError(f"{said}{hint}") from error
+        message = error.format_message().replace("Value error, ", "")  # type: ignore[attr-defined]
+        if wrong := re.search(r": '(.*)' is not one of ", message):
+            message += did_you_mean(wrong[1], choices_of(parameter))
+        raise InputError(f"{message}{hint}") from error
     return outcome if isinstance(outcome, int) else 0

@@ -39,8 +39,8 @@ def list_data(settings: DataFolder, format: Format = "text", full: Full = False)
     print(f"{len(rows)} data sets, {here} of them here; bsx data get NAME fetches {fetched} of the others.\n")
     cells = [["name", "here", "download", "licence", "title"]]
     for row in sorted(rows, key=lambda row: not row["here"]):
-        there, download = ("yes" if row[name] else "no" for name in ("here", "files"))
-        cells.append([str(row["name"]), there, download, str(row["licence"]), str(row["title"])])
+        present, download = ("yes" if row[name] else "no" for name in ("here", "files"))
+        cells.append([str(row["name"]), present, download, str(row["licence"]), str(row["title"])])
     print(short_table(cells, "l", what="data sets", full=full, cut=4))
 
 

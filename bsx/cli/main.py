@@ -114,17 +114,17 @@ def _explained(error: BaseException) -> str:
         if not file and error.errno in NO_ROOM:
             at = "standard output: "
         return f"{at}{error.strerror or error}"
-    said = str(error)
-    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError" or _NO_MEMORY.search(said):
-        return f"{at}the memory does not suffice{f' ({said})' if said else ''}: memory and batch_tokens bound it"
+    text = str(error)
+    if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError" or _NO_MEMORY.search(text):
+        return f"{at}the memory does not suffice{f' ({text})' if text else ''}: memory and batch_tokens bound it"
     if isinstance(error, RecursionError):
         return f"{at}is nested too deeply to be read"
-    own = _own_code(error.__traceback__)
-    if own is not None:
-        return f"{own}: {type(error).__name__}: {said[:300]}; {_TRACEBACK}=1 shows the way there"
+    place = _own_code(error.__traceback__)
+    if place is not None:
+        return f"{place}: {type(error).__name__}: {text[:300]}; {_TRACEBACK}=1 shows the way there"
     words = " ".join(["bsx", *(word for word in sys.argv[1:3] if word.isidentifier())])
     return (
-        f"{at}{words} ended with an error that nobody foresaw ({type(error).__name__}: {said[:300]}): please report "
+        f"{at}{words} ended with an error that nobody foresaw ({type(error).__name__}: {text[:300]}): please report "
         f"it; {_TRACEBACK}=1 shows where it happened"
     )
 
@@ -134,8 +134,8 @@ def _what_works(error: BaseException) -> str:
     if not isinstance(error, ModelUnavailableError) or error.instead is None or error.door is None:
         return ""
     setting, value = error.instead
-    own = any(":" in word and "=" in word for word in sys.argv)  # bertscore:model=NAME
-    known = sys.argv[1:2] in (["score"], ["match"]) and setting in error.door and not own
+    names_model = any(":" in word and "=" in word for word in sys.argv)  # bertscore:model=NAME
+    known = sys.argv[1:2] in (["score"], ["match"]) and setting in error.door and not names_model
     return f" Here now: {error.door[setting]} {value}" if known else ""
 
 

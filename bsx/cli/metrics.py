@@ -35,19 +35,19 @@ def list_metrics(
 
     catalog = load_registry(registry)
     say(f"left out of the registry: {problem}" for problem in catalog.problems)
-    others = [one for one in published_metrics(catalog).values() if needs is None or needs in one.needs]
+    others = [entry for entry in published_metrics(catalog).values() if needs is None or needs in entry.needs]
     rows = [row for row in inventory(catalog) if needs is None or needs in row["needs"]]
     if format == "json":
-        print(to_json({"metrics": rows, "published": [one.model_dump(exclude_none=True) for one in others]}))
+        print(to_json({"metrics": rows, "published": [entry.model_dump(exclude_none=True) for entry in others]}))
         return
     runs = [row["runs"] in ("yes", _WITH_MODEL) for row in rows]
     what = "" if needs is None else f" that compare candidates with the {needs}"
-    told = f"{len(rows)} metrics{what}, {sum(runs)} of which run here"
+    summary = f"{len(rows)} metrics{what}, {sum(runs)} of which run here"
     if of_choice := [row["name"] for row in rows if row["runs"] == _WITH_MODEL]:
-        told += f"; {', '.join(of_choice)} with the model of the language (--lang) or one of your choice (--model)"
+        summary += f"; {', '.join(of_choice)} with the model of the language (--lang) or one of your choice (--model)"
     if others:
-        told += f". {len(others)} more do not run here, but their scores are published: bsx metrics show NAME"
-    print(f"{told}.\n")
+        summary += f". {len(others)} more do not run here, but their scores are published: bsx metrics show NAME"
+    print(f"{summary}.\n")
     cells = [["name", "compares with", "runs here", "title"]]
     for _, row in sorted(zip(runs, rows, strict=True), key=lambda pair: not pair[0]):
         with_what = "+".join(need for need in row["needs"] if need != "candidate")
@@ -56,9 +56,9 @@ def list_metrics(
     print(short_table(cells, "l", what="metrics", full=full, cut=3))
     if others and full:
         cells = [["name", "reads", "published for", "title"]]
-        for one in others:
-            title = one.title + (" (control)" if one.control else "")
-            cells.append([one.name, "+".join(one.needs), ", ".join(one.test_sets), title])
+        for entry in others:
+            title = entry.title + (" (control)" if entry.control else "")
+            cells.append([entry.name, "+".join(entry.needs), ", ".join(entry.test_sets), title])
         print(f"\nPublished scores\n{short_table(cells, 'l', what='published metrics', full=full, cut=3)}")
 
 
@@ -94,8 +94,8 @@ def show(
     figures = [Evidence.model_validate(figure) for figure in details.pop("evidence")]
     needs = " and ".join(need for need in details["needs"] if need != "candidate")
     better = "higher" if details["higher_is_better"] else "lower"
-    said = f"{details['title']} compares candidates with the {needs}; {better} is better"
-    print(f"{said}, range {details['range']}. Runs here: {details['runs']}.\n")
+    summary = f"{details['title']} compares candidates with the {needs}; {better} is better"
+    print(f"{summary}, range {details['range']}. Runs here: {details['runs']}.\n")
     for field, value in details.items():
         if full or (value not in (None, "", []) and field not in _SAID):
             print(f"{field}: {', '.join(value) if isinstance(value, list) else '' if value is None else value}")
@@ -104,7 +104,7 @@ def show(
     if not full and len(figures) > _EVIDENCE:
         print(f"{len(figures) - _EVIDENCE} more figures of evidence: --full.")
     cells = [["setting", "default", "meaning"]]
-    cells += [[str(one["name"]), str(one["default"]) or "-", str(one["help"])] for one in settings]
+    cells += [[str(setting["name"]), str(setting["default"]) or "-", str(setting["help"])] for setting in settings]
     if settings:
         print(f"\n{short_table(cells, 'l', what='settings', full=full, cut=2)}")
 

@@ -74,8 +74,8 @@ def list_models(
             print(to_json({"models": rows}))
             return
         here = [str(row["name"]) for row in rows if row["available"]]
-        there = f"{len(here):,} of them on this machine: {', '.join(here[:_NAMED])}" if here else "none on this machine"
-        print(f"{len(rows):,} models, {there}. bsx models --lang CODE says which one to use for a language.\n")
+        where = f"{len(here):,} of them on this machine: {', '.join(here[:_NAMED])}" if here else "none on this machine"
+        print(f"{len(rows):,} models, {where}. bsx models --lang CODE says which one to use for a language.\n")
         if prefer in (None, "paper"):  # by name; any other order is the one asked for
             rows.sort(key=lambda row: not row["available"])
         columns = ["name", "layer", "layers", *_FACTS, "source"] if full else ["name", "layer", "layers", *_SHORT]

@@ -55,7 +55,7 @@ def command(
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        own = list(inspect.signature(function, eval_str=True).parameters.values())
+        signature = list(inspect.signature(function, eval_str=True).parameters.values())
         every = {name: field for kind in kinds for name, field in kind.model_fields.items()}
         left_out = {*leave_out, *(name for kind in kinds for name in kind.python_only)}
         shown = [name for name, field in every.items() if name not in left_out and not _mark(field).python]
@@ -69,7 +69,7 @@ def command(
                 panel = RARE if often and name not in often.split() else _panel(name, kinds)
                 parameters.append(_parameter(name, field, panel))
         parameters += [_folded(group, members) for group, members in folded.items()]
-        more = [p for p in own[len(kinds) :] if p.name not in left_out]
+        more = [p for p in signature[len(kinds) :] if p.name not in left_out]
         parameters += [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in more]
 
         @functools.wraps(function)
@@ -191,7 +191,7 @@ def _parameter(name: str, field: FieldInfo, panel: str | None) -> inspect.Parame
     default = inspect.Parameter.empty if required else None if listed else field.get_default()
     folder = mark.folder or name in ("cache", "registry") or name.endswith("_dir")
     metavar = mark.metavar or ("FOLDER" if folder else "FILE" if mark.whole else None)
-    told = {"help": field.description, "metavar": metavar, "rich_help_panel": panel}
+    shown_as = {"help": field.description, "metavar": metavar, "rich_help_panel": panel}
     if mark.argument:
         made = typer.Argument(help=field.description, metavar=mark.metavar or name.upper())
     else:
@@ -201,7 +201,7 @@ def _parameter(name: str, field: FieldInfo, panel: str | None) -> inspect.Parame
         made = typer.Option(
             *mark.flags,
             flag,
-            **told,  # type: ignore[arg-type]
+            **shown_as,  # type: ignore[arg-type]
             min=next((cast(int, item.ge) for item in field.metadata if isinstance(item, Ge)), None),
             # 1e12, where numbers lose their digits, is no news.
             max=next((item.le for item in field.metadata if isinstance(item, Le) and isinstance(item.le, int)), None),
@@ -215,13 +215,13 @@ def _parameter(name: str, field: FieldInfo, panel: str | None) -> inspect.Parame
 
 def _folded(group: str, members: Mapping[str, FieldInfo]) -> inspect.Parameter:
     """Return the one parameter that rarer settings share, ``--group name=value,…``."""
-    told = []
+    lines = []
     for name, field in members.items():
         choices = "|".join(map(str, get_args(field.annotation))) if get_origin(field.annotation) is Literal else ""
         default = field.get_default()
         usual = "" if default in (None, False) else f" [{str(default).lower() if default is True else default}]"
-        told.append(f"{name}: {(field.description or '').rstrip('.')}{choices and f' ({choices})'}{usual}.")
-    made = typer.Option(f"--{group}", metavar="NAME=VALUE,…", help="\n\n".join(told), rich_help_panel=RARE)
+        lines.append(f"{name}: {(field.description or '').rstrip('.')}{choices and f' ({choices})'}{usual}.")
+    made = typer.Option(f"--{group}", metavar="NAME=VALUE,…", help="\n\n".join(lines), rich_help_panel=RARE)
     kind = Annotated[list[str] | None, made]
     return inspect.Parameter(group, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
 

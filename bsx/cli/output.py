@@ -74,7 +74,7 @@ def option_name(parameter: Any) -> str | None:
 def choices_of(parameter: Any) -> list[str]:
     """Return the values of an option that has some; empty for any other."""
     kind = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
-    return [str(one) for of in (kind, *get_args(kind)) if get_origin(of) is Literal for one in get_args(of)]
+    return [str(choice) for of in (kind, *get_args(kind)) if get_origin(of) is Literal for choice in get_args(of)]
 
 
 def door_of(command: Any) -> dict[str, str]:
@@ -83,7 +83,7 @@ def door_of(command: Any) -> dict[str, str]:
     door = {name: f"--{group} {name}" for name, group in shared.items()}
     for parameter in command.params:
         if (option := option_name(parameter)) is not None:
-            door |= {f"{parameter.name} {one}": f"{option} {one}" for one in choices_of(parameter)}
+            door |= {f"{parameter.name} {choice}": f"{option} {choice}" for choice in choices_of(parameter)}
             door[parameter.name] = option
     return door
 
@@ -140,10 +140,10 @@ def help_entry(parameter: Any, context: Any) -> tuple[str, str] | None:
     record = parameter.get_help_record(context)
     if record is None:
         return None
-    name, told = record
+    name, meaning = record
     for spelled, value in _VALUES.items():
         name = re.sub(spelled, "" if parameter.param_type_name == "argument" else value, name)
-    return name.strip(), told
+    return name.strip(), meaning
 
 
 def _heading(parameter: Any) -> str:
@@ -323,8 +323,8 @@ _READ = ("table", "tables", "tasks", "corpus", "valid", "test_data", "judged", "
 
 def watched(settings: BaseSettings, report: Callable[[str, int, int], None]) -> dict[str, Any]:
     """Return the settings that have a value as keywords, with those that tell the user how a run goes on."""
-    told = {"progress": report, "say": lambda note: say([note])}
-    return {**set_fields(settings), **{name: told[name] for name in told if name in type(settings).model_fields}}
+    calls = {"progress": report, "say": lambda note: say([note])}
+    return {**set_fields(settings), **{name: calls[name] for name in calls if name in type(settings).model_fields}}
 
 
 def answer(

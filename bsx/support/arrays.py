@@ -127,12 +127,12 @@ def short_of_memory(work: Callable[[], None]) -> str | None:
         card = type(error).__name__ == "OutOfMemoryError"  # for main memory PyTorch has no class
         if not (card or "can't allocate memory" in str(error)):
             raise
-        said = str(error)
+        message = str(error)
     else:
         return None
     if card:
         importlib.import_module("torch").cuda.empty_cache()
-    return said
+    return message
 
 
 def finite(array: Array) -> bool:
@@ -148,8 +148,8 @@ def finite_later(array: Array) -> Callable[[], bool]:
     if isinstance(array, np.ndarray):
         flat = as_fp32(array.reshape(-1))
         with np.errstate(over="ignore", invalid="ignore"):
-            told = bool(np.isfinite(np.dot(flat, flat)))
-        return lambda: told
+            is_finite = bool(np.isfinite(np.dot(flat, flat)))
+        return lambda: is_finite
     torch: Untyped = importlib.import_module("torch")
     answer = array.norm(dtype=torch.float32).isfinite()
     if device_type(array.device) != "cuda":
@@ -157,11 +157,11 @@ def finite_later(array: Array) -> Callable[[], bool]:
     # Asking a card for a number waits for all that it was given; an event, for what was given before.
     copy = torch.empty((), dtype=torch.bool, pin_memory=True)
     copy.copy_(answer, non_blocking=True)
-    there = torch.cuda.Event()
-    there.record(torch.cuda.current_stream(array.device))
+    event = torch.cuda.Event()
+    event.record(torch.cuda.current_stream(array.device))
 
     def wait() -> bool:
-        there.synchronize()
+        event.synchronize()
         return bool(copy)
 
     return wait

@@ -105,10 +105,10 @@ def starting_children(threads: int | None = None) -> Iterator[None]:
     Args:
         threads: how many threads each computes with; None leaves that to the environment.
     """
-    looked_in = import_path()
-    told = _safe() if threads is None else {**_safe(), "OMP_NUM_THREADS": str(threads)}
-    before = {name: os.environ.get(name) for name in told}
-    os.environ.update(told)
+    search_path = import_path()
+    variables = _safe() if threads is None else {**_safe(), "OMP_NUM_THREADS": str(threads)}
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     blocks = hasattr(signal, "pthread_sigmask")
     if blocks:  # started with the first process, multiprocessing's tracker would let Ctrl-C through to that one
         from multiprocessing.resource_tracker import ensure_running
@@ -116,7 +116,7 @@ def starting_children(threads: int | None = None) -> Iterator[None]:
         ensure_running()
     signals = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if blocks else set()
     program, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
-    path, sys.path = sys.path, looked_in  # which they are told
+    path, sys.path = sys.path, search_path  # which they are told
     try:
         yield
     finally:

@@ -88,8 +88,8 @@ def keep_together() -> None:
         os.environ.setdefault(name, level)
 
     folder = cache_folder().absolute()
-    there = next(above for above in (folder, *folder.parents) if above.exists())
-    if os.access(there, os.W_OK):
+    nearest = next(above for above in (folder, *folder.parents) if above.exists())
+    if os.access(nearest, os.W_OK):
         for name, place in _FOLDERS.items():
             os.environ.setdefault(name, str(folder / place))
 

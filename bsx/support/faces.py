@@ -75,9 +75,9 @@ def public_face(package: str, *own: str, below: str = "") -> tuple[Callable[[str
         if name not in exports(package):
             inner = exports(importlib.import_module(below).__name__) if below else ()
             deeper = below.rpartition(".")[2]
-            near = did_you_mean(name, [*exports(package), *(f"{deeper}.{one}" for one in inner)])
-            told = f"module {package!r} has no attribute {name!r}.{near}"
-            raise AttributeError(told.rstrip("."))  # Python may go on with a guess of its own
+            near = did_you_mean(name, [*exports(package), *(f"{deeper}.{inner_name}" for inner_name in inner)])
+            message = f"module {package!r} has no attribute {name!r}.{near}"
+            raise AttributeError(message.rstrip("."))  # Python may go on with a guess of its own
         value = getattr(importlib.import_module(exports(package)[name]), name)
         setattr(sys.modules[package], name, value)
         return value

@@ -18,9 +18,9 @@ def without_sheet(path: Path | str) -> tuple[Path, str | None]:
     >>> without_sheet("missing/scores.xlsx#all")[1], without_sheet("a#b.tsv")[1]
     ('all', None)
     """
-    found = re.fullmatch(r"(.+?\.xls[xm])#(.+)", str(path), re.IGNORECASE | re.DOTALL)
-    if found is not None and not os.path.lexists(path):
-        return Path(found[1]), found[2]
+    match = re.fullmatch(r"(.+?\.xls[xm])#(.+)", str(path), re.IGNORECASE | re.DOTALL)
+    if match is not None and not os.path.lexists(path):
+        return Path(match[1]), match[2]
     return Path(path), None
 
 

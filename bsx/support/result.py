@@ -9,6 +9,8 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
+from pydantic import BeforeValidator
+
 from bsx.errors import InputError
 from bsx.support.faces import presenter
 from bsx.support.provenance import Provenance
@@ -18,25 +20,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Null:
-    """Marks what a number that JSON writes as null means where it is read back."""
-
-    def __init__(self, meaning: float) -> None:
-        self.meaning = meaning
-
-    def __get_pydantic_core_schema__(self, source: Untyped, handler: Untyped) -> Untyped:
-        """Put the meaning in the place of null before pydantic looks at the value."""
-        from pydantic_core import core_schema
-
-        def read(value: object) -> object:
-            return self.meaning if value is None else value
-
-        return core_schema.no_info_before_validator_function(read, handler(source))
+def null_means(meaning: float) -> BeforeValidator:
+    """Return what reads null in JSON as a number that JSON has no word for."""
+    return BeforeValidator(lambda value: meaning if value is None else value)
 
 
-Number = Annotated[float, Null(math.nan)]
+Number = Annotated[float, null_means(math.nan)]
 """A number; NaN, null in JSON, where it is not defined."""
-Endless = Annotated[float, Null(math.inf)]
+Endless = Annotated[float, null_means(math.inf)]
 """A number that may be infinite, which is null in JSON."""
 Interval = tuple[Number, Number]
 """Lower and upper end."""
@@ -168,8 +159,8 @@ class Shown:
 
     def __repr__(self) -> str:
         every = fields(self)  # type: ignore[arg-type] # subclasses are
-        told = ((item.name, getattr(self, item.name)) for item in every if item.name != "notes")
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in told if _short(value))})"
+        pairs = ((item.name, getattr(self, item.name)) for item in every if item.name != "notes")
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in pairs if _short(value))})"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -231,10 +222,10 @@ def as_json(value: object) -> Any:
     return as_json(value.tolist())  # type: ignore[attr-defined] # a number or an array of NumPy
 
 
-def _is_default(one: Any, value: object) -> bool:
-    if one.default_factory is not MISSING:
-        return bool(value == one.default_factory())
-    return one.default is not MISSING and (value is one.default or bool(value == one.default))
+def _is_default(item: Any, value: object) -> bool:
+    if item.default_factory is not MISSING:
+        return bool(value == item.default_factory())
+    return item.default is not MISSING and (value is item.default or bool(value == item.default))
 
 
 @functools.cache

@@ -6,7 +6,7 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, overload
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
@@ -107,8 +107,8 @@ class Interval(BaseSettings):
         resamples = getattr(self, "resamples", 0)  # 0 is no bootstrap at all; None is 1000 or more
         draws, least = 1000 if resamples is None else resamples, round(1 / (1 - self.confidence))
         if 0 < draws < least:
-            told = f"an interval at confidence={self.confidence:g} takes at least {least} resamples, not {draws}"
-            raise InputError(told, setting="resamples")
+            message = f"an interval at confidence={self.confidence:g} takes at least {least} resamples, not {draws}"
+            raise InputError(message, setting="resamples")
         return self
 
 
@@ -215,8 +215,8 @@ def our_names(function: Callable[Keys, Outcome]) -> Callable[Keys, Outcome]:
     @functools.wraps(function)
     def call(*args: Keys.args, **given: Keys.kwargs) -> Outcome:
         for name in [name for name in given if name not in known]:
-            told = f": it is called {_ELSEWHERE.get(name)}" if _ELSEWHERE.get(name) in known else ""
-            raise InputError(f"there is no argument {name!r}{told or '.' + did_you_mean(name, known)}")
+            hint = f": it is called {_ELSEWHERE.get(name)}" if _ELSEWHERE.get(name) in known else ""
+            raise InputError(f"there is no argument {name!r}{hint or '.' + did_you_mean(name, known)}")
         return function(*args, **given)
 
     return call
@@ -259,16 +259,11 @@ def short(value: object) -> str:
     return shown if len(shown) <= 200 else f"{shown[:200]}…"
 
 
-def settings_of(kind: type) -> dict[str, tuple[object, object]]:
+def settings_of(kind: type[BaseModel]) -> dict[str, tuple[object, object]]:
     """Return a class's settings: name -> (type, default); ``inspect.Parameter.empty`` if there is no default."""
-    if issubclass(kind, BaseModel):
-        return {
-            name: (field.annotation, inspect.Parameter.empty if field.is_required() else field.get_default())
-            for name, field in kind.model_fields.items()
-        }
     return {
-        field.name: (field.type, inspect.Parameter.empty if field.default is MISSING else field.default)
-        for field in fields(kind)  # type: ignore[arg-type]
+        name: (field.annotation, inspect.Parameter.empty if field.is_required() else field.get_default())
+        for name, field in kind.model_fields.items()
     }
 
 
@@ -288,9 +283,8 @@ def build_config(settings: Mapping[str, object], kind: type[Chosen]) -> Chosen:
         problems = error.errors()
         about = next((str(problem["loc"][0]) for problem in problems if problem["loc"]), None)
         lines = "; ".join(dict.fromkeys(_explain(item, kind) for item in problems))
-        first = re.split(r"\W", lines, maxsplit=1)[
-            0
-        ]  # what a check of several settings finds begins with the wrong one
+        # What a check of several settings finds begins with the wrong one.
+        first = re.split(r"\W", lines, maxsplit=1)[0]
         raise InputError(lines, setting=first if about is None and first in kind.model_fields else about) from error
 
 
@@ -370,7 +364,9 @@ def set_fields(settings: BaseModel | None, *but: str) -> Settings:
     return {name: getattr(settings, name) for name in type(settings).model_fields if name in given}
 
 
-def refuse_idle(given: Mapping[str, object], defaults: type | Mapping[str, object], why: str, *names: str) -> None:
+def refuse_idle(
+    given: Mapping[str, object], defaults: type[BaseModel] | Mapping[str, object], why: str, *names: str
+) -> None:
     """Refuse settings that have a value other than their default where they have no effect.
 
     Args:
@@ -389,5 +385,5 @@ def refuse_idle(given: Mapping[str, object], defaults: type | Mapping[str, objec
     )
     for name in names or given:
         if given[name] != usual[name]:
-            said = f"{name}=False" if given[name] is False else name
-            raise InputError(f"{said} has no effect {why}: leave it out", setting=name)
+            spelled = f"{name}=False" if given[name] is False else name
+            raise InputError(f"{spelled} has no effect {why}: leave it out", setting=name)

@@ -176,14 +176,14 @@ def pieces(rows: Sequence[Sequence[str]], names: int) -> list[list[int]]:
         rows: cells, the header first.
         names: how many columns, the first ones, name a row.
     """
-    found = [list(range(names))]
+    parts = [list(range(names))]
     for place in range(names, len(rows[0])):
-        wider = [*found[-1], place]
-        if len(found[-1]) > names and table_width([[row[at] for at in wider] for row in rows]) > WIDTH:
-            found.append([*range(names), place])
+        wider = [*parts[-1], place]
+        if len(parts[-1]) > names and table_width([[row[at] for at in wider] for row in rows]) > WIDTH:
+            parts.append([*range(names), place])
         else:
-            found[-1] = wider
-    return found
+            parts[-1] = wider
+    return parts
 
 
 def shortened(cell: str, room: int) -> str:

@@ -189,10 +189,10 @@ class Evidence(Entry):
     @property
     def when(self) -> int | None:
         """The year of the data, as given or as its name says."""
-        found = _YEAR.search(self.dataset)
-        if self.year is not None or found is None:
+        match = _YEAR.search(self.dataset)
+        if self.year is not None or match is None:
             return self.year
-        return int(found[2]) if found[2] else 2000 + int(found[1])
+        return int(match[2]) if match[2] else 2000 + int(match[1])
 
     @property
     def judged(self) -> Judged | None:

@@ -333,8 +333,8 @@ class JudgeEntry(Entry):
     @property
     def placeholders(self) -> frozenset[str]:
         """The placeholders that its messages hold."""
-        found = (match[1] for message in self.messages for match in _PIECE.finditer(message.content))
-        return frozenset(name for name in found if name)
+        names = (match[1] for message in self.messages for match in _PIECE.finditer(message.content))
+        return frozenset(name for name in names if name)
 
     def filled(self, texts: dict[str, str]) -> list[dict[str, str]]:
         """Return the messages with texts in place of their names, as an endpoint takes them."""
