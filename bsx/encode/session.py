@@ -7,6 +7,7 @@ import functools
 import importlib
 import logging
 import threading
+import weakref
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -97,6 +98,7 @@ class Encoders:
             from bsx.encode.vector_cache import VectorCache
 
             self._cache = VectorCache(self.config.cache, self.config.cache_size)
+            weakref.finalize(self, self._cache.publish)
         self._doubts: list[str] = []
         self._replaced: list[str] = []
         self._remarks: dict[str, str] = {}
@@ -271,8 +273,9 @@ class Encoders:
 
     def flush(self) -> None:
         """Write what a cache on disk does not hold yet; the end of the process does it too."""
-        for encoder in list(self._encoders.values()):
-            encoder.flush()
+        with self._lock:
+            if self._cache is not None:
+                self._cache.publish()
 
     @property
     def notes(self) -> tuple[str, ...]:

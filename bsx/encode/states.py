@@ -263,12 +263,6 @@ class SharedEncoder:
             self._filed.clear()
             self._file = None
 
-    def flush(self) -> None:
-        """Write what a cache on disk does not hold yet; the end of the process does it too."""
-        with self._lock:
-            if self._cached is not None:
-                self._cached.flush()
-
 
 class LayerView:
     """Some layers of a shared encoder, which metrics may want others of: what turns token ids into vectors.

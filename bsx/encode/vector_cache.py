@@ -1,8 +1,7 @@
 """A folder of vectors that outlive a run: bounded in size, shared by processes, never trusted without a checksum.
 
 Its files never change once they are there: written whole, read by key, checked at every reading. Each is a safetensors
-file: the vectors of many token sequences one after another, and for each sequence its key, its length and a checksum.
-The list of keys has a checksum of its own.
+file of two rows of bytes: vectors one after another, and an index of their keys, where each starts, and its checksum.
 """
 
 from __future__ import annotations
@@ -15,10 +14,10 @@ import logging
 import os
 import secrets
 import time
-import weakref
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,138 +31,24 @@ from bsx.support.tensors import DAMAGE, FORMATS, as_stored, fill, read_header, s
 
 SUFFIX = ".safetensors"
 KEY_BYTES = 16
-_ROOM = "vectors-1"  # the layout's version: another layout is another folder
-_SEGMENT_BYTES = 64 * 2**20
+_INDEX = np.dtype([("key", f"S{KEY_BYTES}"), ("start", "<i8"), ("sum", "<u4")])
+_ROOM = "vectors-2"  # the layout's version: another layout is another folder
+_FILE_BYTES = 64 * 2**20
+_MOST_FILES = 1_000  # beside full ones: each takes time at a run's start
 _STALE_SECONDS = 3600  # a temporary file this old belongs to a process that died
-_SMALL = 16  # so many small files are joined to one
 _READ_TOKENS = 16_384  # padded tokens read at once: a bound on memory, not a matter of speed
-_PATIENCE = 10.0  # seconds between two files of one encoder that are not full
 _log = logging.getLogger("bsx.cache")
 
-
-class Damaged(Exception):  # noqa: N818 - a state of a file, answered by computing again
-    """What a file holds is not what was written to it."""
-
-
-def sequence_key(ids: Sequence[int]) -> bytes:
-    """Return the key of a sequence of token ids."""
-    return hashlib.blake2b(np.asarray(ids, dtype="<i4").tobytes(), digest_size=KEY_BYTES).digest()
-
-
-def _sum(*parts: NDArray[np.generic] | bytes) -> int:
-    """Return the CRC-32 of arrays, or bytes, one after another."""
-    total = 0
-    for part in parts:
-        total = zlib.crc32(part if isinstance(part, bytes) else np.ascontiguousarray(part).view(np.uint8).data, total)
-    return total
-
-
-def write_segment(folder: Path, entries: Mapping[bytes, NDArray[np.generic]], kind: str) -> Path:
-    """Write vectors to a new file, which appears under its name only when it is complete.
-
-    Args:
-        folder: where to.
-        entries: key (16 bytes) -> vectors (tokens, dim), contiguous, in a number format of `FORMATS`.
-        kind: its name.
-    """
-    columns: dict[str, NDArray[np.generic]] = {
-        "keys": np.frombuffer(b"".join(entries), dtype=np.uint8).reshape(-1, KEY_BYTES),
-        "lengths": np.array([len(vectors) for vectors in entries.values()], dtype=np.int64),
-        "sums": np.array([_sum(key, vectors) for key, vectors in entries.items()], dtype=np.int64),
-    }
-    tensors = {"vectors": np.concatenate(list(entries.values())), **columns}
-    name = f"{os.getpid()}-{secrets.token_hex(8)}"
-    temporary, final = folder / f".{name}.tmp", folder / f"{name}{SUFFIX}"
-    try:
-        save_tensors(tensors, temporary, {"index": f"{_sum(*columns.values()):08x}"}, {"vectors": kind})
-        temporary.replace(final)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return final
-
-
-class CacheFile:
-    """The index of one file.
-
-    Args:
-        path: the file.
-        kind: number format that its vectors must have, one of `FORMATS`.
-        dimensions: size that its vectors must have.
-
-    Attributes:
-        size: bytes of the file.
-
-    Raises:
-        Damaged: if it is not such a file, or not a whole one.
-        OSError: if it cannot be read, or has gone.
-    """
-
-    def __init__(self, path: Path, kind: str, dimensions: int) -> None:
-        self.path = path
-        self._dtype = FORMATS[kind]
-        with path.open("rb", buffering=0) as stream:
-            self.size = os.fstat(stream.fileno()).st_size
-            try:
-                header, start = read_header(stream, self.size)
-                columns: dict[str, NDArray[np.generic]] = {}
-                for name, dtype in (("keys", np.uint8), ("lengths", np.int64), ("sums", np.int64)):
-                    columns[name] = np.empty(header[name]["shape"], dtype=dtype)
-                    stream.seek(start + header[name]["data_offsets"][0])
-                    fill(stream, columns[name].reshape(-1).view(np.uint8).data)
-                keys, lengths, sums = columns.values()
-                vectors, index = header["vectors"], header["__metadata__"]["index"]
-                expected = [kind, int(lengths.sum()), dimensions]
-                if index != f"{_sum(keys, lengths, sums):08x}" or [vectors["dtype"], *vectors["shape"]] != expected:
-                    raise ValueError("its header does not say what is in it")
-                self._start = start + int(vectors["data_offsets"][0])
-                keys = keys.view(f"S{KEY_BYTES}").reshape(-1)
-            except DAMAGE as error:
-                raise Damaged(f"{path}: {error}") from error
-        order = np.argsort(keys, kind="stable")
-        self._keys, self._lengths, self._sums = keys[order], lengths[order], sums[order]
-        self._first = (np.cumsum(lengths) - lengths)[order]
-        self._row_bytes = dimensions * self._dtype.itemsize
-
-    def find(self, keys: NDArray[np.bytes_]) -> NDArray[np.int64]:
-        """Return the place of each key, or -1 (n,)."""
-        places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        return np.where(self._keys[places] == keys, places, -1)
-
-    def read(self, wanted: Sequence[tuple[int, NDArray[np.generic]]]) -> None:
-        """Read vectors into arrays.
-
-        Args:
-            wanted: places, and contiguous arrays (tokens, dim) to read them into.
-
-        Raises:
-            Damaged: if anything read is not what was written.
-            OSError: if the file has gone or cannot be read.
-        """
-        with self.path.open("rb", buffering=0) as stream:
-            for place, target in wanted:
-                if len(target) != self._lengths[place]:
-                    raise Damaged(f"{self.path}: a length is wrong")
-                stream.seek(self._start + int(self._first[place]) * self._row_bytes)
-                fill(stream, target.reshape(-1).view(np.uint8).data)
-                if _sum(self._key(place), target) != self._sums[place]:
-                    raise Damaged(f"{self.path}: a checksum is wrong")
-
-    def entries(self, dimensions: int) -> Iterator[tuple[bytes, NDArray[np.generic]]]:
-        """Yield all keys with their vectors, checked."""
-        for place in np.argsort(self._first, kind="stable").tolist():
-            vectors = np.empty((int(self._lengths[place]), dimensions), dtype=self._dtype)
-            self.read([(place, vectors)])
-            yield self._key(place), vectors
-
-    def _key(self, place: int) -> bytes:
-        return self._keys[place : place + 1].tobytes()  # of one alone, NumPy takes zeros at the end for filling
+Place = NDArray[np.uint8] | tuple[Path, int, int]
+"""Where a vector is: in memory, as bytes, or in a file, from where on and with which checksum."""
 
 
 class VectorCache:
-    """The folder of a cache, for any number of encoders.
+    """The folder of a cache, for all encoders of a run.
 
-    Every file in it is written once, under a name of its own, and renamed into place when it is complete. So readers
-    and writers of any number of processes need no locks, and one that dies leaves nothing that another would read.
+    What a run computes is one file of it, or several full ones: written once, under a name of its own, and renamed into
+    place when it is complete. So readers and writers of any number of processes need no locks, and one that dies leaves
+    nothing that another would read.
 
     Args:
         folder: where it is; made if it is not there.
@@ -177,114 +62,39 @@ class VectorCache:
     def __init__(self, folder: str | Path, size: str | int = "10GB") -> None:
         self.folder = Path(folder)
         self.limit = parse_bytes(size)
-        self.segment_bytes = min(_SEGMENT_BYTES, self.limit // 16)
+        self.file_bytes = min(_FILE_BYTES, self.limit // 16)
+        self._room = claim_cache(self.folder) / _ROOM
+        self._files: dict[Path, tuple[NDArray[np.bytes_], NDArray[np.int64], NDArray[np.uint32]]] = {}
+        self._pending: dict[bytes, NDArray[np.uint8]] = {}
+        self._bytes = 0
         self._warned = False
         self._writes = True
-        claim_cache(self.folder)
         try:
-            (self.folder / _ROOM).mkdir(exist_ok=True)
+            self._room.mkdir(exist_ok=True)
         except OSError as error:
             raise InputError(f"the cache {folder} cannot be used: {error.strerror}; name a folder") from error
 
-    def store(self, fields: Mapping[str, object], kind: str, dimensions: int) -> CachedVectors:
-        """Return the vectors of one layer of one encoder.
-
-        Args:
-            fields: everything that changes a vector, beside the token ids.
-            kind: their number format, one of `bsx.support.tensors.FORMATS`.
-            dimensions: their size.
-        """
-        text = json.dumps(fields, sort_keys=True, default=str)
-        folder = self.folder / _ROOM / hashlib.sha256(text.encode()).hexdigest()[:32]
-        return CachedVectors(self, folder, text, kind, dimensions)
-
-    def discard(self, segment: Path) -> None:
-        """Remove a damaged file, and say once that there was one."""
-        if not self._warned:
-            _log.warning("bsx: note: the cache %s held damaged files; what they held is computed again", self.folder)
-        self._warned = True
-        with contextlib.suppress(OSError):
-            segment.unlink()
-
-    def write(self, folder: Path, text: str, entries: Mapping[bytes, NDArray[np.generic]], kind: str) -> bool:
-        """Write a segment, with room made for it; a cache that cannot be written to is said so once and left alone."""
-        if not self._writes:
-            return False
-        try:
-            self._make_room(sum(vectors.nbytes for vectors in entries.values()))
-            folder.mkdir(parents=True, exist_ok=True)
-            label = folder / "encoder.json"
-            if not label.exists():
-                label.write_text(text + "\n", encoding="utf-8")
-            write_segment(folder, entries, kind)
-        except OSError as error:
-            self._writes = False
-            _log.warning("bsx: note: the cache %s cannot be written to (%s); going on without", self.folder, error)
-        return self._writes
-
-    def _make_room(self, wanted: int) -> None:
-        """Remove the files not used for longest until ``wanted`` more bytes fit."""
-        files: list[tuple[int, int, str]] = []
-        for room in os.scandir(self.folder / _ROOM):
-            for file in os.scandir(room.path) if room.is_dir() else ():
-                with contextlib.suppress(FileNotFoundError):
-                    facts = file.stat()
-                    if file.name.endswith(SUFFIX):
-                        files.append((facts.st_mtime_ns, facts.st_size, file.path))
-                    elif file.name.endswith(".tmp") and facts.st_mtime < time.time() - _STALE_SECONDS:
-                        Path(file.path).unlink()
-        total = wanted + sum(size for _, size, _ in files)
-        for _, size, path in sorted(files):
-            if total <= self.limit:
-                return
-            with contextlib.suppress(OSError):
-                Path(path).unlink()
-            total -= size
-
-
-Place = tuple[CacheFile | None, int]
-"""Where vectors are: a file and the place in it, or no file yet."""
-
-
-class CachedVectors:
-    """The vectors of one layer of one encoder; made by `VectorCache.store`."""
-
-    def __init__(self, cache: VectorCache, folder: Path, text: str, kind: str, dimensions: int) -> None:
-        self._cache = cache
-        self._folder = folder
-        self._text = text
-        self._kind = kind
-        self._dimensions = dimensions
-        self._segments: dict[Path, CacheFile] = {}
-        self._touched: dict[Path, float] = {}
-        self._pending: dict[bytes, NDArray[np.generic]] = {}
-        self._bytes = 0
-        self._published = time.monotonic()
-        self._refresh()
-
-    def _refresh(self) -> None:
-        """Learn of files that came and went."""
-        present = set(self._folder.glob(f"*{SUFFIX}"))
-        self._segments = {path: segment for path, segment in self._segments.items() if path in present}
-        for path in sorted(present - set(self._segments)):
-            try:
-                self._segments[path] = CacheFile(path, self._kind, self._dimensions)
-            except Damaged:
-                self._cache.discard(path)
-            except OSError:
-                continue  # removed by another process since it was listed
-
     def find(self, keys: Sequence[bytes]) -> list[Place | None]:
         """Return where the vectors of each key are, or None."""
-        results: list[Place | None] = [(None, 0) if key in self._pending else None for key in keys]
+        present = set(self._room.glob(f"*{SUFFIX}"))
+        self._files = {path: index for path, index in self._files.items() if path in present}
+        for path in sorted(present - set(self._files)):
+            try:
+                self._files[path] = _read_index(path)
+            except OSError:
+                continue  # removed by another process since it was listed
+            except DAMAGE:
+                self._discard(path)
+        places: list[Place | None] = [self._pending.get(key) for key in keys]
         wanted = np.frombuffer(b"".join(keys), dtype=f"S{KEY_BYTES}")
-        left = np.array([i for i, place in enumerate(results) if place is None], dtype=np.int64)
-        for segment in self._segments.values():
-            places = segment.find(wanted[left])
-            for i, place in zip(left[places >= 0].tolist(), places[places >= 0].tolist(), strict=True):
-                results[i] = (segment, place)
-            left = left[places < 0]
-        return results
+        left = np.array([i for i, place in enumerate(places) if place is None], dtype=np.int64)
+        for path, (known, starts, sums) in self._files.items():
+            rows = np.minimum(np.searchsorted(known, wanted[left]), len(known) - 1)
+            hit = known[rows] == wanted[left]
+            for i, row in zip(left[hit].tolist(), rows[hit].tolist(), strict=True):
+                places[i] = (path, int(starts[row]), int(sums[row]))
+            left = left[~hit]
+        return places
 
     def read(self, wanted: Sequence[tuple[bytes, Place | None, NDArray[np.generic]]]) -> list[bool]:
         """Read vectors into arrays.
@@ -296,70 +106,109 @@ class CachedVectors:
             Whether each was there and unharmed; the others must be computed.
         """
         good = [False] * len(wanted)
-        by_segment: dict[CacheFile, list[tuple[int, int]]] = {}
-        for i, (key, found, target) in enumerate(wanted):
-            segment, place = found or (None, 0)
-            if segment is not None:
-                by_segment.setdefault(segment, []).append((place, i))
-            elif key in self._pending:
-                target[...] = self._pending[key]
-                good[i] = True
-        for segment, members in by_segment.items():
-            path, now = segment.path, time.monotonic()
-            try:
-                segment.read([(place, wanted[i][2]) for place, i in members])
-                if now - self._touched.get(path, -60.0) >= 60.0:  # it is in use, for which its time stands
-                    self._touched[path] = now
-                    with contextlib.suppress(OSError):
-                        os.utime(path)
-            except OSError:  # removed by another process
-                self._segments.pop(path, None)
-            except (Damaged, ValueError):
-                self._segments.pop(path, None)
-                self._cache.discard(path)
-            else:
-                for _, i in members:
+        with contextlib.ExitStack() as stack:
+            streams: dict[Path, IO[bytes]] = {}
+            for i, (key, place, target) in enumerate(wanted):
+                content = target.reshape(-1).view(np.uint8)
+                if isinstance(place, np.ndarray):
+                    content[:] = place
                     good[i] = True
+                elif place is not None:
+                    path, start, checksum = place
+                    try:
+                        if path not in streams:
+                            streams[path] = stack.enter_context(path.open("rb", buffering=0))
+                        streams[path].seek(start)
+                        fill(streams[path], content.data)
+                        good[i] = zlib.crc32(content.data, zlib.crc32(key)) == checksum
+                    except FileNotFoundError:  # removed by another process
+                        continue
+                    except (OSError, ValueError):
+                        good[i] = False
+                    if not good[i]:
+                        self._discard(path)
+            for path in streams:  # they are in use, for which their time stands
+                with contextlib.suppress(OSError):
+                    os.utime(path)
         return good
 
     def put(self, key: bytes, vectors: NDArray[np.generic]) -> None:
         """Keep vectors (tokens, dim); they are on disk at the latest when the process ends."""
-        if key in self._pending:
-            return
-        self._pending[key] = np.array(vectors, order="C")
-        self._bytes += vectors.nbytes
-        if self._bytes >= self._cache.segment_bytes:
-            self.publish()
+        if key not in self._pending:
+            self._pending[key] = np.frombuffer(vectors.tobytes(), dtype=np.uint8)
+            self._bytes += vectors.nbytes
+            if self._bytes >= self.file_bytes:
+                self.publish()
 
-    def publish(self, *, unless_younger: float = 0.0) -> None:
-        """Write what is not on disk yet, and join the entries of small files to it if there are many of them.
-
-        Args:
-            unless_younger: leave it if the last file was written fewer seconds ago, so that files do not get many.
-        """
-        if not self._pending or time.monotonic() - self._published < unless_younger:
+    def publish(self) -> None:
+        """Write what is not on disk yet; a cache that cannot be written to is said so once and left alone."""
+        size, pending = self._bytes, self._pending
+        self._bytes, self._pending = 0, {}
+        if not pending or not self._writes:
             return
-        small = [s for s in self._segments.values() if s.size < self._cache.segment_bytes // 4]
-        joined: list[Path] = []
-        for segment in small if len(small) >= _SMALL else ():
-            if self._bytes >= self._cache.segment_bytes:
-                break
-            try:
-                for key, vectors in segment.entries(self._dimensions):
-                    if key not in self._pending:
-                        self._pending[key] = vectors
-                        self._bytes += vectors.nbytes
-            except OSError:  # removed by another process
-                pass
-            except (Damaged, ValueError):
-                self._cache.discard(segment.path)
-            joined.append(segment.path)
-        if self._cache.write(self._folder, self._text, self._pending, self._kind):
-            for path in joined:
-                with contextlib.suppress(OSError):
+        index = np.zeros(len(pending), dtype=_INDEX)
+        index["key"] = list(pending)
+        index["start"][1:] = np.cumsum([len(content) for content in pending.values()])[:-1]
+        index["sum"] = [zlib.crc32(content.data, zlib.crc32(key)) for key, content in pending.items()]
+        index.sort(order="key")
+        tensors: dict[str, Array] = {"index": index.view(np.uint8), "vectors": np.concatenate(list(pending.values()))}
+        temporary = self._room / f".{os.getpid()}-{secrets.token_hex(8)}.tmp"
+        try:
+            self._make_room(size)
+            self._room.mkdir(parents=True, exist_ok=True)
+            save_tensors(tensors, temporary, {})
+            temporary.replace(temporary.with_name(temporary.stem[1:] + SUFFIX))
+        except OSError as error:
+            self._writes = False
+            _log.warning("bsx: note: the cache %s cannot be written to (%s); going on without", self.folder, error)
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+
+    def _make_room(self, wanted: int) -> None:
+        """Remove the files not used for longest, of earlier layouts too, until ``wanted`` more bytes fit."""
+        files: list[tuple[int, int, Path]] = []
+        for path in self.folder.glob("vectors-*/**/*"):
+            with contextlib.suppress(FileNotFoundError):
+                facts = path.stat()
+                if path.suffix == SUFFIX:
+                    files.append((facts.st_mtime_ns, facts.st_size, path))
+                elif path.suffix == ".tmp" and facts.st_mtime < time.time() - _STALE_SECONDS:
                     path.unlink()
-        self._pending, self._bytes, self._published = {}, 0, time.monotonic()
-        self._refresh()
+        total, many = wanted + sum(size for _, size, _ in files), len(files)
+        for _, size, path in sorted(files):
+            if total <= self.limit and many <= _MOST_FILES + self.limit // self.file_bytes:
+                return
+            with contextlib.suppress(OSError):
+                path.unlink()
+            total, many = total - size, many - 1
+
+    def _discard(self, path: Path) -> None:
+        """Remove a damaged file, and say once that there was one."""
+        if not self._warned:
+            _log.warning("bsx: note: the cache %s held damaged files; what they held is computed again", self.folder)
+        self._warned = True
+        self._files.pop(path, None)
+        with contextlib.suppress(OSError):
+            path.unlink()
+
+
+def _read_index(path: Path) -> tuple[NDArray[np.bytes_], NDArray[np.int64], NDArray[np.uint32]]:
+    """Return the sorted keys of a file, where the vectors of each start, and their checksums, key included.
+
+    Raises:
+        OSError: if it cannot be read, or has gone; the errors of `DAMAGE` if it is no such file, or not a whole one.
+    """
+    with path.open("rb", buffering=0) as stream:
+        header, start = read_header(stream, os.fstat(stream.fileno()).st_size)
+        first, end = header["index"]["data_offsets"]
+        content = np.empty(end - first, dtype=np.uint8)
+        stream.seek(start + first)
+        fill(stream, content.data)
+    index = content.view(_INDEX)
+    if not len(index):
+        raise ValueError("it has no index")
+    starts: NDArray[np.int64] = index["start"] + (start + int(header["vectors"]["data_offsets"][0]))
+    return np.ascontiguousarray(index["key"]), starts, index["sum"].copy()
 
 
 class CachedEncoding:
@@ -386,18 +235,25 @@ class CachedEncoding:
         dimensions: int,
         device: str,
     ) -> None:
+        self._cache = cache
         self._dimensions = dimensions
         self._device = device
-        # Without the final norm, what layer k is depends on which layer is the highest.
-        top = {} if fields.get("final_norm", True) else {"top": layers[-1]}
         # On the CPU vectors are NumPy's, which has no bf16: they are fp32.
         self._kind = {"fp16": "F16", "bf16": "F32" if device == "cpu" else "BF16"}.get(dtype, "F32")
-        self._stores = [cache.store({**fields, **top, "layer": layer}, self._kind, dimensions) for layer in layers]
-        weakref.finalize(self, _publish, self._stores)
+        # Without the final norm, what layer k is depends on which layer is the highest.
+        top = {} if fields.get("final_norm", True) else {"top": layers[-1]}
+        named = ({**fields, **top, "layer": layer} for layer in layers)
+        texts = (json.dumps(name, sort_keys=True, default=str).encode() for name in named)
+        self._hashes = [hashlib.blake2b(text, digest_size=KEY_BYTES) for text in texts]
 
-    def flush(self) -> None:
-        """Write what is not on disk yet; the end of the process does it too."""
-        _publish(self._stores)
+    def keys(self, sequence: Sequence[int]) -> list[bytes]:
+        """Return the key of each layer's vectors of a sequence of token ids."""
+        ids, keys = np.asarray(sequence, dtype="<i4").tobytes(), []
+        for layer in self._hashes:
+            whole = layer.copy()
+            whole.update(ids)
+            keys.append(whole.digest())
+        return keys
 
     def run(
         self, sequences: Sequence[Sequence[int]], batcher: Callable[[], Batcher]
@@ -408,38 +264,35 @@ class CachedEncoding:
             sequences: token ids.
             batcher: loads what runs the encoder; it is not called if the cache holds all of them.
         """
-        keys = [sequence_key(sequence) for sequence in sequences]
-        places = [store.find(keys) for store in self._stores]
-        known = [i for i in range(len(keys)) if all(place[i] is not None for place in places)]
+        keys, depth = [self.keys(sequence) for sequence in sequences], len(self._hashes)
+        found = self._cache.find([key for several in keys for key in several])
+        places = [found[first : first + depth] for first in range(0, len(found), depth)]  # of each sequence's layers
+        known = [i for i, several in enumerate(places) if all(place is not None for place in several)]
         missing = sorted(set(range(len(keys))) - set(known))
-        for part in plan_batches([len(sequences[i]) for i in known], _READ_TOKENS // len(self._stores)):
+        for part in plan_batches([len(sequences[i]) for i in known], _READ_TOKENS // depth):
             batch = [known[i] for i in part]
-            shape = (len(self._stores), len(batch), max(len(sequences[i]) for i in batch), self._dimensions)
+            shape = (depth, len(batch), max(len(sequences[i]) for i in batch), self._dimensions)
             vectors = np.empty(shape, dtype=FORMATS[self._kind])
-            whole = np.ones(len(batch), dtype=bool)
-            for layer, store in enumerate(self._stores):
-                targets = (vectors[layer, row, : len(sequences[i])] for row, i in enumerate(batch))
-                good = store.read([(keys[i], places[layer][i], to) for i, to in zip(batch, targets, strict=True)])
-                for row in np.flatnonzero(~np.array(good)).tolist():
-                    whole[row] = False
-                    places[layer][batch[row]] = None
-            missing += [i for i, there in zip(batch, whole, strict=True) if not there]
+            wanted = [
+                (key, place, vectors[layer, row, : len(sequences[i])])
+                for row, i in enumerate(batch)
+                for layer, (key, place) in enumerate(zip(keys[i], places[i], strict=True))
+            ]
+            good = np.array(self._cache.read(wanted)).reshape(-1, depth)
+            for row, layer in np.argwhere(~good).tolist():
+                places[batch[row]][layer] = None
+            whole = np.logical_and.reduce(good, axis=1)
+            missing += [i for i, unharmed in zip(batch, whole, strict=True) if not unharmed]
             if whole.any():
                 there = put(vectors if whole.all() else vectors[:, whole], self._device)
                 if self._kind == "BF16":
                     there = there.view(importlib.import_module("torch").bfloat16)
-                yield [i for i, good in zip(batch, whole, strict=True) if good], there
+                yield [i for i, unharmed in zip(batch, whole, strict=True) if unharmed], there
         for part, made in batcher().run([sequences[i] for i in missing]) if missing else ():
             batch = [missing[i] for i in part]
             on_cpu = as_stored(made)[1]
             for row, i in enumerate(batch):
-                for layer, store in enumerate(self._stores):
-                    if places[layer][i] is None:
-                        store.put(keys[i], on_cpu[layer, row, : len(sequences[i])])
+                for layer, place in enumerate(places[i]):
+                    if place is None:
+                        self._cache.put(keys[i][layer], on_cpu[layer, row, : len(sequences[i])])
             yield batch, made
-        _publish(self._stores, unless_younger=_PATIENCE)
-
-
-def _publish(stores: list[CachedVectors], *, unless_younger: float = 0.0) -> None:
-    for store in stores:
-        store.publish(unless_younger=unless_younger)

@@ -38,7 +38,7 @@ PAST_IT = {  # file -> what it calls, and why it may
     "analysis/present/pictures.py": {"write_bytes"},  # into a file of the gate
     "bsx/support/tensors.py": {"open"},  # into a file of the gate, or of the cache
     "bsx/data/lines.py": {"TemporaryFile"},  # has no name
-    "bsx/encode/vector_cache.py": {"replace", "write_text"},  # new names only, whole by checksums; a label
+    "bsx/encode/vector_cache.py": {"replace"},  # new names only, whole by checksums
     "bsx/networks/run.py": {"rmtree"},  # of the folder that the training made
     "analysis/datasets/obtain.py": {"replace", "rmtree", "copyfile"},  # what was downloaded, unpacked
     "bsx/support/download.py": {"replace", "write_text", "open"},  # downloads that go on

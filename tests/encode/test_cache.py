@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bsx
-from bsx.encode.vector_cache import SUFFIX, CacheFile, Damaged, VectorCache, sequence_key, write_segment
+from bsx.encode.vector_cache import _MOST_FILES, KEY_BYTES, SUFFIX, VectorCache
 from bsx.errors import InputError
 from tests.helpers.damage import damaged
 
@@ -39,6 +39,16 @@ def flush(one: bsx.Scorer) -> None:
 
 def segments(folder: Path) -> list[Path]:
     return sorted(folder.rglob(f"*{SUFFIX}"))
+
+
+def key_of(number: int) -> bytes:
+    return number.to_bytes(KEY_BYTES, "little")  # with zeros at the end, which NumPy takes for filling
+
+
+def fetched(cache: VectorCache, key: bytes, like: Any) -> Any:
+    """Return what a cache has of a key, or None."""
+    target = np.empty_like(like)
+    return target if cache.read([(key, cache.find([key])[0], target)])[0] else None
 
 
 def test_second_run_reads_the_same_bits_and_loads_no_model(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
@@ -172,36 +182,36 @@ def test_damage_is_computed_again(
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_no_changed_byte_is_returned(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
-    folder = tmp_path_factory.mktemp("segment")
-    entries = {sequence_key([i]): np.random.default_rng(i).normal(size=(i + 1, 4)).astype(np.float32) for i in range(5)}
-    file = write_segment(folder, entries, "F32")
+    folder = tmp_path_factory.mktemp("cache")
+    truth = {key_of(i): np.random.default_rng(i).normal(size=(i + 1, 4)).astype(np.float32) for i in range(5)}
+    first = VectorCache(folder)
+    for key, vectors in truth.items():
+        first.put(key, vectors)
+    first.publish()
+    (file,) = segments(folder)
     content = bytearray(file.read_bytes())
     for _ in range(data.draw(st.integers(1, 3))):
         place = data.draw(st.integers(0, len(content) - 1))
         content[place] ^= data.draw(st.integers(1, 255))
     file.write_bytes(content[: data.draw(st.sampled_from([len(content), len(content) - 1, len(content) // 2]))])
-    try:
-        read = list(CacheFile(file, "F32", 4).entries(4))
-    except (Damaged, ValueError):
-        return
-    for key, vectors in read:
-        np.testing.assert_array_equal(vectors, entries[key])
+    cache = VectorCache(folder)
+    for key, vectors in truth.items():
+        read = fetched(cache, key, vectors)
+        assert read is None or np.array_equal(read, vectors)
 
 
 def test_whatever_the_disk_returns_is_right_or_computed_again(tmp_path: Path) -> None:
-    truth = {sequence_key([number]): _vectors(number) + np.float32(0.1) for number in range(5)}
-    first = store(VectorCache(tmp_path))
+    truth = {key_of(number): _vectors(number) + np.float32(0.1) for number in range(5)}
+    first = VectorCache(tmp_path)
     for key, vectors in truth.items():
         first.put(key, vectors)
     first.publish()
     (file,) = segments(tmp_path)
-    (label,) = tmp_path.rglob("encoder.json")
-    for one in (file, label):
-        for _ in damaged(one, 300):
-            cache = store(VectorCache(tmp_path))
-            for (key, vectors), place in zip(truth.items(), cache.find(list(truth)), strict=True):
-                target = np.empty_like(vectors)
-                assert place is None or not cache.read([(key, place, target)])[0] or np.array_equal(target, vectors)
+    for _ in damaged(file, 300):
+        cache = VectorCache(tmp_path)
+        for key, vectors in truth.items():
+            read = fetched(cache, key, vectors)
+            assert read is None or np.array_equal(read, vectors)
 
 
 def _vectors(number: int) -> Any:
@@ -211,16 +221,15 @@ def _vectors(number: int) -> Any:
 def _fill(arguments: tuple[str, int]) -> int:
     """In a process of its own, put and read vectors of which half are another process's too; count what was read."""
     folder, seed = arguments
-    one = store(VectorCache(folder, "4MB"))
+    one = VectorCache(folder, "4MB")
     read = 0
     for number in np.random.default_rng(seed).integers(0, 300, 600).tolist():
-        key, target = sequence_key([number]), np.empty_like(_vectors(number))
-        (place,) = one.find([key])
-        if place is not None and one.read([(key, place, target)])[0]:
-            assert np.array_equal(target, _vectors(number))
+        found = fetched(one, key_of(number), _vectors(number))
+        if found is not None:
+            assert np.array_equal(found, _vectors(number))
             read += 1
         else:
-            one.put(key, _vectors(number))
+            one.put(key_of(number), _vectors(number))
         if number % 10 == 0:
             one.publish()
     one.publish()
@@ -232,67 +241,71 @@ def test_processes_share_a_folder(tmp_path: Path) -> None:
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         read = pool.map(_fill, [(str(tmp_path), seed) for seed in (1, 2)])
     assert min(read) > 200
-    one = store(VectorCache(tmp_path))
-    keys = [sequence_key([number]) for number in range(300)]
-    targets = [np.empty_like(_vectors(number)) for number in range(300)]
-    places = one.find(keys)
-    there = [i for i, place in enumerate(places) if place is not None]
+    one = VectorCache(tmp_path)
+    found = {number: fetched(one, key_of(number), _vectors(number)) for number in range(300)}
+    there = {number: vectors for number, vectors in found.items() if vectors is not None}
     assert len(there) > 200
-    assert all(one.read([(keys[i], places[i], targets[i]) for i in there]))
-    assert all(np.array_equal(targets[i], _vectors(i)) for i in there)
+    assert all(np.array_equal(vectors, _vectors(number)) for number, vectors in there.items())
 
 
-def store(cache: VectorCache, layer: int = 0) -> Any:
-    return cache.store({"layer": layer}, "F32", 64)
+def test_one_run_sees_what_another_writes(tmp_path: Path) -> None:
+    one, other = VectorCache(tmp_path), VectorCache(tmp_path)
+    one.put(key_of(1), _vectors(1))
+    assert fetched(other, key_of(1), _vectors(1)) is None
+    one.publish()
+    assert np.array_equal(fetched(other, key_of(1), _vectors(1)), _vectors(1))
 
 
 def test_size_is_bounded_and_the_oldest_go(tmp_path: Path) -> None:
     cache = VectorCache(tmp_path, "1MB")
-    assert cache.segment_bytes == 2**16
-    keys = [sequence_key([i]) for i in range(400)]
-    first = store(cache)
-    for i, key in enumerate(keys):  # 8 KiB each: eight to a segment
-        first.put(key, np.full((32, 64), i, dtype=np.float32))
+    assert cache.file_bytes == 2**16
+    earlier = tmp_path / "vectors-1" / "encoder" / f"old{SUFFIX}"  # another layout, which is never read
+    earlier.parent.mkdir(parents=True)
+    earlier.write_bytes(bytes(2**19))
+    os.utime(earlier, ns=(10**17, 10**17))
+    for i in range(400):  # 8 KiB each: eight to a file
+        cache.put(key_of(i), np.full((32, 64), i, dtype=np.float32))
         if i % 8:
             continue
         for age, file in enumerate(sorted(segments(tmp_path), key=lambda path: path.stat().st_mtime_ns)):
             os.utime(file, ns=(10**18 + age, 10**18 + age))  # a clock too coarse for so fast a test
         assert sum(file.stat().st_size for file in segments(tmp_path)) <= 2**20
-    first.publish()
-    found = [place is not None for place in store(cache).find(keys)]
+    cache.publish()
+    assert not earlier.exists()
+    found = [place is not None for place in VectorCache(tmp_path).find([key_of(i) for i in range(400)])]
     assert found[-60:] == [True] * 60
     assert not any(found[:200])
 
 
 def test_what_is_used_stays(tmp_path: Path) -> None:
+    ones = np.ones((100, 64), dtype=np.float32)
     cache = VectorCache(tmp_path, "1MB")
-    used, unused = store(cache, 1), store(cache, 2)
-    for one in (used, unused):
-        one.put(sequence_key([1]), np.ones((100, 64), dtype=np.float32))
-        one.publish()
+    for number in (1, 2):
+        cache.put(key_of(number), ones)
+        cache.publish()
     for file in segments(tmp_path):
         os.utime(file, (1, 1))
-    target = np.empty((100, 64), dtype=np.float32)
-    key = sequence_key([1])
-    assert used.read([(key, used.find([key])[0], target)]) == [True]
+    assert fetched(cache, key_of(1), ones) is not None
+    gone = cache.find([key_of(2)])[0]
     cache._make_room(2**20 - 40_000)
-    assert store(cache, 1).find([key]) != [None]
-    assert store(cache, 2).find([key]) == [None]
-    assert unused.read([(key, unused.find([key])[0], target)]) == [False]  # gone though its index is in memory
+    assert fetched(VectorCache(tmp_path), key_of(1), ones) is not None
+    assert VectorCache(tmp_path).find([key_of(2)]) == [None]
+    assert cache.read([(key_of(2), gone, ones.copy())]) == [False]  # gone though it was found before
 
 
-def test_many_small_files_become_one(tmp_path: Path) -> None:
+def test_files_do_not_get_many(tmp_path: Path) -> None:
     cache = VectorCache(tmp_path)
-    for i in range(40):
-        one = store(cache)
-        one.put(sequence_key([i]), np.full((3, 64), i, dtype=np.float32))
-        one.publish()
-    assert len(segments(tmp_path)) < 20
-    last = store(cache)
-    keys = [sequence_key([i]) for i in range(40)]
-    targets = [np.empty((3, 64), dtype=np.float32) for _ in keys]
-    assert all(last.read(list(zip(keys, last.find(keys), targets, strict=True))))
-    assert [float(target[0, 0]) for target in targets] == list(range(40))
+    cache.put(key_of(0), _vectors(0))
+    cache.publish()
+    (file,) = segments(tmp_path)
+    most = _MOST_FILES + cache.limit // cache.file_bytes
+    for i in range(most + 10):
+        (file.parent / f"{i}{SUFFIX}").touch()
+        os.utime(file.parent / f"{i}{SUFFIX}", (1 + i, 1 + i))
+    cache.put(key_of(1), _vectors(1))
+    cache.publish()
+    assert len(segments(tmp_path)) == most + 1
+    assert file.exists()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs limits of file sizes")
@@ -314,16 +327,17 @@ def test_a_full_disk_is_no_reason_not_to_score(
     own = [record for record in caplog.records if str(tmp_path) in record.getMessage()]  # others may end meanwhile
     assert len(own) == 1
     assert "cannot be written to ([Errno 27] File too large)" in own[0].message
-    assert not [file for file in tmp_path.rglob("*") if file.is_file() and file.name != "encoder.json"]
+    assert not [file for file in tmp_path.rglob("*") if file.is_file()]
 
 
 def test_cache_that_cannot_be_written_to(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     cache = VectorCache(tmp_path)
-    one = store(cache)
-    one._folder.write_text("a file where the folder should be", encoding="utf-8")
+    (room,) = tmp_path.iterdir()
+    room.rmdir()
+    room.write_text("a file where the folder should be", encoding="utf-8")
     for i in range(2):
-        one.put(sequence_key([i]), np.ones((1, 64), dtype=np.float32))
-        one.publish()
+        cache.put(key_of(i), np.ones((1, 64), dtype=np.float32))
+        cache.publish()
     assert len(caplog.records) == 1
     assert "cannot be written to" in caplog.records[0].message
 
@@ -341,14 +355,9 @@ def test_low_precision_is_kept_as_it_is(dtype: torch.dtype, tmp_path: Path) -> N
     from bsx.support.tensors import as_stored
 
     vectors = torch.randn(5, 8).to(dtype)
-    kind, stored = as_stored(vectors)
+    stored = as_stored(vectors)[1]
     cache = VectorCache(tmp_path)
-    one = cache.store({}, kind, 8)
-    one.put(sequence_key([1]), stored)
-    one.publish()
-    target = np.empty_like(stored)
-    again = cache.store({}, kind, 8)
-    found = again.find([sequence_key([1])])[0]
-    assert found is not None
-    assert again.read([(sequence_key([1]), found, target)]) == [True]
-    assert torch.equal(torch.from_numpy(target).view(dtype), vectors)
+    cache.put(key_of(1), stored)
+    cache.publish()
+    found = fetched(VectorCache(tmp_path), key_of(1), stored)
+    assert torch.equal(torch.from_numpy(found).view(dtype), vectors)
