@@ -29,14 +29,15 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False)
 class _Batch:
-    """Remembered vectors (layers, batch, tokens, dim), the sequences they are of, and hashes of their texts.
+    """Remembered vectors (layers, batch, tokens, dim), as what returns them, their sequences, hashes of their texts."""
 
-    Vectors that are in the file are a function that reads them.
-    """
-
-    vectors: Array | Callable[[], Array]
+    vectors: Callable[[], Array]
     keys: list[bytes]
     texts: list[int]
+
+
+def _in_memory(vectors: Array) -> Callable[[], Array]:
+    return lambda: vectors
 
 
 class _File:
@@ -98,8 +99,7 @@ class SharedEncoder:
         self._cached: CachedEncoding | None = None
         self._encoded_before = 0
         self._where: dict[bytes, tuple[_Batch, int]] = {}
-        self._held: OrderedDict[_Batch, int] = OrderedDict()  # bytes of those in memory, not used for longest first
-        self._filed: dict[_Batch, None] = {}
+        self._batches: OrderedDict[_Batch, int] = OrderedDict()  # not used for longest first; bytes, 0 in the file
         self._file: _File | None = None
         self._seen: dict[_Batch, None] = {}  # those made or used since the last `settle`
 
@@ -165,8 +165,7 @@ class SharedEncoder:
                     new.setdefault(key, []).append(i)
             self._seen.update(dict.fromkeys(known))
             for batch in known:
-                if batch in self._held:
-                    self._held.move_to_end(batch)
+                self._batches.move_to_end(batch)
             # Whoever has a batch in hand keeps it, though another thread may have it forgotten meanwhile.
             recalled = [(batch, some, [self._where[keys[i]][1] for i in some]) for batch, some in known.items()]
 
@@ -190,13 +189,13 @@ class SharedEncoder:
             return
         for batch, indices, places in recalled:
             with self._lock:
-                vectors = batch.vectors() if callable(batch.vectors) else batch.vectors
+                vectors = batch.vectors()
             yield indices, put(vectors[chosen][:, places], self.device)
         firsts = [several[0] for several in new.values()]
         names = [hash(text) for text in texts] or [0] * len(sequences)
         for indices, vectors in batches():
             mine = [firsts[i] for i in indices]
-            batch = _Batch(vectors, [keys[i] for i in mine], [names[i] for i in mine])
+            batch = _Batch(_in_memory(vectors), [keys[i] for i in mine], [names[i] for i in mine])
             with self._lock:
                 if self._layers is run:  # else what is remembered has other layers by now
                     self._keep(batch, range(len(mine)) if everything else self._coming(batch))
@@ -205,12 +204,11 @@ class SharedEncoder:
             part = vectors[chosen]
             yield [i for i, _ in copies], part if len(copies) == len(mine) else part[:, places]
         with self._lock:
-            size = sum(self._held.values())
-            while self._held and size > self._budget():
-                batch = next(iter(self._held))
-                size -= self._held[batch]
-                self._drop(batch)
-                self._keep(batch, self._coming(batch), filed=True)
+            beyond = sum(self._batches.values()) - self._budget()
+            for batch, size in list(self._batches.items()) if beyond > 0 else ():
+                if beyond > 0 and size:
+                    self._replace(batch, self._coming(batch), filed=True)
+                    beyond -= size
 
     def _coming(self, batch: _Batch) -> list[int]:
         """Return the rows of a batch whose texts come again."""
@@ -221,46 +219,44 @@ class SharedEncoder:
         rows = [row for row in rows if batch.keys[row] not in self._where]
         if not rows:
             return
-        vectors = batch.vectors() if callable(batch.vectors) else batch.vectors
+        vectors = batch.vectors()
         if len(rows) < len(batch.keys):
             vectors = vectors[:, rows]
-            batch = _Batch(vectors, [batch.keys[i] for i in rows], [batch.texts[i] for i in rows])
         if filed:
             self._file = self._file or _File()
-            batch.vectors = self._file.write(fetch(vectors))
-            self._filed[batch] = None
+            reading = self._file.write(fetch(vectors))
         else:
-            self._held[batch] = int(vectors.nbytes)
-        self._seen[batch] = None
-        self._where.update({key: (batch, row) for row, key in enumerate(batch.keys)})
+            reading = _in_memory(vectors)
+        kept = _Batch(reading, [batch.keys[i] for i in rows], [batch.texts[i] for i in rows])
+        self._batches[kept] = 0 if filed else int(vectors.nbytes)
+        self._seen[kept] = None
+        self._where.update({key: (kept, row) for row, key in enumerate(kept.keys)})
 
-    def _drop(self, batch: _Batch) -> None:
-        """Forget a batch; the file goes with the last that is in it."""
-        self._held.pop(batch, None)
-        self._filed.pop(batch, None)
-        if not self._filed:
-            self._file = None
+    def _replace(self, batch: _Batch, rows: list[int], *, filed: bool = False) -> None:
+        """Forget a batch but for some rows."""
+        del self._batches[batch]
         for key in batch.keys:
             del self._where[key]
+        self._keep(batch, rows, filed=filed)
 
     def settle(self) -> None:
         """Forget what was used by now and does not come again, unless it is remembered anyway."""
         with self._lock:
-            for batch in list(self._seen) if self._uses else [*self._held, *self._filed]:
-                rows = self._coming(batch)
-                if batch in self._filed and not rows:
-                    self._drop(batch)
-                elif batch in self._held and not self._remembers and 2 * len(rows) <= len(batch.keys):
-                    self._drop(batch)  # a few that are not wanted do not repay a copy
-                    self._keep(batch, rows)
+            for batch in list(self._seen if self._uses else self._batches):
+                if batch in self._batches:
+                    rows, in_memory = self._coming(batch), self._batches[batch] > 0
+                    # A few that are not wanted do not repay a copy.
+                    if not self._remembers and 2 * len(rows) <= len(batch.keys) if in_memory else not rows:
+                        self._replace(batch, rows)
             self._seen.clear()
+            if not self._uses:
+                self._file = None
 
     def forget(self) -> None:
         """Let go of all vectors that are remembered."""
         with self._lock:
             self._where.clear()
-            self._held.clear()
-            self._filed.clear()
+            self._batches.clear()
             self._file = None
 
 
