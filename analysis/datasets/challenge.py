@@ -131,7 +131,7 @@ def load_challenge(
             raise InputError(f"{place}: files of DEMETR hold no scores: compute them with metrics")
         if named:
             raise InputError(f"{place}: files of DEMETR have fields of their own: name columns of tables only")
-        return _read_demetr(files, found=place.is_dir())
+        return _read_demetr(files)
     file = NamedFile(place)
     first = "" if file.suffix in (".parquet", ".jsonl") else next(file.lines(), "").rstrip("\r\n")
     repeated = first.split("\t") == [*_HWTSC, "source"]
@@ -168,11 +168,11 @@ def load_challenge_table(path: Path | str, *, name: str | None = None) -> Judged
     return builder.finish(str(path))
 
 
-def _read_demetr(files: Sequence[Path], *, found: bool) -> ChallengeSet:
+def _read_demetr(files: Sequence[Path]) -> ChallengeSet:
     pairs: list[MinimalPair] = []
     failed = 0
     for file in files:
-        items = NamedFile(file, found=found).json()
+        items = NamedFile(file).json()
         if not isinstance(items, list) or not items:
             raise InputError("is no list of items, as DEMETR's files are", file=file)
         for number, item in enumerate(items, start=1):

@@ -92,13 +92,13 @@ def _original(folder: Path, problems: Problems) -> Iterator[_Judged]:
         places[file] = result[0]
     captions: dict[str, str] = {}
     images: dict[str, list[str]] = {}
-    for where, fields in delimited(NamedFile(places["Flickr8k.token.txt"], found=True), "\t", problems):
+    for where, fields in delimited(NamedFile(places["Flickr8k.token.txt"]), "\t", problems):
         with problems:
             if len(fields) != 2 or "#" not in fields[0]:
                 raise InputError(f"{where} is not IMAGE#NUMBER, a tab and a caption")
             captions[fields[0]] = fields[1]
             images.setdefault(fields[0].rpartition("#")[0], []).append(fields[1])
-    for where, fields in delimited(NamedFile(places["ExpertAnnotations.txt"], found=True), "\t", problems):
+    for where, fields in delimited(NamedFile(places["ExpertAnnotations.txt"]), "\t", problems):
         with problems:
             if len(fields) != 2 + JUDGES:
                 raise InputError(f"{where} has {len(fields)} fields, {2 + JUDGES} are due")

@@ -206,7 +206,7 @@ def _known(name: str, names: Sequence[str] | Mapping[str, object], what: str) ->
 def _read_scores(path: Path, size: int, outputs: dict[str, Path], *, missing: bool) -> dict[str, list[float]]:
     """Read ``SYSTEM SCORE`` lines: for each system a block of ``size`` scores in the order of the segments."""
     scores: dict[str, list[float]] = {}
-    for where, fields in delimited(NamedFile(path, found=True), None, Problems()):
+    for where, fields in delimited(NamedFile(path), None, Problems()):
         if len(fields) != 2:
             raise InputError(f"{where} has {len(fields)} fields, 2 are due: SYSTEM SCORE")
         system, value = fields
@@ -227,7 +227,7 @@ def _read_documents(path: Path, size: int) -> list[tuple[str, str]]:
     if not path.is_file():
         return []
     places: list[tuple[str, str]] = []
-    for where, fields in delimited(NamedFile(path, found=True), None, Problems()):
+    for where, fields in delimited(NamedFile(path), None, Problems()):
         if len(fields) != 2:
             raise InputError(f"{where} has {len(fields)} fields, 2 are due: DOMAIN DOCUMENT")
         places.append((fields[0], fields[1]))

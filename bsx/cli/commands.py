@@ -169,10 +169,6 @@ def build(arguments: Iterable[str]) -> typer.Typer:
     ) -> None:
         if context.invoked_subcommand is None:
             typer.echo(context.get_help())
-            return
-        from bsx.data.lines import keeping_spools
-
-        context.with_resource(keeping_spools())
 
     for name, command in COMMANDS.items():
         _add(app, name, command if name in arguments else command._replace(runs=""))

@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_origin
 import typer
 import typer.core
 
-from bsx.data.run import check_folder, check_outputs, is_stream, keep_out, named_by, one_run, reading
+from bsx.data.run import check_folder, check_outputs, is_stream, named_files, one_run
 from bsx.errors import BsxError, InputError, shortened
-from bsx.support.folders import cache_folder, user_folder
 from bsx.support.progress import FOLLOWED
 from bsx.support.result import Result
 from bsx.support.settings import BaseSettings, set_fields
@@ -214,9 +213,11 @@ def refuse_before_command(context: typer.Context) -> bool:
 
 def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
     annotations = {name: p.annotation for name, p in inspect.signature(command, eval_str=True).parameters.items()}
-    options = {
-        name: next((option for option in get_args(annotation) if hasattr(option, "writable")), None)
+    writable = {
+        name: option
         for name, annotation in annotations.items()
+        for option in get_args(annotation)
+        if getattr(option, "writable", False)
     }
     asked = get_args(annotations.get("format"))
     choices = get_args(asked[0]) if asked else ()
@@ -224,27 +225,16 @@ def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(command)
     def run(**given: Any) -> Any:
-        with one_run(lambda note: say([note])):
-            for folder in (user_folder(), cache_folder() / "models", cache_folder() / "onnx"):
-                keep_out(folder)
-            for name in [name for name in given if not getattr(options[name], "writable", False)]:
-                for path in _existing(given[name]):
-                    if name in ("cache", "registry"):
-                        keep_out(path)
-                    elif path.is_file() or name == "model":
-                        reading(path)
-            for text in given.get("encoder") or ():
-                for folder in re.findall(r"(?:^|,)\s*cache=([^,]+)", text):
-                    keep_out(Path(folder).expanduser())
+        reads = [file for name in given if name not in writable for file in named_files(name, given[name])]
+        writes = {name: Path(given[name]) for name in writable if given.get(name)}
+        with one_run(lambda note: say([note]), reads, writes):
             written, outputs = [], []
-            for name, option in options.items():
-                if option is not None and option.writable and given.get(name):
-                    path = Path(given[name])
-                    named_by(name, path)
-                    either = option.metavar == FILE_OR_FOLDER
-                    is_file = path.suffix.lower() in FORMS and not path.is_dir() if either else option.file_okay
-                    written.append((path, is_file, either or option.help == RESULT))
-                    outputs += [path] if is_file else []
+            for name, path in writes.items():
+                option = writable[name]
+                either = option.metavar == FILE_OR_FOLDER
+                is_file = path.suffix.lower() in FORMS and not path.is_dir() if either else option.file_okay
+                written.append((path, is_file, either or option.help == RESULT))
+                outputs += [path] if is_file else []
             check_outputs(outputs)
             for path, is_file, _ in written:
                 if not is_file:
@@ -283,21 +273,6 @@ def _check_ending(path: Path, forms: set[str], format: str | None, *, is_file: b
         other = FORMS.get(ending, ending[1:] if ending in FORMATS else "")
         why = f"this command writes no {other}" if other else "cannot tell the format"
         raise InputError(f"{why}; end the name in {known}", file=path)
-
-
-_WRITTEN = re.compile(r"\s*(cache|spans)\s*=")
-"""Settings of metrics that name what is written; the metric itself checks it."""
-
-
-def _existing(value: object) -> Iterator[Path]:
-    """Yield the files and folders that the value of an option names, such as those in ``name:field=file``."""
-    for text in value if isinstance(value, list | tuple) else [value]:
-        pieces = re.split("[:,]", str(text)) if isinstance(text, str | Path) else ()
-        parts = [part for piece in pieces if not _WRITTEN.match(piece) for part in piece.split("=")]
-        for part in dict.fromkeys([str(text), *parts]) if pieces else ():
-            with contextlib.suppress(OSError, ValueError):
-                if re.search(r"[./]", part) and Path(part).exists():
-                    yield Path(part)
 
 
 def write_result(content: str, output: Path | None) -> None:

@@ -41,9 +41,6 @@ _JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 LARGEST = 1e100
 """Largest number of a column, either way: of larger ones, sums of squares and cubes are no numbers any more."""
 
-LONGEST_NUMBER = 4300
-"""Characters of a number; Python converts no longer ones."""
-
 
 class Typed(int):
     """A whole number that a spreadsheet holds where somebody typed digits: it may be meant as a number or as a text."""

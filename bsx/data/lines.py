@@ -10,19 +10,15 @@ import hashlib
 import io
 import json
 import os
-import shutil
 import stat
 import sys
-import tempfile
-import threading
-import weakref
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import IO, BinaryIO
+from typing import IO
 
-from bsx.data.run import reading
+from bsx.data.run import Copy, copies
 from bsx.errors import InputError
 from bsx.support.folders import without_sheet
 from bsx.support.memory import free_memory, show_bytes
@@ -74,43 +70,39 @@ class Problems:
 class NamedFile:
     """A file and what to call it in messages; it can be read from the start as often as needed.
 
-    What can be read but once (standard input, a named pipe, ``<(command)``) is copied to a temporary file that has no
-    name and so ends with this process at the latest. While somebody holds the copy, all who name the same pipe read it.
-    A file whose name ends in ``.gz`` is uncompressed while it is read.
+    What can be read but once (standard input, a named pipe, ``<(command)``) is copied to a temporary file, which goes
+    with this object, or at the end of the run; all who name it in one run read the same copy. A file whose name ends in
+    ``.gz`` is uncompressed while it is read.
 
     Args:
         path: where it is; ``-`` and ``/dev/stdin`` are standard input. The name of a spreadsheet may be followed by
             ``#`` and that of one of its sheets.
-        found: it was found in a folder, so that nobody may be writing to it if it is a pipe, which is then refused.
 
     Attributes:
         path: what the user called it.
         name: what to call it in messages.
         suffix: the end of its name that tells the format, in lower case and without ``.gz``.
         sheet: the sheet of a spreadsheet that the user named.
-        spool: what it reads, if that could be read but once and was copied; one object for all who name it.
+        copy: what it reads, if that could be read but once.
+        stored: where its bytes are: its path, or that of the copy.
 
     Raises:
         InputError: if there is no such readable file, or it is empty.
     """
 
-    def __init__(self, path: Path | str, *, found: bool = False) -> None:
+    def __init__(self, path: Path | str) -> None:
         if not isinstance(path, str | os.PathLike):
             raise InputError(f"a file is named by its path (got {path!r})")
+        if str(path) == "":
+            raise InputError("the name of a file to read is empty")
         self.path, self.sheet = without_sheet(path)
         self.name = "standard input" if str(path) in (STDIN, "/dev/stdin") else str(self.path)
         self._packed = self.path.suffix.lower() == ".gz"
         self.suffix = (self.path.with_suffix("") if self._packed else self.path).suffix.lower()
         self._facts: tuple[int, int] | None = None
-        reading("/dev/stdin" if str(path) == STDIN else self.path)
         try:
-            if found and self.path.exists() and not (self.path.is_file() or self.path.is_dir()):
-                raise InputError("is a pipe, a device or a socket, not a file", file=self.name)
-            self.spool = spooled(path if self.sheet is None else self.path)
-            if str(path) == "":
-                raise InputError("the name of a file to read is empty")
-            if self.spool is None and self.path.is_dir():
-                raise InputError("is a folder, not a file", file=self.name)
+            self.copy = self._copied()
+            self.stored = self.path if self.copy is None else self.copy.path
             with self._raw() as stream:
                 first = stream.read(1)
         except FileNotFoundError as error:
@@ -121,10 +113,27 @@ class NamedFile:
         if not first:
             raise InputError("is empty", file=self.name)
 
-    def _raw(self) -> BinaryIO | io.BufferedReader:
-        if self.spool is not None:
-            return io.BufferedReader(SpoolReader(self.spool))
-        stream = self.path.open("rb")
+    def _copied(self) -> Copy | None:
+        """Return the copy of what can be read but once; None for a file."""
+        piped = self.name == "standard input"
+        if piped and (sys.stdin is None or sys.stdin.closed):
+            raise InputError("is closed", file=self.name)
+        if not piped:
+            kind = self.path.stat().st_mode
+            if stat.S_ISREG(kind):
+                return None
+            if stat.S_ISDIR(kind):
+                raise InputError("is a folder, not a file", file=self.name)
+            if not stat.S_ISFIFO(kind):  # /dev/zero has no end
+                raise InputError("is a device, neither a file nor a pipe", file=self.name)
+        known = copies()
+        if self.name not in known:
+            with contextlib.nullcontext(sys.stdin.buffer) if piped else self.path.open("rb") as source:
+                known[self.name] = Copy(source)
+        return known[self.name]
+
+    def _raw(self) -> IO[bytes]:
+        stream = self.stored.open("rb")
         status = os.fstat(stream.fileno())
         now = (status.st_size, status.st_mtime_ns)
         if self._facts is None and status.st_size:
@@ -134,7 +143,7 @@ class NamedFile:
             raise InputError("was changed while it was read: run again when it is complete", file=self.name)
         return stream
 
-    def open(self) -> BinaryIO | gzip.GzipFile | io.BufferedReader:
+    def open(self) -> IO[bytes] | gzip.GzipFile:
         """Open its bytes, uncompressed.
 
         Raises:
@@ -156,7 +165,7 @@ class NamedFile:
             return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[BinaryIO | gzip.GzipFile | io.BufferedReader]:
+    def reading(self) -> Iterator[IO[bytes] | gzip.GzipFile]:
         """Open its bytes, uncompressed, as a context manager in which whatever goes wrong is an error with its name.
 
         Raises:
@@ -277,9 +286,9 @@ def line_list(path: Path) -> list[str]:
     """Return all lines of a file of a folder of data, in which line i is segment i.
 
     Raises:
-        InputError: if the file is missing, a pipe, empty or not UTF-8.
+        InputError: if the file is missing, empty or not UTF-8.
     """
-    return list(NamedFile(path, found=True).lines())
+    return list(NamedFile(path).lines())
 
 
 def check_line_counts(counts: Mapping[str | Path, int]) -> None:
@@ -295,99 +304,3 @@ def check_line_counts(counts: Mapping[str | Path, int]) -> None:
                 f"line counts differ: {first} has {expected}, {other} has {count}; line i of every file must be "
                 "segment i"
             )
-
-
-class Spool:
-    """What can be read but once (standard input, a pipe), in a temporary file without a name, so nothing is left of it.
-
-    Args:
-        source: an open stream.
-    """
-
-    def __init__(self, source: IO[bytes]) -> None:
-        self._copy = tempfile.TemporaryFile(prefix="bsx-input-")  # noqa: SIM115 - ends with this object
-        self._lock = threading.Lock()
-        weakref.finalize(self, self._copy.close)
-        shutil.copyfileobj(source, self._copy, 1 << 20)
-        self.size = self._copy.tell()
-
-    def read(self, place: int, size: int) -> bytes:
-        """Return up to ``size`` bytes from a place on."""
-        with self._lock:
-            self._copy.seek(place)
-            return self._copy.read(size)
-
-
-class SpoolReader(io.RawIOBase):
-    """A stream over a spool, with a place of its own."""
-
-    def __init__(self, spool: Spool) -> None:
-        self._spool = spool
-        self._place = 0
-
-    def readable(self) -> bool:
-        """It is."""
-        return True
-
-    def seekable(self) -> bool:
-        """It is."""
-        return True
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Go to a place; see `io.IOBase.seek`."""
-        self._place = offset + {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: self._spool.size}[whence]
-        return self._place
-
-    def readinto(self, buffer: Untyped) -> int:
-        """Fill a buffer; see `io.RawIOBase.readinto`."""
-        result = self._spool.read(self._place, len(buffer))
-        buffer[: len(result)] = result
-        self._place += len(result)
-        return len(result)
-
-
-_spools: weakref.WeakValueDictionary[object, Spool] = weakref.WeakValueDictionary()
-_kept: list[list[Spool]] = []
-
-
-@contextlib.contextmanager
-def keeping_spools() -> Iterator[None]:
-    """Keep what is read but once until the end of this context, so that each of its readers finds all of it."""
-    _kept.append([])
-    try:
-        yield
-    finally:
-        _kept.pop()
-
-
-def spooled(path: Path | str) -> Spool | None:
-    """Return what can be read but once, read whole; None for a file that can be read again.
-
-    Raises:
-        InputError: for a device, or a closed standard input.
-        OSError: if it cannot be read or copied.
-    """
-    stream: IO[bytes] | None = None
-    facts: os.stat_result | None = None
-    if str(path) in (STDIN, "/dev/stdin"):
-        if sys.stdin is None or sys.stdin.closed:
-            raise InputError("standard input: is closed")
-        stream = sys.stdin.buffer
-        with contextlib.suppress(OSError):  # a stream of Python's own has no number
-            facts = os.fstat(stream.fileno())
-    else:
-        facts = Path(path).stat()
-        if stat.S_ISREG(facts.st_mode) or stat.S_ISDIR(facts.st_mode):
-            return None
-    if facts is not None and (stat.S_ISBLK(facts.st_mode) or stat.S_ISCHR(facts.st_mode)):
-        typed = stream is not None and stream.isatty()
-        if not typed and not os.path.samestat(facts, Path(os.devnull).stat()):  # /dev/zero has no end
-            raise InputError("is a device, neither a file nor a pipe", file=path)
-    key = stream if facts is None else (facts.st_dev, facts.st_ino)
-    spool = _spools.get(key)
-    if spool is None:
-        with Path(path).open("rb") if stream is None else contextlib.nullcontext(stream) as source:
-            spool = _spools[key] = Spool(source)
-    for kept in _kept[-1:]:
-        kept.append(spool)
-    return spool

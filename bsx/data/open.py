@@ -16,6 +16,7 @@ from bsx.data.corpus import Corpus, Segment
 from bsx.data.lines import STDIN, NamedFile, Problems, check_line_counts
 from bsx.data.long import SEGMENTS, SYSTEM, called_references
 from bsx.data.pairing import refuse_alike
+from bsx.data.run import check_inputs
 from bsx.data.sources import MEMORIES, OFFICE, XLIFF, AnyTable, MemoryTable
 from bsx.data.tables import TABLE_FORMATS, Row, Table
 from bsx.errors import InputError
@@ -33,7 +34,6 @@ class HeldLines:
 
     name: str
     texts: Sequence[str]
-    spool = None
 
     def lines(self) -> Iterator[str]:
         """Yield the texts."""
@@ -66,10 +66,6 @@ class LineFiles:
         self._candidates = list(systems.values())
         self._references = list(references)
         self._sources = [source] if source is not None else []
-        pipes: dict[object, NamedFile | HeldLines] = {}
-        for file in self.files:
-            if file.spool is not None and pipes.setdefault(file.spool, file) is not file:
-                raise InputError(f"{pipes[file.spool].name} and {file.name} are one stream, which holds one file")
 
     @property
     def files(self) -> list[NamedFile | HeldLines]:
@@ -302,6 +298,7 @@ def table_parts(table: str) -> list[PartFile]:
         problem = "no file has a name like this"
     if not found:
         raise InputError(problem, file=table)
+    check_inputs(found)
     names = sorted((file.relative_to(root).as_posix(), file) for file in found)
     return [
         PartFile(file, dict(part.split("=", 1) for part in name.split("/")[:-1] if "=" in part)) for name, file in names

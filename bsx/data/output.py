@@ -4,29 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import errno
 import json
 import os
-import re
 import secrets
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TextIO
+from typing import TextIO
 
 from bsx.data.cells import Spelled, spelled, spelled_json
-from bsx.data.run import (
-    BESIDE,
-    begin_output,
-    check_output,
-    check_place,
-    end_output,
-    is_stream,
-    standard_output,
-    through_links,
-)
+from bsx.data.run import BESIDE, check_output, check_place, is_stream, standard_output, through_links
 from bsx.errors import NO_ROOM, InputError
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
@@ -34,144 +23,65 @@ from bsx.support.untyped import Untyped
 FORMATS = (".tsv", ".csv", ".jsonl", ".parquet", ".xlsx")
 
 
-class Commit:
-    """A file and what lies beside it, each of which appears whole or not at all; use it as a context manager.
-
-    Each is written under a name of its own beside its place, brought to the disk and renamed into place. What speaks of
-    an older file goes before the new one appears, and what speaks of the new one follows it: whatever ends the process
-    at whatever moment, nothing lies beside a table that speaks of another. What a killed process left unfinished, the
-    next one that writes there removes.
-
-    Args:
-        path: the file, a link to it, or a name of standard output, to which it is copied in the end.
-        own: whether bsx chose the place; otherwise it may be no input and no other output of the run.
-
-    Raises:
-        InputError: if the place cannot be written to, or the disk is full.
-    """
-
-    def __init__(self, path: Path, *, own: bool = False) -> None:
-        self.path = path
-        self._own = own
-        self._stream = not own and is_stream(path)
-        final = through_links(path)
-        self._folder = Path(tempfile.gettempdir()) if self._stream else final.parent
-        self._name = "stdout" if self._stream else final.name
-        self._temporary: dict[str, Path] = {}
-        self._held = contextlib.ExitStack()
-
-    def __enter__(self) -> Commit:
-        with self._named():
-            if self._own:
-                check_place(self.path)
-            else:
-                begin_output(self.path)
-            # What killed processes left of this file and what lies beside it is removed.
-            ends = "|".join(map(re.escape, BESIDE))
-            ours = re.compile(rf"\.{re.escape(self._name)}({ends})?\.bsx-[0-9a-f]{{16}}\.tmp")
-            for file in self._folder.iterdir() if os.access(self._folder, os.R_OK) else ():
-                if ours.fullmatch(file.name):
-                    with contextlib.suppress(OSError), file.open("rb") as stream:
-                        if _locked(stream):
-                            file.unlink()
-        return self
-
-    def new(self, beside: str = "") -> Path:
-        """Return an empty file to write: first the one for ``path``, then, each by its end, what lies beside it."""
-        temporary = self._folder / f".{self._name}{beside}.bsx-{secrets.token_hex(8)}.tmp"
-        with self._named(f"cannot write in {self._folder}"):
-            stream = temporary.open("xb")
-        self._temporary[self._name + beside] = temporary
-        if _locked(stream):  # until the end, by which other processes know that this one lives
-            self._held.enter_context(stream)
-        else:
-            stream.close()
-        return temporary
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            with self._named():
-                if error is None:
-                    self._complete()
-                ours = (None, *map(str, self._temporary.values()))
-                if isinstance(error, OSError) and error.errno in NO_ROOM and error.filename in ours:
-                    raise error
-        finally:
-            self._held.close()
-            for temporary in self._temporary.values():
-                temporary.unlink(missing_ok=True)
-            if not self._own:
-                end_output(self.path)
-
-    def _complete(self) -> None:
-        if self._stream:
-            with next(iter(self._temporary.values())).open("rb") as stream:
-                output = standard_output()
-                output.flush()
-                shutil.copyfileobj(stream, output.buffer)
-                output.flush()
-            return
-        for final, temporary in self._temporary.items():
-            if (self._folder / final).exists():
-                temporary.chmod((self._folder / final).stat().st_mode & 0o777)
-            _sync(temporary)
-        for end in BESIDE:
-            (self._folder / (self._name + end)).unlink(missing_ok=True)
-        for final, temporary in self._temporary.items():
-            temporary.replace(self._folder / final)
-        _sync(self._folder)
-
-    @contextlib.contextmanager
-    def _named(self, what: str = "cannot be written") -> Iterator[None]:
-        try:
-            yield
-        except BrokenPipeError:  # whoever reads our standard output has enough
-            raise
-        except OSError as error:
-            reason = os.strerror(error.errno) if error.errno else error
-            raise InputError(f"{what} ({reason})", file=self.path) from error
-
-
-def _locked(stream: IO[bytes]) -> bool:
-    """Lock a file for as long as it is open, unless another process has it; tell whether that was possible."""
-    try:
-        import fcntl
-
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (ImportError, OSError):
-        return False
-    return True
-
-
-def _sync(path: Path) -> None:
-    """Bring a file or a folder to the disk."""
-    if os.name == "nt" and path.is_dir():
-        return
-    handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    except OSError as error:
-        if error.errno not in (errno.EINVAL, errno.ENOTSUP):  # a file system that cannot
-            raise
-    finally:
-        os.close(handle)
-
-
 @contextlib.contextmanager
 def atomic_path(path: Path, *, own: bool = False) -> Iterator[Path]:
     """Yield a temporary path beside ``path`` that replaces it on success and vanishes on failure.
 
+    What lies beside an older file and describes it (see `bsx.data.run.BESIDE`) is removed just before.
+
     Args:
-        path: the file, or a name of standard output, to which the content is copied in the end.
-        own: whether bsx chose the place; otherwise it may be no input and no other output of the run.
+        path: the file, a link to it, or a name of standard output, to which the content is copied in the end.
+        own: whether bsx chose the place; otherwise it may be no input of the run.
 
     Raises:
         InputError: if the place cannot be written to (see `bsx.data.run.check_output`), or the disk is full.
     """
-    with Commit(path, own=own) as commit:
-        yield commit.new()
+    stream = not own and is_stream(path)
+    if own:
+        check_place(path)
+    else:
+        check_output(path)
+    final = Path(tempfile.gettempdir(), "stdout") if stream else through_links(path)
+    temporary = final.with_name(f".{final.name}.bsx-{secrets.token_hex(8)}.tmp")
+    try:
+        with _blamed(path, f"cannot write in {final.parent}"):
+            temporary.open("xb").close()
+        try:
+            yield temporary
+        except OSError as error:
+            if error.errno in NO_ROOM and error.filename in (None, str(temporary)):
+                raise _unwritable(path, "cannot be written", error) from error
+            raise
+        with _blamed(path, "cannot be written"):
+            if stream:
+                with temporary.open("rb") as content:
+                    output = standard_output()
+                    output.flush()
+                    shutil.copyfileobj(content, output.buffer)
+                    output.flush()
+                return
+            if final.exists():
+                temporary.chmod(final.stat().st_mode & 0o777)
+            for end in BESIDE:
+                final.with_name(final.name + end).unlink(missing_ok=True)
+            temporary.replace(final)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def _blamed(path: Path, what: str) -> Iterator[None]:
+    """Make what the system says of a file an error about the one that the user named."""
+    try:
+        yield
+    except BrokenPipeError:  # whoever reads our standard output has enough
+        raise
+    except OSError as error:
+        raise _unwritable(path, what, error) from error
+
+
+def _unwritable(path: Path, what: str, error: OSError) -> InputError:
+    return InputError(f"{what} ({os.strerror(error.errno) if error.errno else error})", file=path)
 
 
 @contextlib.contextmanager
@@ -258,7 +168,6 @@ class ScoreTable:
         self._path = path
         self._kind = ".tsv" if is_stream(path) else path.suffix
         self._arrow = need("pyarrow", "writing Parquet files") if self._kind == ".parquet" else None
-        self._commit = Commit(path)
         self._exits = contextlib.ExitStack()
         self._columns: list[str] | None = None
         self._pending: list[dict[str, object]] = []
@@ -266,8 +175,7 @@ class ScoreTable:
 
     def __enter__(self) -> ScoreTable:
         with contextlib.ExitStack() as opened:
-            commit = opened.enter_context(self._commit)
-            self._temporary = commit.new()
+            self._temporary = opened.enter_context(atomic_path(self._path))
             if self._kind == ".xlsx":
                 from bsx.data.formats.workbook import Workbook
 
@@ -352,11 +260,14 @@ class ScoreTable:
             self._flush()
             if self._arrow is not None and self._writer is not None and self.signature is not None:
                 self._writer.add_key_value_metadata({"bsx.signature": self.signature})
-            if self.sidecar is not None and not is_stream(self._path):
-                content = json.dumps(self.sidecar, ensure_ascii=False, indent=2)
-                self._commit.new(".signatures.json").write_text(content + "\n", "utf-8", "backslashreplace")
-            if self.signature is not None and not is_stream(self._path):
-                self._commit.new(".signature.txt").write_text(self.signature + "\n", "utf-8", "backslashreplace")
+        if not is_stream(self._path):
+            table = through_links(self._path)
+            if self.sidecar is not None:
+                with atomic_text(table.with_name(f"{table.name}.signatures.json"), own=True) as stream:
+                    stream.write(json.dumps(self.sidecar, ensure_ascii=False, indent=2) + "\n")
+            if self.signature is not None:
+                with atomic_text(table.with_name(f"{table.name}.signature.txt"), own=True) as stream:
+                    stream.write(self.signature + "\n")
         return None
 
 

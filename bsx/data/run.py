@@ -1,81 +1,127 @@
-"""What one run reads and writes: nothing that it reads may be one of its outputs, and no two outputs the same file."""
+"""What one run reads and writes: none of the files that its settings name to be read is written, and none twice."""
 
 from __future__ import annotations
 
 import contextlib
 import functools
 import os
+import re
+import shutil
 import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator
+import tempfile
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
-from typing import ParamSpec, TextIO, TypeVar
+from typing import IO, Concatenate, ParamSpec, TextIO, TypeVar
 
 from bsx.errors import InputError
+from bsx.support.folders import without_sheet
+from bsx.support.settings import BaseSettings, Option
 
-STREAMS = frozenset({"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"})
+STREAMS = frozenset({"-", "/dev/stdout"})
 """What means standard output."""
 BESIDE = (".signature.txt", ".signatures.json")
 """Ends of the names of the files next to a table that describe it."""
 
 _Arguments = ParamSpec("_Arguments")
+_Chosen = TypeVar("_Chosen", bound=BaseSettings)
 _Result = TypeVar("_Result")
-_Key = str | tuple[int, int]
+
+
+class Copy:
+    """What can be read but once, in a temporary file that goes with this object, or with the process.
+
+    Args:
+        source: an open stream.
+    """
+
+    def __init__(self, source: IO[bytes]) -> None:
+        handle, name = tempfile.mkstemp(prefix="bsx-input-")
+        self.path = Path(name)
+        weakref.finalize(self, self.path.unlink, missing_ok=True)
+        with os.fdopen(handle, "wb") as copy:
+            shutil.copyfileobj(source, copy, 1 << 20)
 
 
 class _Run:
-    """The files of a run: each by its resolved path and, if it is there, by device and inode."""
+    """What a run reads and writes by its settings, what it has told, and the copies of the pipes that it has read."""
 
-    def __init__(self) -> None:
-        self.read: set[_Key] = set()
-        self.folders: list[Path] = []
-        self.outputs: dict[_Key, Path] = {}
-        self.written: set[_Key] = set()
-        self.settings: list[tuple[str, Path]] = []
+    def __init__(self, say: Callable[[str], None] | None, reads: Iterable[Path], writes: Mapping[str, Path]) -> None:
+        self.say = say or (lambda note: None)
+        self.reads = list(reads)
+        self.writes = dict(writes)
         self.stdout = sys.stdout
-        self.say: Callable[[str], None] = lambda note: None
-        self.said: set[str] = set()
+        self.told: set[str] = set()
+        self.copies: dict[str, Copy] = {}
 
 
 _RUN: ContextVar[_Run | None] = ContextVar("run", default=None)
 
 
 @contextlib.contextmanager
-def one_run(say: Callable[[str], None] | None = None) -> Iterator[None]:
-    """Remember until the end what is read and written; a run within a run is part of it.
+def one_run(
+    say: Callable[[str], None] | None = None, reads: Iterable[Path] = (), writes: Mapping[str, Path] | None = None
+) -> Iterator[None]:
+    """Begin a run, which lasts until the end of this context; a run within a run is part of it.
 
     Args:
         say: called with what the readers of files have to tell, a line each; see `tell`.
+        reads: files and folders that it reads, which may be none of its outputs.
+        writes: setting -> the file or folder that it names to be written.
     """
     if _RUN.get() is not None:
         yield
         return
-    run = _Run()
-    run.say = say or run.say
-    token = _RUN.set(run)
+    token = _RUN.set(_Run(say, reads, writes or {}))
     try:
         yield
     finally:
         _RUN.reset(token)
 
 
-def as_one_run(job: Callable[_Arguments, _Result]) -> Callable[_Arguments, _Result]:
-    """Make each call of a function `one_run`."""
+def as_one_run(
+    job: Callable[Concatenate[_Chosen, _Arguments], _Result],
+) -> Callable[Concatenate[_Chosen, _Arguments], _Result]:
+    """Make each call of a function of settings `one_run`, which reads and writes what these name."""
 
     @functools.wraps(job)
-    def run(*args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
-        with one_run(kwargs.get("say")):  # type: ignore[arg-type]  # of the settings that are `Reported`
-            return job(*args, **kwargs)
+    def run(settings: _Chosen, /, *args: _Arguments.args, **kwargs: _Arguments.kwargs) -> _Result:
+        reads: list[Path] = []
+        writes: dict[str, Path] = {}
+        for name, field in type(settings).model_fields.items():
+            value = getattr(settings, name)
+            if any(isinstance(mark, Option) and mark.writable for mark in field.metadata):
+                writes |= {name: Path(value)} if value else {}
+            else:
+                reads += named_files(name, value)
+        with one_run(getattr(settings, "say", None), reads, writes):
+            return job(settings, *args, **kwargs)
 
     return run
+
+
+def named_files(setting: str, value: object) -> Iterator[Path]:
+    """Yield the files that the value of a setting names, such as those in ``name:field=file``; of a model the folder.
+
+    What a metric is told to write itself (``cache=`` and ``spans=``) is none of them.
+    """
+    for text in value if isinstance(value, list | tuple) else [value]:
+        pieces = re.split("[:,]", str(text)) if isinstance(text, str | Path) else ()
+        parts = [part for piece in pieces if not re.match(r"\s*(cache|spans)\s*=", piece) for part in piece.split("=")]
+        for part in dict.fromkeys([str(text), *parts]) if pieces else ():
+            path = without_sheet(part)[0]
+            with contextlib.suppress(OSError, ValueError):
+                if path.is_file() or (setting == "model" and path.is_dir()):
+                    yield path
 
 
 def tell(note: str) -> None:
     """Tell the user of the run what a file turned out to be, once; outside of a run, the reader of a file keeps it."""
     run = _RUN.get()
-    if run is not None and note not in run.said:
-        run.said.add(note)
+    if run is not None and note not in run.told:
+        run.told.add(note)
         run.say(note)
 
 
@@ -90,41 +136,23 @@ def standard_output() -> TextIO:
     return run.stdout if run is not None else sys.stdout
 
 
-def named_by(setting: str, path: Path) -> None:
-    """Note which setting names a file or folder to write; messages say ``output`` unless they know better."""
+def copies() -> dict[str, Copy]:
+    """Return the copies of what can be read but once, by name: those of the run; outside of one, none that are kept."""
     run = _RUN.get()
-    if run is not None:
-        run.settings.append((setting, path))
+    return run.copies if run is not None else {}
 
 
-def reading(path: Path | str) -> None:
-    """Note that the run reads a file.
+def check_inputs(files: Iterable[Path]) -> None:
+    """Refuse files, found in a folder or by a pattern that the run reads, that it will write.
 
     Raises:
-        InputError: if the run will write it.
+        InputError: naming the first.
     """
     run = _RUN.get()
-    if run is None:
-        return
-    keys = _keys(Path(path))
-    output = next((run.outputs[key] for key in keys if key in run.outputs), None)
-    if output is not None:
-        raise _overwritten(output)
-    run.read.update(keys)
-
-
-def keep_out(folder: Path) -> None:
-    """Note that nothing the user names may be written in a folder, such as a cache: what is there is bsx's own.
-
-    Raises:
-        InputError: if the run will write a file there.
-    """
-    run = _RUN.get()
-    if run is None:
-        return
-    run.folders.append(Path(os.path.realpath(folder)))
-    for output in run.outputs.values():
-        _check_folders(run, output)
+    for file in files if run is not None and run.writes else ():
+        for output in run.writes.values():  # type: ignore[union-attr]
+            if _same(file, output):
+                raise _overwritten(output)
 
 
 def check_output(path: Path | str) -> None:
@@ -134,20 +162,13 @@ def check_output(path: Path | str) -> None:
         path: an empty place in a folder that can be written to, a regular file, or a name of standard output.
 
     Raises:
-        InputError: if it is anything else, or the run reads it or what would lie beside it.
+        InputError: if it is anything else, or the run reads it.
     """
     path = Path(path)
     if is_stream(path):
         return
     check_place(path)
-    run = _RUN.get()
-    if run is None:
-        return
-    keys = _keys_of_output(path)
-    if run.read.intersection(keys):
-        raise _overwritten(path)
-    _check_folders(run, path)
-    run.outputs.update({key: path for key in keys if key not in run.written})
+    _check_unread(path)
 
 
 def check_folder(folder: Path) -> None:
@@ -162,48 +183,20 @@ def check_folder(folder: Path) -> None:
         raise InputError(f"{there} is not a folder", file=folder)
     if not os.access(there, os.W_OK):
         raise InputError(f"cannot write in {there} (Permission denied)", file=folder)
-    run = _RUN.get()
-    if run is not None:
-        if run.read.intersection(_keys(folder)):
-            raise _overwritten(folder)
-        _check_folders(run, folder)
+    _check_unread(folder)
 
 
-def check_outputs(paths: Iterable[Path]) -> None:
+def check_outputs(paths: Sequence[Path]) -> None:
     """Check all files that a run is to write; see `check_output`.
 
     Raises:
         InputError: if two are the same, too.
     """
-    seen: set[_Key] = set()
-    for path in paths:
+    for place, path in enumerate(paths):
         check_output(path)
-        keys = _keys_of_output(path)
-        if seen.intersection(keys):
-            raise _twice(path)
-        seen.update(keys)
-
-
-def begin_output(path: Path) -> None:
-    """Note that a file is about to be written; see `check_output`.
-
-    Raises:
-        InputError: if the run wrote it before; or as `check_output`.
-    """
-    check_output(path)
-    run = _RUN.get()
-    if run is not None:
-        keys = _keys_of_output(path)
-        if run.written.intersection(keys):
-            raise _twice(path)
-        run.written.update(key for key in keys if isinstance(key, str))
-
-
-def end_output(path: Path) -> None:
-    """Note that a file was written, or will not be: from now on it may be read."""
-    run = _RUN.get()
-    if run is not None:
-        run.outputs = {key: output for key, output in run.outputs.items() if output != path}
+        if any(_same(path, other) for other in paths[:place]):
+            named = " or ".join(_settings(path)) or "one of them"
+            raise InputError(f"{path}: two outputs of this run are this file: give {named} another name")
 
 
 def check_place(path: Path) -> None:
@@ -219,12 +212,11 @@ def check_place(path: Path) -> None:
         raise InputError(f"cannot be written ({reason})", file=path) from error
     if stat.S_ISDIR(kind):
         raise InputError("is a folder, not a file to write to", file=path)
+    if not stat.S_ISREG(kind):
+        raise InputError("is not a file but a device, a pipe or a socket; - is standard output", file=path)
     folder = through_links(path).parent
     if not folder.is_dir():
         raise InputError(f"the folder {folder} does not exist", file=path)
-    links = [Path(os.path.realpath(path.parent)), *([path.readlink()] if path.is_symlink() else [])]
-    if not stat.S_ISREG(kind) or any(link.is_relative_to("/proc") for link in links):
-        raise InputError("is not a file but a device, a pipe or a socket; - is standard output", file=path)
     if not os.access(folder, os.W_OK):
         raise InputError(f"cannot write in {folder} (Permission denied)", file=path)
 
@@ -237,44 +229,28 @@ def through_links(path: Path) -> Path:
     return Path(os.path.realpath(path)) if os.path.islink(path) else path  # noqa: PTH114 - fails for no name
 
 
-def _keys(path: Path) -> list[_Key]:
-    """Return what tells a file from others: where it is, links followed, and what it is."""
+def _check_unread(output: Path) -> None:
+    run = _RUN.get()
+    if run is not None and any(_same(output, file) for file in run.reads):
+        raise _overwritten(output)
+
+
+def _same(one: Path, two: Path) -> bool:
+    """Tell whether two names are those of one file, there or not; those of standard output are of one."""
+    if is_stream(one) or is_stream(two):
+        return is_stream(one) and is_stream(two)
     try:
-        result = path.stat()
+        return one.samefile(two)
     except (OSError, ValueError):
-        return [os.path.realpath(path)]
-    return [os.path.realpath(path), (result.st_dev, result.st_ino)]
-
-
-def _keys_of_output(path: Path) -> list[_Key]:
-    if is_stream(path):
-        return ["-"]
-    final = through_links(path)
-    return [key for name in ("", *BESIDE) for key in _keys(final.with_name(final.name + name))]
+        return os.path.realpath(one) == os.path.realpath(two)
 
 
 def _overwritten(output: Path) -> InputError:
-    return InputError(f"{output}: is an input of this run, which would overwrite it: {_instead(output)}")
-
-
-def _instead(output: Path) -> str:
-    return f"give {next(iter(_settings(output)), 'output')} another name"
-
-
-def _twice(output: Path) -> InputError:
-    named = " or ".join(f"{setting}" for setting in _settings(output)) or "one of them"
-    return InputError(f"{output}: two outputs of this run are this file: give {named} another name")
+    setting = next(iter(_settings(output)), "output")
+    return InputError(f"{output}: is an input of this run, which would overwrite it: give {setting} another name")
 
 
 def _settings(output: Path) -> list[str]:
     """Return which settings name a file, as far as they are known."""
     run = _RUN.get()
-    keys = set(_keys_of_output(output))
-    known = run.settings if run is not None else []
-    return [setting for setting, path in known if keys.intersection(_keys_of_output(path))]
-
-
-def _check_folders(run: _Run, output: Path) -> None:
-    folder = next((folder for folder in run.folders if Path(os.path.realpath(output)).is_relative_to(folder)), None)
-    if folder is not None:
-        raise InputError(f"{output}: lies in {folder}, which bsx keeps for itself: {_instead(output)}")
+    return [name for name, path in run.writes.items() if _same(path, output)] if run is not None else []

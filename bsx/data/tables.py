@@ -225,7 +225,7 @@ class Table:
     def _format(self) -> str:
         if self.file.suffix in TABLE_FORMATS:
             return self.file.suffix
-        if self.file.spool is not None:
+        if self.file.copy is not None:
             with self.file.open() as stream:
                 if stream.read(4) == b"PAR1":
                     return ".parquet"
@@ -318,13 +318,11 @@ class Table:
     def _parquet(self) -> Untyped:
         parquet = need("pyarrow.parquet", "reading Parquet files")
         try:
-            # By its path where it has one: Arrow is quicker than a stream of Python's.
-            plain = self.file.spool is None and self.file.path.suffix.lower() == ".parquet"
-            if not plain:
+            if self.file.path.suffix.lower() == ".gz":
                 return parquet.ParquetFile(io.BytesIO(self.file.all_bytes()), pre_buffer=False)
             self.file.open().close()  # it is still what it was
-            # Buffered ahead, it would keep in memory what it has read, to the end of the file.
-            return parquet.ParquetFile(self.file.path, pre_buffer=False)
+            # Arrow is quicker than a stream of Python's. Buffered ahead, it would keep in memory what it has read.
+            return parquet.ParquetFile(self.file.stored, pre_buffer=False)
         except InputError:
             raise
         except Exception as error:  # damaged files make Arrow raise errors of many classes
@@ -411,24 +409,10 @@ class Table:
 
 def _whole(text: str) -> int | Spelled:
     # As many digits as 64 bits surely hold, and none that would be spelled otherwise.
-    return int(text) if len(text) < 19 and text != "-0" else _decimal(text)
+    return int(text) if len(text) < 19 and text != "-0" else Spelled(text)
 
 
-def _decimal(text: str) -> Spelled:
-    if len(text) > cells.LONGEST_NUMBER:
-        raise ValueError(f"a number of {len(text)} characters")
-    return Spelled(text)
-
-
-def _object(pairs: list[tuple[str, object]]) -> Cells:
-    result = dict(pairs)
-    if len(result) < len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} stands twice in an object")
-    return result
-
-
-_JSON = json.JSONDecoder(parse_int=_whole, parse_float=_decimal, parse_constant=Spelled, object_pairs_hook=_object)
+_JSON = json.JSONDecoder(parse_int=_whole, parse_float=Spelled, parse_constant=Spelled)
 
 
 def _unfit(value: object) -> Iterator[str]:
@@ -445,6 +429,8 @@ def _unfit(value: object) -> Iterator[str]:
 
 def _arrow_kind(value: object) -> str:
     if isinstance(value, Spelled) and value.text.lstrip("-").isdigit():
+        if len(value.text) > 20:  # more than 64 bits hold
+            return "string"
         value = int(value.text)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return "bool" if isinstance(value, bool) else "string"

@@ -32,7 +32,7 @@ def guesses(path: Path, was: str | None = None) -> list[tuple[str, str, list[str
         Encoding, what people call it, and some words as it reads them, those first that others read otherwise; empty
         for UTF-8, and for what no encoding makes text of.
     """
-    with NamedFile(path, found=True).reading() as stream:
+    with NamedFile(path).reading() as stream:
         content = stream.read(_SAMPLE)
     content = _original(content[: content.rfind(b"\n") + 1] or content, was)
     if path.suffix in (*OFFICE, ".gz", ".parquet") or b"\0" in content or _decoded(content, "utf-8") is not None:
@@ -62,7 +62,7 @@ def convert(path: Path, encoding: str, was: str | None = None) -> None:
     Raises:
         InputError: if it is not in this encoding, or that is none of those offered.
     """
-    content = _original(NamedFile(path, found=True).all_bytes(), was)
+    content = _original(NamedFile(path).all_bytes(), was)
     if _decoded(content, "utf-8") is not None:
         return
     text = _decoded(content, encoding) if encoding in KNOWN else None

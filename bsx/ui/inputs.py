@@ -109,7 +109,7 @@ def copy_in(run: Run, path: Path) -> StoredFile:
     Raises:
         InputError: if it cannot be read.
     """
-    NamedFile(path, found=True)
+    NamedFile(path)
     stored = _new_name(run, path.name)
     with atomic_path(run.file(stored), own=True) as temporary:
         shutil.copyfile(path, temporary)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from bsx.support.folders import cache_folder
 from tests.conftest import Outcome
 from tests.fuzz.world import build
 
@@ -30,8 +29,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (f"{TRAIN} -o train.tsv", "dir 'train.tsv' is a file"),
         (f"{TRAIN} -o train.tsv/x", "train.tsv is not a folder"),
         (f"{TRAIN} -o ./bert", "is an input of this run, which would overwrite it: give output another name"),
-        (f"{TRAIN} -o {{cache}}/models/x", "which bsx keeps for itself: give output another name"),
-        (f"{TRAIN} -o {{home}}/x", "which bsx keeps for itself: give output another name"),
         (f"{EXPLAIN} -o scores.tsv", "scores.tsv is not a folder"),
         ("disentangle f/disentangle.csv --columns a,b --factor-columns x1,x2 -o f", "is an input of this run"),
         (
@@ -39,7 +36,6 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "is an input of this run, which would overwrite it: give output another name",
         ),
         ("ensemble scores.tsv --columns a,b --human h --save f/../no/x.yaml", "does not exist"),
-        ("probe first.te.txt -m bert --plot {home}/x.png", "keeps for itself: give plot another name"),
         ("meta scores.tsv --human h --columns a --scores-out scores.tsv", "overwrite it: give --scores-out another"),
     ],
 )
@@ -48,20 +44,16 @@ def test_outputs_are_refused_before_anything_is_computed(
     said: str,
     world: Path,
     cli: Callable[..., Outcome],
-    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def computed(*arguments: object, **settings: object) -> None:
         raise AssertionError("it began to compute")
 
     monkeypatch.chdir(world)
-    (tmp_path / "home").mkdir()
-    monkeypatch.setattr("bsx.cli.output.user_folder", lambda: tmp_path / "home")
     for job in ("train.run._begin", "disentangle.run.regress", "ensemble.run.open_frame"):
         monkeypatch.setattr(f"bsx.analysis.{job}", computed)
-    (cache_folder() / "models").mkdir(exist_ok=True)
     before = sorted(world.rglob("*"))
-    done = cli(*shlex.split(words.format(home=tmp_path / "home", cache=cache_folder())))
+    done = cli(*shlex.split(words))
     assert (done.status, done.out) == (2, "")
     assert said in done.err
     assert len(done.err.splitlines()) == 1

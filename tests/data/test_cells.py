@@ -10,7 +10,6 @@ import math
 import os
 import tempfile
 import threading
-import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,6 +29,7 @@ from bsx.data import cells
 from bsx.data.columns import number_column, numeric_columns, read_columns
 from bsx.data.lines import NamedFile
 from bsx.data.open import LineFiles, TableFile
+from bsx.data.run import one_run
 from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.frames.judged import read_judged
@@ -254,20 +254,18 @@ def test_what_can_be_read_but_once_is_read_whole(monkeypatch: pytest.MonkeyPatch
     file = NamedFile(pipe)
     writer.join()
     assert (file.name, len(list(file.lines())), len(list(file.lines()))) == (str(pipe), 20_000, 20_000)
-    again = NamedFile(pipe)  # would wait for another writer if it did not share what was read
-    assert list(again.lines()) == list(file.lines())
     assert file.digest() == hashlib.sha256(text.encode()).hexdigest()
-    with pytest.raises(InputError, match="are one stream"):
-        LineFiles({"a": file}, [again])
-    assert not list(Path(tempfile.gettempdir()).glob("bsx-input-*"))
-    source = weakref.ref(file.spool)
-    del file, again
-    assert source() is None
+    copy = file.stored
+    assert copy.parent == Path(tempfile.gettempdir())
+    del file
+    assert not copy.exists()
 
     row = json.dumps({"candidate": "c", "reference": "r", "human": 1, "other": 2})
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((row + "\n").encode())))
-    read = Table("-")
-    assert (read.name, read.columns, len(list(read.rows()))) == ("standard input", list(SEVERAL), 1)
+    with one_run():
+        for _ in range(2):  # all who read it in one run find all of it
+            read = Table("-")
+            assert (read.name, read.columns, len(list(read.rows()))) == ("standard input", list(SEVERAL), 1)
 
 
 def test_files_of_lines_say_both_counts(tmp_path: Path) -> None:
@@ -279,7 +277,7 @@ def test_files_of_lines_say_both_counts(tmp_path: Path) -> None:
 
 
 def test_json_that_python_cannot_hold_is_malformed(tmp_path: Path) -> None:
-    for row in ("[" * 100_000, '{"a": ' + "1" * 5000 + "}", '{"a": 1'):
+    for row in ("[" * 100_000, '{"a": 1'):
         (tmp_path / "t.jsonl").write_text('{"a": 1}\n' + row + "\n")
         with pytest.raises(InputError, match="line 2 is not JSON"):
             Table(tmp_path / "t.jsonl")

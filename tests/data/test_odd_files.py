@@ -1,11 +1,10 @@
-"""Pipes that nobody writes to, files that grow when they are unpacked, links, and folders that are somebody else's."""
+"""Files that grow when they are unpacked, links, and folders that are somebody else's."""
 
 from __future__ import annotations
 
 import csv
 import functools
 import gzip
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,8 +13,6 @@ from typing import Any
 
 import pytest
 
-from bsx.analysis.datasets.challenge import load_challenge
-from bsx.analysis.datasets.mtme import load_mt_metrics_eval
 from bsx.analysis.factors.parses import ParseCache
 from bsx.data import lines
 from bsx.data.lines import NamedFile
@@ -27,46 +24,6 @@ from bsx.errors import InputError
 from bsx.support.folders import claim_cache
 
 Cli = Callable[..., Any]
-needs_pipes = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
-
-
-@needs_pipes
-@pytest.mark.timeout(60)
-def test_pipes_in_an_overlay_are_named_and_not_waited_for(
-    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pipes = ["models/p.yaml", "metrics/p.yaml", "factors/p.yaml", "baselines/de/minilm.yaml", "ensembles/p.yaml"]
-    pipes += ["families.yaml", "languages.yaml", "datasets.yaml", "z.yml"]
-    for name in pipes:
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        os.mkfifo(tmp_path / name)
-    (tmp_path / "models" / "folder.yaml").mkdir()
-    (tmp_path / "models" / "nowhere.yaml").symlink_to(tmp_path / "none")
-    (tmp_path / "models" / "endless.yaml").symlink_to("/dev/zero")
-    odd = [*pipes, "models/folder.yaml", "models/nowhere.yaml", "models/endless.yaml"]
-    monkeypatch.setenv("BSX_REGISTRY", str(tmp_path))
-    for call in (("registry", "validate"), ("registry", "validate", tmp_path)):
-        done = cli(*call)
-        assert done.status == 2
-        assert [name for name in odd if str(tmp_path / name) not in done.out + done.err] == []
-    for name in ("models", "metrics"):
-        assert cli(name).status == 0
-    assert cli("data", "list").status == 2
-
-
-@needs_pipes
-@pytest.mark.timeout(60)
-def test_pipes_in_a_folder_of_data_are_not_waited_for(tmp_path: Path, cli: Cli) -> None:
-    data = tmp_path / "data"
-    data.mkdir()
-    os.mkfifo(data / "p.tsv")
-    os.mkfifo(data / "p.json")
-    with pytest.raises(InputError, match="is a pipe"):
-        load_challenge(data)
-    (data / "sources").mkdir()
-    os.mkfifo(data / "sources" / "de-en.txt")
-    with pytest.raises(InputError):
-        load_mt_metrics_eval(data, lp="de-en")
 
 
 LARGE = {
@@ -164,17 +121,6 @@ def test_a_link_is_written_through(there: bool, tmp_path: Path) -> None:
     assert target.read_text() == "id\tchrf\na\t0.5\n"
     assert not there or target.stat().st_mode & 0o777 == 0o640
     assert [one.metric for name in (link, other, target) for one in known_metrics(name)] == ["chrf"] * 3
-
-
-def test_what_was_killed_while_it_wrote_through_a_link_is_removed(tmp_path: Path) -> None:
-    (tmp_path / "far").mkdir()
-    link = tmp_path / "link.tsv"
-    link.symlink_to(tmp_path / "far" / "real.tsv")
-    (tmp_path / "far" / f".real.tsv.bsx-{0:016x}.tmp").write_text("id\nolder\n")
-    with atomic_text(link) as stream:
-        stream.write("id\nnew\n")
-    assert list(Table(link).rows()) == [{"id": "new"}]
-    assert [file.name for file in (tmp_path / "far").iterdir()] == ["real.tsv"]
 
 
 def test_a_link_that_leads_where_nothing_can_be_written_is_refused(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ PAST_IT = {  # file -> what it calls, and why it may
     "bsx/compat/bert_score/scorer.py": {"savefig"},  # into a file of the gate
     "analysis/present/pictures.py": {"write_bytes"},  # into a file of the gate
     "bsx/support/tensors.py": {"open"},  # into a file of the gate, or of the cache
-    "bsx/data/lines.py": {"TemporaryFile"},  # has no name
+    "bsx/data/run.py": {"mkstemp", "fdopen"},  # copies of what can be read but once
     "bsx/encode/vector_cache.py": {"replace"},  # new names only, whole by checksums
     "bsx/networks/run.py": {"rmtree"},  # of the folder that the training made
     "analysis/datasets/obtain.py": {"replace", "rmtree", "copyfile"},  # what was downloaded, unpacked

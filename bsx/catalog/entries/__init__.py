@@ -66,7 +66,7 @@ def read_yaml(file: Path) -> object:
         RegistryError: naming the file, and the line of a syntax error or an undecodable byte.
     """
     try:
-        return plain_yaml(NamedFile(file, found=True))
+        return plain_yaml(NamedFile(file))
     except InputError as error:
         raise RegistryError(str(error)) from error
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from bsx.data.corpus import BREAK
-from bsx.data.run import check_place, reading
+from bsx.data.run import check_place
 from bsx.errors import InputError, ModelUnavailableError
 from bsx.metrics.base import Metric
 from bsx.metrics.core import Block, BlockScores, Reading
@@ -79,7 +79,6 @@ class Judge(Metric[JudgeConfig]):
         if config.cache is not None:
             file = config.cache.expanduser()
             check_place(file)
-            reading(file)  # so that no output of the run takes its place
         self._cache = AnswerCache(file)
         self._endpoint = None if config.budget_requests == 0 else Endpoint(config, self.prompt, self.digest)
         self._heard: Heard = []
