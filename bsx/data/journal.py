@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import io
 import json
 import os
 import zipfile
@@ -28,7 +26,6 @@ Block = TypeVar("Block")
 Item = TypeVar("Item")
 _HEADER = "run.json"
 _LOCK = "bsx.lock"  # the first file of a journal
-_DIGEST = hashlib.sha256().digest_size
 
 
 class Journal:
@@ -90,11 +87,8 @@ class Journal:
             self._header = dict(json.loads((self.folder / _HEADER).read_text(encoding="utf-8")))
             begun = dict(self._header["identity"])
             self.settings = dict(self._header["settings"])
-            whole = self._header["digest"] == _digest(begun, self.settings)
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(f"cannot be read ({error}): start over without resume", file=self.folder) from error
-        if not whole:
-            raise InputError(f"{self.folder / _HEADER}: is damaged: start over without resume")
         wanted = json.loads(json.dumps(identity))
         for name in sorted({*begun, *wanted}):
             if begun.get(name) != wanted.get(name):
@@ -120,8 +114,7 @@ class Journal:
         except OSError as error:
             raise InputError(f"cannot be made ({error.strerror})", file=self.folder) from error
         self.settings = dict(settings)
-        digest = _digest(identity, self.settings)
-        self._header = {"identity": dict(identity), "settings": self.settings, "digest": digest}
+        self._header = {"identity": dict(identity), "settings": self.settings}
         with atomic_text(self.folder / _HEADER, own=True) as stream:
             stream.write(json.dumps(self._header, ensure_ascii=False, indent=2) + "\n")
         self.is_open = True
@@ -136,13 +129,10 @@ class Journal:
         self.discard()
 
     def blocks(self) -> Iterator[Arrays]:
-        """Yield the finished blocks in order; one that is damaged, and what follows it, counts as not finished."""
+        """Yield the finished blocks in order; one that cannot be read, and what follows it, counts as not finished."""
         while (path := self._path(self._blocks)).is_file():
             try:
-                digest, content = (raw := path.read_bytes())[:_DIGEST], raw[_DIGEST:]
-                if hashlib.sha256(content).digest() != digest:  # a zip file checks what members hold, not their names
-                    break
-                with np.load(io.BytesIO(content), allow_pickle=False) as members:
+                with path.open("rb") as stream, np.load(stream, allow_pickle=False) as members:
                     arrays = {name: members[name] for name in members.files}
             except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
                 break
@@ -151,10 +141,8 @@ class Journal:
 
     def append(self, arrays: Arrays) -> None:
         """Keep a finished block."""
-        content = io.BytesIO()
-        np.savez(content, allow_pickle=False, **arrays)
         with atomic_path(self._path(self._blocks), own=True) as temporary, temporary.open("wb") as stream:
-            stream.write(hashlib.sha256(content.getvalue()).digest() + content.getvalue())
+            np.savez(stream, allow_pickle=False, **arrays)
         self._blocks += 1
 
     def discard(self) -> None:
@@ -193,10 +181,6 @@ class Journal:
                 return False
             self._lock = lock
         return True
-
-
-def _digest(*said: object) -> str:
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 
 
 def _difference(begun: object, wanted: object) -> str:

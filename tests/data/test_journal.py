@@ -37,23 +37,18 @@ def read(output: Path) -> tuple[dict[str, object], list[dict[str, object]]]:
         journal.close()
 
 
-def test_a_flipped_byte_is_found(kept: Path) -> None:
+def test_what_cannot_be_read_ends_what_is_taken_up(kept: Path) -> None:
     settings, whole = read(kept)
     assert (settings, len(whole)) == ({"tokens": 4096}, 2)
-    chance = np.random.default_rng(0)
     folder = kept.with_name(kept.name + ".partial")
-    for file in [folder / "run.json", *sorted(folder.glob("block-*"))]:
+    for number, file in enumerate(sorted(folder.glob("block-*"))):
         content = file.read_bytes()
-        for _ in range(150):
-            at = int(chance.integers(len(content)))
-            file.write_bytes(content[:at] + bytes([content[at] ^ (1 << int(chance.integers(8)))]) + content[at + 1 :])
-            try:
-                found, blocks = read(kept)
-            except InputError as error:
-                if file.name != "run.json" or str(folder) not in str(error):
-                    raise
-            else:
-                assert found == settings
-                assert blocks == whole[: len(blocks)]
-                assert (len(blocks) < len(whole)) == file.name.startswith("block-")
+        # Cut off, emptied, or with another byte in what an array holds, which a zip file notices.
+        at = content.index(b"NUMPY", len(content) // 2) + 130
+        for broken in (content[: len(content) // 2], b"", content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]):
+            file.write_bytes(broken)
+            assert read(kept) == (settings, whole[:number])
         file.write_bytes(content)
+    (folder / "run.json").write_text('{"identity": {}')
+    with pytest.raises(InputError, match="cannot be read .*: start over without resume"):
+        read(kept)
