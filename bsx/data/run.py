@@ -53,7 +53,7 @@ class _Run:
         self.reads = list(reads)
         self.writes = dict(writes)
         self.stdout = sys.stdout
-        self.told: set[str] = set()
+        self.notes: set[str] = set()
         self.copies: dict[str, Copy] = {}
 
 
@@ -120,8 +120,8 @@ def named_files(setting: str, value: object) -> Iterator[Path]:
 def tell(note: str) -> None:
     """Tell the user of the run what a file turned out to be, once; outside of a run, the reader of a file keeps it."""
     run = _RUN.get()
-    if run is not None and note not in run.told:
-        run.told.add(note)
+    if run is not None and note not in run.notes:
+        run.notes.add(note)
         run.say(note)
 
 

@@ -96,6 +96,9 @@ def test_a_job_in_python_writes_to_none_of_the_files_that_it_reads(tmp_path: Pat
         with pytest.raises(InputError, match=r"is an input of this run, which would overwrite it: give output another"):
             bsx.score_files(table=str(tmp_path / data), metrics=["chrf"], output=tmp_path / output)
         assert (tmp_path / output).read_text() == "candidate\treference\na\tb\n"
+    for _ in range(2):  # what is there and not read is replaced
+        bsx.score_files(table=str(tmp_path / "in"), metrics=["chrf"], output=tmp_path / "out.tsv")
+        assert (tmp_path / "out.tsv").read_text().count("\n") == 3
 
 
 def test_two_outputs_are_two_files(tmp_path: Path) -> None:
