@@ -246,7 +246,8 @@ class NamedFile:
         with self.reading() as stream:
             content = stream.read(LONGEST_LINE + 1)
             if len(content) > LONGEST_LINE:  # few files are: the system is not asked for each
-                content += stream.read(max(0, (most := may_hold()) + 1 - len(content)))
+                most = max(LONGEST_LINE, free_memory() // _COPIES)
+                content += stream.read(max(0, most + 1 - len(content)))
                 if len(content) > most:
                     raise InputError(
                         f"holds more than {show_bytes(most)}, which is too much for the free memory", file=self.name
@@ -275,11 +276,6 @@ class NamedFile:
             return json.loads(self.text(), parse_constant=lambda _: None)
         except (ValueError, RecursionError) as error:
             raise InputError(f"is not JSON ({error})", file=self.name) from error
-
-
-def may_hold() -> int:
-    """Return how many bytes may be read at once."""
-    return max(LONGEST_LINE, free_memory() // _COPIES)
 
 
 def line_list(path: Path) -> list[str]:

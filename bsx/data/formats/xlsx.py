@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO, TypeAlias
 
 from bsx.data.cells import Spelled, Typed
-from bsx.data.lines import LONGEST_LINE, NamedFile, Problems, may_hold
+from bsx.data.lines import LONGEST_LINE, NamedFile, Problems
 from bsx.data.naming import role_of
 from bsx.data.sources import A_DOCUMENT, MOST_COLUMNS, Found, RowSource
 from bsx.errors import InputError, UnknownNameError, did_you_mean
@@ -157,14 +157,7 @@ class Sheet(RowSource):
                     )
                 formulas, merged = False, {}
                 for member in members:
-                    sheet = _SHEET.fullmatch(member.filename) is not None
-                    if not sheet and member.file_size > may_hold() and member.filename.endswith((".xml", ".rels")):
-                        raise InputError(
-                            f"its part {member.filename} has {show_bytes(member.file_size)}, too much for the free "
-                            "memory",
-                            file=name,
-                        )
-                    if sheet:
+                    if _SHEET.fullmatch(member.filename) is not None:
                         found, merged[member.filename] = _scanned(archive, member)
                         formulas |= found
                 return formulas, merged

@@ -348,13 +348,6 @@ def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         Table(file)
 
 
-def test_a_part_that_does_not_fit_in_memory_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = book(tmp_path / "t.xlsx", ["a"], ["text"])
-    monkeypatch.setattr(xlsx, "may_hold", lambda: 20)
-    with pytest.raises(InputError, match="too much for the free memory"):
-        Table(file)
-
-
 def test_a_pipe_and_a_packed_file_are_told_by_their_content(
     tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
