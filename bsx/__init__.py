@@ -75,6 +75,7 @@ from typing import TYPE_CHECKING
 
 from bsx.support.environment import silence as _silence
 from bsx.support.faces import Presenter as _Presenter, present_by as _present_by, public_face
+from bsx.support.faces import callable_room as _callable
 
 if TYPE_CHECKING:
     from bsx.analysis.present.scores import draw_alignment as draw_alignment
@@ -130,6 +131,8 @@ if TYPE_CHECKING:
 __all__ = [line.split()[0] for line in (__doc__ or "").splitlines() if line.startswith("    ")]
 
 _silence()
+for _room, _function in {"bertscore": "score", "metrics": "list_metrics", "models": "list_models"}.items():
+    _callable(f"bsx.{_room}", _function)
 
 
 @_present_by

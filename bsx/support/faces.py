@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from bsx.errors import did_you_mean
@@ -75,11 +76,21 @@ def public_face(package: str, *own: str, below: str = "") -> tuple[Callable[[str
         if name not in exports(package):
             inner = exports(importlib.import_module(below).__name__) if below else ()
             deeper = below.rpartition(".")[2]
-            near = did_you_mean(name, [*exports(package), *(f"{deeper}.{inner_name}" for inner_name in inner)])
-            message = f"module {package!r} has no attribute {name!r}.{near}"
-            raise AttributeError(message.rstrip("."))  # Python may go on with a guess of its own
+            near = did_you_mean(name, [*exports(package), *(f"{deeper}.{one}" for one in inner)])
+            told = f"module {package!r} has no attribute {name!r}.{near}"
+            raise AttributeError(told.rstrip("."))  # Python may go on with a guess of its own
         value = getattr(importlib.import_module(exports(package)[name]), name)
         setattr(sys.modules[package], name, value)
         return value
 
     return find, lambda: sorted([*exports(package), *own])
+
+
+def callable_room(room: str, function: str) -> None:
+    """Let a package of bsx be called, since ``bsx.models("sw")`` is what many write for ``bsx.list_models("sw")``."""
+
+    class Room(ModuleType):
+        def __call__(self, *args: object, **given: object) -> object:
+            return getattr(importlib.import_module(room.partition(".")[0]), function)(*args, **given)
+
+    importlib.import_module(room).__class__ = Room
