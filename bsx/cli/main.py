@@ -71,8 +71,8 @@ def _open_streams() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout = Printed(sys.stdout)
-    if isinstance(sys.stderr, io.TextIOWrapper):
-        sys.stderr = Messages(sys.stderr)
+    raw = io.FileIO(sys.stderr.fileno(), "w", closefd=False)  # not what Python has made of it, which may seek
+    sys.stderr = Messages(io.TextIOWrapper(io.BufferedWriter(raw), line_buffering=True))
 
 
 def _status(call: Callable[[Sequence[str]], int] | None = None) -> int:
