@@ -25,7 +25,6 @@ from bsx.encode.tokenizer import LongText, Specials, Tokenizer, load_tokenizer
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError, UnknownNameError
 from bsx.models.files import (
     TOKENIZERS,
-    check_folder,
     config_digest,
     digest_of,
     fetch,
@@ -34,6 +33,7 @@ from bsx.models.files import (
     matching_files,
     package_command,
     part_of,
+    refuse_adapter,
     resolve_commit,
     weight_files,
 )
@@ -176,7 +176,7 @@ def identified(source: Source, folder: Path, name: str) -> Checkpoint:
     Raises:
         InputError: if it is not.
     """
-    check_folder(folder)
+    refuse_adapter(folder)
     made = source.convert
     result = _digests(source, folder)
     if made is not None and result != (source.sha256, made.tokenizer, source.config or result[2]):

@@ -10,7 +10,6 @@ import hashlib
 import importlib.util
 import json
 import os
-import re
 import time
 from pathlib import Path
 
@@ -19,7 +18,6 @@ from bsx.data.lines import NamedFile
 from bsx.errors import InputError, ModelUnavailableError
 from bsx.support.environment import forbidden
 from bsx.support.folders import cache_folder
-from bsx.support.memory import show_bytes
 from bsx.support.untyped import JsonObject, blaming
 
 _LARGE = 1 << 20  # bytes; smaller files are read faster than looked up
@@ -29,9 +27,6 @@ _MOST = 1000  # files that are remembered
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 _WHOLE = ("model.safetensors", "pytorch_model.bin")
 """Files of all weights, the first that there is being read; ``.index.json`` behind one lists the files of its parts."""
-_SETTINGS = ("*config*.json", "modules.json", "*.index.json")
-_MOST_SETTINGS = 2**24
-_MOST_TOKENIZER = 2**27  # bytes; the largest in use have about a third of it
 TOKENIZERS = (
     "tokenizer*.json",
     "vocab*",
@@ -124,39 +119,24 @@ def weight_files(folder: Path) -> list[Path]:
         if (folder / name).is_file():
             return [folder / name]
         if (folder / f"{name}.index.json").is_file():
-            return _parts(folder / f"{name}.index.json", Path(name).suffix)
+            return _parts(folder / f"{name}.index.json")
     return []
 
 
-def _parts(index: Path, suffix: str) -> list[Path]:
+def _parts(index: Path) -> list[Path]:
     """Return the files that an index says the weights are in, sorted."""
-    _refuse_large(index, _MOST_SETTINGS)
     with blaming(f"{index}: cannot be used as an index of weights"):
         names = sorted(set(NamedFile(index).json()["weight_map"].values()))
         if not names:
             raise ValueError("it names no file")
-        if not all(isinstance(name, str) for name in names):
-            raise TypeError("it names what is no file")
-    for name in names:
-        if not re.fullmatch(rf"[\w.+=-]+{re.escape(suffix)}", name):
-            raise InputError(
-                f"{index}: names {name[:100]!r}, which is no {suffix} file in the same folder: weights are read from "
-                "a model's own folder and nowhere else"
-            )
-        if not (index.parent / name).is_file():
-            raise InputError(f"{index}: names {name[:100]!r}, and there is no such file in its folder: fetch it whole")
+        for name in names:
+            if Path(name).name != name or not (index.parent / name).is_file():
+                raise InputError(f"{index}: names {name!r}, which is no file of its folder: fetch the model whole")
     return [index.parent / name for name in names]
 
 
-def has_weights(folder: Path) -> bool:
-    """Tell whether all weights are there."""
-    with contextlib.suppress(InputError):
-        return bool(weight_files(folder))
-    return False
-
-
-def check_folder(folder: Path) -> None:
-    """Refuse a model's folder whose small files are none, before any is read, or that is none without another one.
+def refuse_adapter(folder: Path) -> None:
+    """Refuse a model's folder that is none without another one.
 
     Raises:
         InputError: naming the file.
@@ -166,16 +146,6 @@ def check_folder(folder: Path) -> None:
             f"{folder / 'adapter_config.json'}: it is an adapter to weights that lie elsewhere; merge the two, and "
             "name the folder of the model that comes out"
         )
-    for file in matching_files(folder, TOKENIZERS):
-        _refuse_large(file, _MOST_TOKENIZER)
-    for file in matching_files(folder, _SETTINGS):
-        _refuse_large(file, _MOST_SETTINGS)
-
-
-def _refuse_large(file: Path, most: int) -> None:
-    size = file.stat().st_size
-    if size > most:
-        raise InputError(f"has {show_bytes(size)}, and at most {show_bytes(most)} of such a file are read", file=file)
 
 
 def find(source: Source) -> Path | None:
@@ -195,9 +165,12 @@ def find(source: Source) -> Path | None:
         folder = Path(config).parent if isinstance(config, str) else None
     if folder is None or not (folder / "config.json").is_file():
         return None
-    # Whoever names a folder hears what is wrong with it; what was fetched by halves is fetched again.
-    complete = weight_files(folder) if source.path is not None else has_weights(folder)
-    return folder if complete else None
+    try:
+        return folder if weight_files(folder) else None
+    except InputError:
+        if source.path is not None:  # whoever names a folder hears what is wrong with it
+            raise
+        return None  # what was fetched by halves is fetched again
 
 
 def is_here(source: Source) -> bool:

@@ -14,7 +14,6 @@ import pytest
 
 from tests.conftest import Outcome
 from tests.helpers import tiny
-from tests.helpers.sample import sampled
 
 Cli = Callable[..., Outcome]
 Change = Callable[[Path], object]
@@ -88,17 +87,6 @@ def header(change: Callable[[dict[str, Any]], object]) -> Change:
     return apply
 
 
-def sparse(name: str, size: int, first: bytes = b"") -> Change:
-    """Make a file as large as it says, which takes no room on the disk."""
-
-    def apply(folder: Path) -> None:
-        with (folder / name).open("wb") as stream:
-            stream.write(first)
-            stream.truncate(size)
-
-    return apply
-
-
 def twice(folder: Path) -> None:
     """Have the header name one tensor twice."""
     file = folder / "model.safetensors"
@@ -150,131 +138,73 @@ QUERY = "encoder.layer.0.attention.self.query.weight"
 CORRUPTIONS: dict[str, Change] = {
     "config empty": put("config.json", b""),
     "config cut": cut("config.json", 0.5),
-    "config binary": put("config.json", b"\xff\xfe\x00\x01"),
     "config list": put("config.json", b"[]"),
-    "config null": put("config.json", b"null"),
-    "config number": put("config.json", b"3"),
-    "config deep": put("config.json", b"[" * 100_000),
     "config without model_type": without("config.json", "model_type", "architectures"),
     "model_type unknown": config(model_type="no-such"),
-    "model_type number": config(model_type=3),
-    "model_type list": config(model_type=["bert"]),
     "model_type t5": config(model_type="t5"),
     "model_type xlnet": config(model_type="xlnet"),
     "hidden_size text": config(hidden_size="32"),
-    "hidden_size null": config(hidden_size=None),
     "hidden_size zero": config(hidden_size=0),
-    "hidden_size negative": config(hidden_size=-32),
     "hidden_size other": config(hidden_size=64),
-    "hidden_size fraction": config(hidden_size=32.5),
     "hidden_size huge": config(hidden_size=10**12),
-    "hidden_size beyond": config(hidden_size=10**40),
-    "hidden_size list": config(hidden_size=[32]),
     "layers text": config(num_hidden_layers="three"),
-    "layers null": config(num_hidden_layers=None),
-    "layers beyond": config(num_hidden_layers=10**9),
     "layers negative": config(num_hidden_layers=-1),
     "heads zero": config(num_attention_heads=0),
     "heads uneven": config(num_attention_heads=5),
-    "heads text": config(num_attention_heads="4"),
-    "intermediate null": config(intermediate_size=None),
     "intermediate other": config(intermediate_size=7),
     "vocab smaller": config(vocab_size=10),
-    "vocab larger": config(vocab_size=10_000),
     "vocab huge": config(vocab_size=10**12),
-    "vocab text": config(vocab_size="many"),
     "positions other": config(max_position_embeddings=8),
-    "positions text": config(max_position_embeddings="64"),
-    "positions list": config(max_position_embeddings=[64]),
-    "positions zero": config(max_position_embeddings=0),
     "positions kind": config(position_embedding_type=["absolute"]),
     "activation unknown": config(hidden_act="no-such"),
-    "activation number": config(hidden_act=3),
-    "activation null": config(hidden_act=None),
-    "dropout text": config(hidden_dropout_prob="little"),
     "dropout beyond": config(hidden_dropout_prob=7),
-    "dropout null": config(attention_probs_dropout_prob=None),
-    "norm eps text": config(layer_norm_eps="small"),
     "norm eps whole": config(layer_norm_eps=0),
     "pad beyond": config(pad_token_id=10**9),
-    "pad text": config(pad_token_id="zero"),  # noqa: S106 - a setting of the model
     "dtype unknown": config(dtype="float99"),
-    "dtype list": config(dtype=[1]),
     "quantised unknown": config(quantization_config={"quant_method": "no-such"}),
-    "quantised number": config(quantization_config=3),
     "decoder alone": config(is_decoder=True),
     "decoder": config(is_decoder=True, add_cross_attention=True),
-    "tokenizer empty": put("tokenizer.json", b""),
     "tokenizer cut": cut("tokenizer.json", 0.5),
-    "tokenizer list": put("tokenizer.json", b"[]"),
-    "tokenizer binary": put("tokenizer.json", b"\xff\xfe\x00"),
     "tokenizer object": put("tokenizer.json", b"{}"),
     "tokenizer model missing": without("tokenizer.json", "model"),
     "tokenizer model kind": edit("tokenizer.json", lambda content: content["model"].update(type="NoSuch")),
-    "tokenizer vocab list": edit("tokenizer.json", lambda content: content["model"].update(vocab=[])),
     "tokenizer vocab empty": edit("tokenizer.json", lambda content: content["model"].update(vocab={})),
     "tokenizer vocab negative": edit("tokenizer.json", lambda content: content["model"]["vocab"].update(cat=-1)),
     "tokenizer vocab beyond": edit("tokenizer.json", lambda content: content["model"]["vocab"].update(cat=999_999)),
     "tokenizer normalizer": edit("tokenizer.json", lambda content: content.update(normalizer={"type": "NoSuch"})),
     "tokenizer processor": edit("tokenizer.json", lambda content: content.update(post_processor={"type": "Bert"})),
-    "tokenizer version": edit("tokenizer.json", lambda content: content.update(version="9.9")),
     "tokenizer gone": gone("*token*"),
     "tokenizer a folder": gone("tokenizer.json", folder_instead=True),
     "tokenizer settings cut": cut("tokenizer_config.json", 0.5),
-    "tokenizer settings list": put("tokenizer_config.json", b"[]"),
     "tokenizer class number": edit("tokenizer_config.json", lambda c: c.update(tokenizer_class=3)),
-    "tokenizer limit text": edit("tokenizer_config.json", lambda c: c.update(model_max_length="long")),
     "tokenizer limit negative": edit("tokenizer_config.json", lambda c: c.update(model_max_length=-1)),
     "tokenizer side": edit("tokenizer_config.json", lambda c: c.update(truncation_side="up")),
-    "tokenizer cls number": edit("tokenizer_config.json", lambda c: c.update(cls_token=5)),
     "weights empty": put("model.safetensors", b""),
     "weights cut": cut("model.safetensors", 0.5),
-    "weights header cut": cut("model.safetensors", 0.01),
     "weights header long": put("model.safetensors", (10**15).to_bytes(8, "little") + b"{}"),
-    "weights header no JSON": put("model.safetensors", (4).to_bytes(8, "little") + b"{]{]"),
-    "weights random": put("model.safetensors", bytes(range(256)) * 40),
     "weights of nothing": put("model.safetensors", (2).to_bytes(8, "little") + b"{}"),
     "weights offsets": header(lambda content: content[WORDS].update(data_offsets=[0, 10**15])),
-    "weights offsets negative": header(lambda content: content[WORDS].update(data_offsets=[-8, 0])),
     "weights shape": header(lambda content: content[WORDS].update(shape=[1, 1])),
-    "weights shape huge": header(lambda content: content[WORDS].update(shape=[2**62, 2**62])),
     "weights dtype": header(lambda content: content[WORDS].update(dtype="Q7")),
-    "weights metadata list": header(lambda content: content.update(__metadata__=[1])),
     "weights a folder": gone("model.safetensors", folder_instead=True),
     "tensor missing": tensors(lambda held: held.pop(QUERY)),
-    "tensors missing": tensors(lambda held: [held.pop(name) for name in list(held) if "layer.1" in name]),
     "tensor flat": tensors(lambda held: held.update({QUERY: held[QUERY].flatten()})),
     "tensor smaller": tensors(lambda held: held.update({WORDS: held[WORDS][:5].contiguous()})),
     "tensor not a number": tensors(lambda held: held[QUERY].fill_(float("nan"))),
     "tensor infinite": tensors(lambda held: held[WORDS].fill_(float("inf"))),
     "tensor huge": tensors(lambda held: held[WORDS].fill_(1e30)),
-    "weights offsets fractions": header(
-        lambda content: content[WORDS].update(data_offsets=[float(at) for at in content[WORDS]["data_offsets"]])
-    ),
     "weights offsets overlapping": header(overlapping),
-    "weights shape negative": header(lambda content: content[WORDS].update(shape=[-1, -32])),
     "weights named twice": twice,
-    "weights header of gigabytes": sparse("model.safetensors", 5 * 2**30, (4 * 2**30).to_bytes(8, "little")),
     "tensors under two names": tensors(lambda held: held.update({f"bert.{WORDS}": held[WORDS].clone()})),
-    "types none": config(type_vocab_size=0),
     "norm eps not a number": config(layer_norm_eps=float("nan")),
-    "norm eps huge": config(layer_norm_eps=1e308),
-    "norm eps negative": config(layer_norm_eps=-1.0),
-    "positions endless": config(max_position_embeddings=10**9),
-    "labels endless": config(num_labels=10**10),
-    "config of gigabytes": sparse("config.json", 5 * 2**30, b"{}"),
-    "tokenizer of gigabytes": sparse("tokenizer.json", 5 * 2**30, b"{}"),
     "tokenizer template": lambda folder: [
         edit("tokenizer.json", strange_template)(folder),
         edit("tokenizer_config.json", lambda c: c.update(tokenizer_class="PreTrainedTokenizerFast"))(folder),
     ],
     "tokenizer cls unknown": edit("tokenizer_config.json", lambda c: c.update(cls_token="[NOWHERE]")),  # noqa: S106
-    "tensor large in one place": tensors(lambda held: held[QUERY][0].fill_(1e25)),
     "index above": indexed("../elsewhere/model.safetensors"),
-    "index absolute": indexed("{}/elsewhere/model.safetensors"),
     "index below": indexed("part-1.safetensors", "sub/model.safetensors"),
     "index of a file that is not there": indexed("part-2.safetensors"),
-    "index of nothing": indexed(),
     "index a list": lambda folder: [
         indexed("part-1.safetensors")(folder),
         put("model.safetensors.index.json", b"[]")(folder),
@@ -313,21 +243,13 @@ def dense(*, size: int = tiny.DIM, bias: int | None = None, value: float = 1.0) 
 
 
 SENTENCE_CORRUPTIONS: dict[str, Change] = {
-    "modules empty": put("modules.json", b""),
     "modules binary": put("modules.json", b"\xff\xfe"),
-    "modules number": put("modules.json", b"3"),
-    "modules texts": put("modules.json", b'["Pooling"]'),
     "modules without type": put("modules.json", b'[{"path": ""}]'),
     "modules without path": put("modules.json", b'[{"type": "Pooling"}]'),
-    "modules path number": put("modules.json", b'[{"type": "Pooling", "path": 3}]'),
     "modules unknown": put("modules.json", b'[{"type": "models.CLIP", "path": "0_CLIP"}]'),
     "pooling gone": lambda folder: (folder / POOLING).unlink(),
-    "pooling empty": put(POOLING, b""),
-    "pooling list": put(POOLING, b"[]"),
     "pooling none": put(POOLING, b"{}"),
-    "pooling null": put(POOLING, b"null"),
     "dense cut": cut(DENSE, 0.5),
-    "dense list": put(DENSE, b"[1]"),
     "dense activation": put(DENSE, b'{"activation_function": "torch.nn.NoSuch"}'),
     "dense weights gone": lambda folder: (folder / "2_Dense/model.safetensors").unlink(),
     "dense weights cut": cut("2_Dense/model.safetensors", 0.5),
@@ -336,33 +258,20 @@ SENTENCE_CORRUPTIONS: dict[str, Change] = {
     "dense bias of other size": dense(bias=7),
     "dense not a number": dense(value=float("nan")),
     "dense flat": dense(size=0),
-    "dense settings of gigabytes": sparse(DENSE, 5 * 2**30, b"{}"),
-    "pooling of gigabytes": sparse(POOLING, 5 * 2**30, b"{}"),
     "modules above": put("modules.json", b'[{"type": "Pooling", "path": "../whole/1_Pooling"}]'),
     "limits not a number": put("sentence_bert_config.json", b'{"max_seq_length": NaN}'),
-    "prompts list": put("config_sentence_transformers.json", b"[]"),
-    "limits text": put("sentence_bert_config.json", b'{"max_seq_length": "long"}'),
 }
 BLEURT_CORRUPTIONS: dict[str, Change] = {
     "config empty": put("config.json", b""),
     "config list": put("config.json", b"[]"),
     "config without size": without("config.json", "hidden_size"),
     "config without layers": without("config.json", "num_hidden_layers"),
-    "config size text": config(hidden_size="wide"),
-    "config limit text": config(max_position_embeddings="long"),
     "config activation": config(hidden_act="no-such"),
     "config heads": config(num_attention_heads=0),
-    "config layers endless": config(num_hidden_layers=10**9),
-    "config layers many": config(num_hidden_layers=9000),
-    "config size endless": config(hidden_size=10**9),
-    "config vocabulary endless": config(vocab_size=10**10),
-    "config of gigabytes": sparse("config.json", 5 * 2**30, b"{}"),
     "weights not a number": tensors(lambda held: [tensor.fill_(float("nan")) for tensor in held.values()]),
-    "weights of gigabytes": sparse("model.safetensors", 5 * 2**30, (4 * 2**30).to_bytes(8, "little")),
     "weights cut": cut("model.safetensors", 0.5),
     "weights of nothing": put("model.safetensors", (2).to_bytes(8, "little") + b"{}"),
     "tokenizer cut": cut("tokenizer.json", 0.5),
-    "tokenizer list": put("tokenizer.json", b"[]"),
 }
 
 
@@ -394,15 +303,12 @@ def damaged(whole: str | Path, change: Change, tmp_path: Path) -> Path:
     return folder
 
 
-HARMLESS = (
-    *("dtype unknown", "dtype list", "dropout text", "dropout beyond", "dropout null"),
-    *("weights metadata list", "weights offsets fractions"),
-)
+HARMLESS = ("dtype unknown", "dropout beyond")
 """What PyTorch refuses, and the graphs that bsx builds have no use for."""
 
 
 @pytest.mark.parametrize("backend", ["auto", "torch"])
-@pytest.mark.parametrize("name", sampled(CORRUPTIONS, [name for name in CORRUPTIONS if "gigabytes" not in name]))
+@pytest.mark.parametrize("name", CORRUPTIONS)
 def test_a_damaged_encoder(
     name: str, backend: str, score: Callable[..., Outcome], tiny_model: Callable[[str], str], tmp_path: Path
 ) -> None:
@@ -442,7 +348,7 @@ def test_a_damaged_sentence_encoder(
     check(score("--metrics", f"sentence:model={folder}"), folder)
 
 
-@pytest.mark.parametrize("name", sampled(BLEURT_CORRUPTIONS, [n for n in BLEURT_CORRUPTIONS if "gigabytes" not in n]))
+@pytest.mark.parametrize("name", BLEURT_CORRUPTIONS)
 def test_a_damaged_bleurt(name: str, score: Callable[..., Outcome], tmp_path: Path) -> None:
     folder = damaged(tiny.build_bleurt(tmp_path / "whole"), BLEURT_CORRUPTIONS[name], tmp_path)
     check(score("--metrics", f"bleurt:model={folder}"), folder)

@@ -17,7 +17,6 @@ from bsx.encode.states import States, normalise, segment_max, segment_sum
 from bsx.errors import InputError
 from bsx.metrics.core import MetricConfig, MultiRef, Pairs, PairScores
 from bsx.metrics.embedding.base import EncoderMetric
-from bsx.models.files import check_folder
 from bsx.support.arrays import Array, as_fp32, beside, fetch, finite, namespace, within
 from bsx.support.optional import need
 from bsx.support.tensors import load_arrays, load_weights
@@ -103,7 +102,6 @@ class Recipe:
                 if Path(module["path"]).is_absolute() or ".." in Path(module["path"]).parts:
                     raise InputError(f"{listing}: names {module['path']!r}, which is outside the model's folder")
                 at = folder / module["path"]
-                check_folder(at)
                 if kind in ("Pooling", "Dense") and not (at / "config.json").is_file():
                     raise InputError(
                         f"lacks {module['path']}, which its modules.json names: fetch it whole", file=folder
