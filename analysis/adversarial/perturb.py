@@ -240,7 +240,7 @@ def perturb(settings: PerturbRun) -> Robustness:
     if settings.lang == "auto":
         raise InputError("lang auto: perturbations have rules by language; say which it is", setting="lang")
     if settings.parser is None:
-        refuse_idle(dict(settings), ParseSettings, "without parser", "parser_dir", "download")
+        refuse_idle(settings, "without parser", "parser_dir", "download")
     opened = open_table(table, first_line=True)
     texts = read_texts(opened, settings.candidate, settings.reference, settings.source, keep=save is not None)
     if save is not None:

@@ -472,13 +472,13 @@ def build_triples(settings: BuildTriplesRun) -> BuiltTriples:
         stanza_tagger,
     )
 
-    how, tagger, given = settings.recipe, settings.tagger, dict(settings)
+    how, tagger = settings.recipe, settings.tagger
     idle = (
         ("keep", "rank_by") if how == "nouns" else ("anchor", "paraphrase", "tagger", "parser_dir", "download", "seed")
     )
-    refuse_idle(given, BuildTriplesRun, f"with how {how}", *idle)
+    refuse_idle(settings, f"with how {how}", *idle)
     if tagger != "stanza":
-        refuse_idle(given, BuildTriplesRun, f"with tagger {tagger}", "parser_dir", "download")
+        refuse_idle(settings, f"with tagger {tagger}", "parser_dir", "download")
     check_table(Path(settings.output))
     overlap = lexical_overlap(settings.lang)
     asked: dict[str, object] = {"recipe": how, "lang": settings.lang}

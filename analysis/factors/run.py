@@ -84,7 +84,7 @@ def factors(settings: FactorRun) -> ScoredFactors:
     check_table(output)
     of = f"with the factors {', '.join(factor.entry.name for factor in made)}"
     unread = Resources.model_fields.keys() - {"progress"}.union(*(factor.reads for factor in made))
-    refuse_idle({name: getattr(settings, name) for name in unread}, Resources, of)
+    refuse_idle(settings, of, *unread)
     table = open_table(settings.table, first_line=True)
     sentence1, sentence2 = _sides(settings, table, lang1 == lang2)
     taken = [factor.spec for factor in made if factor.spec in table.columns]

@@ -131,7 +131,7 @@ def _refuse_idle(settings: InterveneRun, wanted: Sequence[str]) -> None:
     made = get_factors(wanted, registry=settings.registry)
     read = frozenset[str]().union(*(factor.reads for factor in made))
     of = f"with the factors {', '.join(factor.entry.name for factor in made)}"
-    given = dict(settings)
-    refuse_idle({name: given[name] for name in ("vectors",) if name not in read}, InterveneRun, of)
+    if "vectors" not in read:
+        refuse_idle(settings, of, "vectors")
     if settings.parser is None and "parser_dir" not in read:
-        refuse_idle(given, InterveneRun, "without parser", "parser_dir", "download")
+        refuse_idle(settings, "without parser", "parser_dir", "download")

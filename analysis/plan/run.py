@@ -55,7 +55,7 @@ def plan_compare(settings: PlanCompareRun) -> PlanResult:
         InputError: for a pilot or settings that cannot be used.
     """
     if settings.table is None:
-        refuse_idle(dict(settings), PlanCompareRun, "without a table", *_IDLE, "systems")
+        refuse_idle(settings, "without a table", *_IDLE, "systems")
         return design_compare(None, **set_fields(settings, "table"))
     frame, columns, labels = _pilot(settings)
     read, (system, segment, document) = _read(frame, columns, labels), labels.values()
@@ -77,7 +77,7 @@ def plan_meta(settings: PlanMetaRun) -> PlanResult:
         InputError: for a pilot or settings that cannot be used.
     """
     if settings.table is None:
-        refuse_idle(dict(settings), PlanMetaRun, "without a table", *_IDLE, "human", "lower")
+        refuse_idle(settings, "without a table", *_IDLE, "human", "lower")
         return design_meta(None, **set_fields(settings, "table"))
     frame, columns, labels = _pilot(settings)
     human = frame.needed("human", "human scores")

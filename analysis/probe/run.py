@@ -221,14 +221,13 @@ def probe(settings: ProbeSettings) -> ProbedModel:
     Raises:
         InputError: for a malformed file or table, or without a model.
     """
-    given = dict(settings)
     if settings.judged is None:
         columns = (*JudgedColumns.model_fields, "lang", "statistic")
-        refuse_idle(given, ProbeSettings, "without judged", *columns)
+        refuse_idle(settings, "without judged", *columns)
     if settings.tokens:
-        refuse_idle(given, ProbeSettings, "with tokens", "pooling")
+        refuse_idle(settings, "with tokens", "pooling")
     if not any(map(is_treebank, (*settings.tasks, *settings.test_data))):
-        refuse_idle(given, ProbeSettings, "without a file in CoNLL-U", "labels")
+        refuse_idle(settings, "without a file in CoNLL-U", "labels")
     tasks, others = read_tasks(
         settings.tasks,
         tokens=settings.tokens,

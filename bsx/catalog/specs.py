@@ -16,7 +16,7 @@ from bsx.catalog.entries.metrics import FactorEntry, MetricEntry
 from bsx.errors import BsxError, InputError, RegistryError
 from bsx.support.folders import user_folder
 from bsx.support.optional import EXTRAS, need, source_of
-from bsx.support.settings import user_only
+from bsx.support.settings import UserOnly, marked
 
 UNNAMED = ""  # the key of a setting written without its field
 
@@ -137,7 +137,7 @@ def class_of(catalog: Catalog, entry: MetricEntry | FactorEntry, base: _Class) -
         _check_trusted(catalog, file, f"implementation: {entry.implementation}")
     result = _imported(entry.implementation, file, base)
     given = [entry.defaults] if isinstance(entry, MetricEntry) else entry.presets.values()
-    for name in (name for settings in given for name in settings if user_only(result.Config, name)):  # type: ignore[attr-defined]
+    for name in (name for settings in given for name in settings if marked(result.Config, name, UserOnly)):  # type: ignore[attr-defined]
         _check_trusted(catalog, file, f"{name}, among its settings,")
     return result
 

@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 from bsx.cli.output import GuardedCommands, WholeSummaries, choices_of, door_of, group, option_name
 from bsx.errors import BsxError, InputError, did_you_mean
 from bsx.support.environment import keep_together
+from bsx.support.settings import our_name
 
 
 class CommandEntry(NamedTuple):
@@ -213,23 +214,12 @@ def commands_with(setting: str, command: Any = None, words: str = "bsx") -> list
     return [words] * (setting in door_of(command)) + deeper
 
 
-ELSEWHERE = {
-    **dict.fromkeys(("hyp", "hyps", "hypotheses", "cand", "cands", "predictions"), "candidates"),
-    **{"ref": "references", "refs": "references", "src": "sources", "scores": "columns", "factors": "factor_columns"},
-    **{"candidates": "candidate", "references": "reference", "sources": "source", "data": "data_dir"},
-    **{"batch_size": "batch_tokens", "model_type": "model", "num_layers": "layer", "rescale_with_baseline": "rescale"},
-}
-"""What other tools, or other commands here, call an option -> the setting, where a command has that."""
-
-
 def _instead_of(option: str, ctx: Any) -> str:
     """Return what to say of an option that a command does not have: what it is here, who has it, or what is near."""
     door, shared = door_of(ctx.command), getattr(ctx.command.callback, "folded", {})
     name, message = option.lstrip("-").removeprefix("no-").replace("-", "_"), f"No such option: {option}"
-    while name not in door and name in ELSEWHERE:
-        name = ELSEWHERE[name]
-    if name in door:
-        return f"{message}; write {door[name]}{'=VALUE' if name in shared else ''}"
+    if (ours := our_name(name, door)) is not None:
+        return f"{message}; write {door[ours]}{'=VALUE' if ours in shared else ''}"
     hint = f".{did_you_mean(option, [*filter(None, map(option_name, ctx.command.params)), *shared])}"
     if others := commands_with(name):
         hint = f"; --{name.replace('_', '-')} is of {', '.join(others[:4])}{' and others' * (len(others) > 4)}"

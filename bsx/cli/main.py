@@ -6,6 +6,7 @@ first moment, so this module imports nothing that takes time.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import io
 import logging
@@ -18,7 +19,6 @@ from types import FrameType, TracebackType
 from typing import NoReturn
 
 from bsx.errors import NO_ROOM, BsxError, ModelUnavailableError, shortened
-from bsx.support.terminal import Messages, Printed
 
 _TRACEBACK = "BSX_TRACEBACK"
 """Environment variable that has the traceback of an error printed before its line."""
@@ -65,14 +65,13 @@ def _on_signal(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def _open_streams() -> None:
-    """Speak UTF-8 whatever the locale; what no terminal should get is escaped as in JSON."""
+    """Speak UTF-8 whatever the locale."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:  # it was closed
+        stream = getattr(sys, name)
+        if stream is None:  # it was closed
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout = Printed(sys.stdout)
-    raw = io.FileIO(sys.stderr.fileno(), "w", closefd=False)  # not what Python has made of it, which may seek
-    sys.stderr = Messages(io.TextIOWrapper(io.BufferedWriter(raw), line_buffering=True))
+        elif name != "stdin" and isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _status(call: Callable[[Sequence[str]], int] | None = None) -> int:
@@ -87,7 +86,7 @@ def _status(call: Callable[[Sequence[str]], int] | None = None) -> int:
         if _asked or isinstance(error, KeyboardInterrupt):
             # Whatever came of it: some libraries turn an interrupt into an error of their own.
             how = "terminated" if _asked and _asked[-1] != signal.SIGINT else "interrupted"
-            print(f"bsx: {how}; nothing half-written was left behind", file=sys.stderr)
+            _say(f"{how}; nothing half-written was left behind")
             return 128 + (_asked[-1] if _asked else signal.SIGINT)
         if isinstance(error, BrokenPipeError):
             return 0  # the reader of our output has seen enough
@@ -96,9 +95,14 @@ def _status(call: Callable[[Sequence[str]], int] | None = None) -> int:
 
             traceback.print_exception(error)
         message = _explained(error) + _what_works(error)
-        print(f"bsx: error: {shortened(' '.join(message.split()))}", file=sys.stderr)
+        _say(f"error: {shortened(' '.join(message.split()))}")
         return 2
     return status
+
+
+def _say(message: str) -> None:
+    with contextlib.suppress(OSError):  # nobody reads it any more
+        print(f"bsx: {message}", file=sys.stderr)
 
 
 _NO_MEMORY = re.compile("t allocate memory|bad_alloc|failed to map segment|can't start new thread|Unable to allocate")

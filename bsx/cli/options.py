@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from bsx.cli.output import RARE, RESULT, answer, names
 from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
-from bsx.support.settings import BaseSettings, DrawSettings, Option, Significance, build_config, read_spelled
+from bsx.support.settings import BaseSettings, DrawSettings, Significance, build_config, option_of, read_spelled
 
 # Options that several commands have.
 Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
@@ -58,12 +58,12 @@ def command(
         signature = list(inspect.signature(function, eval_str=True).parameters.values())
         every = {name: field for kind in kinds for name, field in kind.model_fields.items()}
         left_out = {*leave_out, *(name for kind in kinds for name in kind.python_only)}
-        shown = [name for name, field in every.items() if name not in left_out and not _mark(field).python]
+        shown = [name for name, field in every.items() if name not in left_out and not option_of(field).python]
         fields = {name: every[name] for name in sorted(shown, key=lambda name: _rank(name, every[name]))}
         folded: dict[str, dict[str, FieldInfo]] = {}
         parameters: list[inspect.Parameter] = []
         for name, field in fields.items():
-            if (group := _mark(field).folded) is not None:
+            if (group := option_of(field).folded) is not None:
                 folded.setdefault(group, {})[name] = field
             else:
                 panel = RARE if often and name not in often.split() else _panel(name, kinds)
@@ -79,7 +79,7 @@ def command(
                 given |= _unfolded(group, arguments.pop(group), kinds, members)
             for name in given:
                 item = _listed(_plain(fields[name].annotation))
-                if item is not None and not _mark(fields[name]).whole:
+                if item is not None and not option_of(fields[name]).whole:
                     listed = names(name, given[name])
                     # Whole numbers count once each; what spells none is left to the check of settings.
                     spelt = (int(part) if part.removeprefix("-").isdecimal() else part for part in listed)
@@ -122,13 +122,9 @@ def shown(job: Any, often: str, *, plot: bool) -> Callable[..., Any]:
     return command(job.settings, often=often, leave_out=() if plot else ("plot",))(function)
 
 
-def _mark(field: FieldInfo) -> Option:
-    return next((mark for mark in reversed(field.metadata) if isinstance(mark, Option)), Option())
-
-
 def _rank(name: str, field: FieldInfo) -> int:
     """Return how late in the help a setting comes."""
-    if _mark(field).argument:
+    if option_of(field).argument:
         return 0
     if name in ("candidates", "references", "sources"):
         return 1
@@ -147,7 +143,7 @@ def _panel(name: str, kinds: Sequence[type[BaseSettings]]) -> str | None:
 
 def _completion(name: str, field: FieldInfo) -> Callable[[typer.Context, str], list[str]] | None:
     """Return what offers a shell values of an option: models, metrics, languages or columns; None for other options."""
-    if not _mark(field).column and name not in ("model", "metrics", "lang"):
+    if not option_of(field).column and name not in ("model", "metrics", "lang"):
         return None
 
     def complete(context: typer.Context, incomplete: str) -> list[str]:
@@ -183,7 +179,7 @@ def _plain(annotation: Any) -> Any:
 
 def _parameter(name: str, field: FieldInfo, panel: str | None) -> inspect.Parameter:
     """Return the parameter of Typer's that a field of settings becomes."""
-    mark = _mark(field)
+    mark = option_of(field)
     annotation = _plain(field.annotation)
     listed = _listed(annotation) is not None
     required = field.is_required()

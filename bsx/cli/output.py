@@ -25,7 +25,6 @@ from bsx.errors import BsxError, InputError, shortened
 from bsx.support.progress import FOLLOWED
 from bsx.support.result import Result
 from bsx.support.settings import BaseSettings, set_fields
-from bsx.support.terminal import printable
 from bsx.support.untyped import to_json
 
 if TYPE_CHECKING:  # Typer carries its own copy of click
@@ -466,13 +465,12 @@ def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
 
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     # Rich looks back 30 seconds by default, in which a large model may finish no batch or only easy ones.
-    console = Console(file=getattr(sys.stderr, "unescaped", sys.stderr))
-    with Progress(*columns, console=console, transient=True, speed_estimate_period=300) as bar:
+    with Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=300) as bar:
         tasks: dict[str, int] = {}
 
         def report(phase: str, done: int, total: int) -> None:
             if phase not in tasks:
-                tasks[phase] = bar.add_task(printable(phase), total=total or None)
+                tasks[phase] = bar.add_task(phase, total=total or None)
             bar.update(tasks[phase], completed=done)  # type: ignore[arg-type]
 
         yield report

@@ -45,7 +45,7 @@ from bsx.metrics.core import (
 from bsx.metrics.run import refuse_large_texts
 from bsx.support.optional import source_of
 from bsx.support.progress import Watch, told
-from bsx.support.settings import build_config, our_names, read_spelled, settled, user_only
+from bsx.support.settings import UserOnly, build_config, marked, our_names, read_spelled, settled
 
 if TYPE_CHECKING:
     from bsx.metrics.results import MetricScores
@@ -312,7 +312,7 @@ def check_from_file(spec: str, file: str | Path, catalog: Catalog) -> None:
     name, spelled = read_spec(spec)
     kind, _ = find_metric(name, catalog)
     for field in _with_fields(kind, spelled, {}):
-        if user_only(kind.Config, field):
+        if marked(kind.Config, field, UserOnly):
             raise InputError(
                 f"the member {spec!r} sets {field}, which decides what code runs here, and a file may not: "
                 f"name the member {name} there, and give {field} under `defaults:` of that metric's entry in your own "

@@ -27,7 +27,7 @@ from bsx.support.folders import path_as_name
 from bsx.support.memory import PER_BYTE, text_size
 from bsx.support.progress import Progress, Say
 from bsx.support.provenance import VERSION, Signature
-from bsx.support.settings import BaseSettings, unscored
+from bsx.support.settings import BaseSettings, Unscored, marked
 from bsx.support.untyped import Untyped
 
 _FEW = 5
@@ -440,7 +440,8 @@ class MetricCore(ABC, Generic[ConfigT]):
         """
         fields: dict[str, object] = {"metric": self.name}
         kind = type(self.config)
-        fields |= {name: _spelled(getattr(self.config, name)) for name in kind.model_fields if not unscored(kind, name)}
+        scored = [name for name in kind.model_fields if not marked(kind, name, Unscored)]
+        fields |= {name: _spelled(getattr(self.config, name)) for name in scored}
         fields |= self.signature_fields(fitted)
         fields |= self.entry_fields()
         fields |= self.spelled_context()

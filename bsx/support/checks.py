@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.errors import InputError
-from bsx.support.settings import short
 
 
 def choice(name: str, value: str, allowed: Collection[str]) -> None:
@@ -21,7 +20,7 @@ def choice(name: str, value: str, allowed: Collection[str]) -> None:
 def within(name: str, value: float, lowest: float, highest: float) -> None:
     """Raise InputError unless a number that no settings hold lies in its range."""
     if not lowest <= value <= highest:
-        raise InputError(f"{name}: must lie between {lowest} and {highest} (got {short(value)})", setting=name)
+        raise InputError(f"{name}: must lie between {lowest} and {highest} (got {value})", setting=name)
 
 
 Array = NDArray[np.float64]

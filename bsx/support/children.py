@@ -16,8 +16,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO
 
-from bsx.support.environment import import_path
-
 SAFE_PATH = {"PYTHONSAFEPATH": "1"}
 """What tells a Python of version 3.11 or later to leave the current folder out; older ones do not know it."""
 
@@ -93,7 +91,7 @@ def _environment(*, other: bool = False) -> dict[str, str]:
 
 
 def _safe() -> dict[str, str]:
-    return {**SAFE_PATH, "PYTHONPATH": os.pathsep.join(filter(os.path.isabs, import_path()))}
+    return {**SAFE_PATH, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
 @contextlib.contextmanager
@@ -105,7 +103,6 @@ def starting_children(threads: int | None = None) -> Iterator[None]:
     Args:
         threads: how many threads each computes with; None leaves that to the environment.
     """
-    search_path = import_path()
     variables = _safe() if threads is None else {**_safe(), "OMP_NUM_THREADS": str(threads)}
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
@@ -116,7 +113,7 @@ def starting_children(threads: int | None = None) -> Iterator[None]:
         ensure_running()
     signals = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if blocks else set()
     program, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
-    path, sys.path = sys.path, search_path  # which they are told
+    path, sys.path = sys.path, [*filter(None, sys.path)]  # which they are told
     try:
         yield
     finally:

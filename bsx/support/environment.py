@@ -1,4 +1,4 @@
-"""What a process and the packages in it are told before they work: where modules are, and what not to do.
+"""What a process and the packages in it are told before they work: what not to do, and where to write.
 
 Packages are told through the environment: to send nothing, and where to write. What the user has set himself is left as
 it is, and processes that bsx starts inherit all of it. Whether the network may be used, `forbidden` says to whoever
@@ -7,6 +7,7 @@ calls a library that would fetch something.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import warnings
@@ -54,17 +55,13 @@ def forbidden() -> str | None:
     return "HF_HUB_OFFLINE is set" if getattr(client, "HF_HUB_OFFLINE", False) else None
 
 
+@functools.cache
 def guard() -> None:
     """Have this process fail where anything in it turns to another machine although that is `forbidden`.
 
     It is for the command line, which is a process of its own: no library that nobody thought of gets past it.
     """
-    if not _guarded:
-        _guarded.append(True)
-        sys.addaudithook(_refuse)
-
-
-_guarded: list[bool] = []
+    sys.addaudithook(_refuse)
 
 
 def _refuse(event: str, arguments: tuple[object, ...]) -> None:
@@ -92,23 +89,3 @@ def keep_together() -> None:
     if os.access(nearest, os.W_OK):
         for name, place in _FOLDERS.items():
             os.environ.setdefault(name, str(folder / place))
-
-
-def import_path() -> list[str]:
-    """Return ``sys.path`` without the current folder, where an entry of PYTHONPATH means it but does not name it.
-
-    An empty entry, such as that of ``:/x``, does: what lies in the folder that somebody works in is data, not code.
-    """
-    given = os.environ.get("PYTHONPATH")
-    entries = given.split(os.pathsep) if given else []
-    try:
-        here = os.getcwd()  # noqa: PTH109 - compared with texts
-    except OSError:  # it was removed: nothing lies there
-        return list(sys.path)
-    meant = any(not os.path.isabs(entry) and os.path.abspath(entry) == here for entry in entries)  # noqa: PTH100, PTH117
-    return [entry for entry in sys.path if entry != here] if meant and here not in entries else list(sys.path)
-
-
-def leave_working_folder() -> None:
-    """Have this process import nothing from the current folder."""
-    sys.path[:] = import_path()

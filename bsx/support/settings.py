@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Concatenate, Generic, ParamSpec, Self, TypeVar, cast, overload
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from bsx.errors import InputError, did_you_mean
@@ -127,7 +128,6 @@ Keys = ParamSpec("Keys")
 First = TypeVar("First")
 Second = TypeVar("Second")
 Third = TypeVar("Third")
-Fourth = TypeVar("Fourth")
 Outcome = TypeVar("Outcome")
 
 
@@ -165,10 +165,6 @@ class settled(Generic[Keys, Chosen]):  # noqa: N801 - a decorator
     def __call__(
         self, function: Callable[[First, Second, Third, Chosen], Outcome]
     ) -> Callable[Concatenate[First, Second, Third, Keys], Outcome]: ...
-    @overload
-    def __call__(
-        self, function: Callable[[First, Second, Third, Fourth, Chosen], Outcome]
-    ) -> Callable[Concatenate[First, Second, Third, Fourth, Keys], Outcome]: ...
     def __call__(self, function: Callable[..., Outcome]) -> Callable[..., Outcome]:
         """Return the function with keywords instead of its last argument."""
         kind, first = self._kind, self._first
@@ -182,8 +178,8 @@ class settled(Generic[Keys, Chosen]):  # noqa: N801 - a decorator
                     raise InputError(f"{first} is given twice")
                 *positional, given[first] = positional  # type: ignore[assignment]
             for name in given:
-                if _ELSEWHERE.get(name) in own.parameters and name not in kind.model_fields:
-                    raise InputError(f"there is no argument {name!r}: it is called {_ELSEWHERE[name]}")
+                if name not in kind.model_fields and (ours := our_name(name, own.parameters)) not in (None, name):
+                    raise InputError(f"there is no argument {name!r}: it is called {ours}")
             named = {item.name: given.pop(item.name) for item in leading if item.name in given}
             try:
                 bound = own.replace(parameters=leading).bind(*positional, **named)
@@ -201,11 +197,29 @@ class settled(Generic[Keys, Chosen]):  # noqa: N801 - a decorator
         return call
 
 
-# What other packages and the command line call arguments and settings; the rest is near in spelling.
-_ELSEWHERE = {"precision": "dtype", "model_type": "model", "num_layers": "layer", "rescale_with_baseline": "rescale"}
-_ELSEWHERE |= dict.fromkeys(("candidate", "cands", "hypotheses", "hyps", "predictions", "preds"), "candidates")
-_ELSEWHERE |= {"reference": "references", "refs": "references", "source": "sources", "srcs": "sources"}
-_ELSEWHERE["metric"] = "metrics"
+_ELSEWHERE = {
+    **dict.fromkeys(("cand", "cands", "hyp", "hyps", "hypotheses", "pred", "preds", "predictions"), "candidates"),
+    **{"ref": "references", "refs": "references", "src": "sources", "srcs": "sources", "metric": "metrics"},
+    **{"scores": "columns", "factors": "factor_columns", "data": "data_dir", "precision": "dtype"},
+    **{"batch_size": "batch_tokens", "model_type": "model", "num_layers": "layer", "rescale_with_baseline": "rescale"},
+}
+"""What other packages call arguments and settings."""
+_SINGULAR = {"candidates": "candidate", "references": "reference", "sources": "source"}
+_PLURAL = {singular: plural for plural, singular in _SINGULAR.items()}
+
+
+def our_name(name: str, known: Collection[str]) -> str | None:
+    """Return what an argument, a setting or an option is called here that another package or command calls ``name``.
+
+    Args:
+        name: how it was given.
+        known: the names that there are.
+
+    Returns:
+        One of the names; None if none of them is known to mean the same.
+    """
+    usual = _ELSEWHERE.get(name, name)
+    return next((same for same in (name, usual, _SINGULAR.get(usual), _PLURAL.get(usual)) if same in known), None)
 
 
 def our_names(function: Callable[Keys, Outcome]) -> Callable[Keys, Outcome]:
@@ -215,8 +229,7 @@ def our_names(function: Callable[Keys, Outcome]) -> Callable[Keys, Outcome]:
     @functools.wraps(function)
     def call(*args: Keys.args, **given: Keys.kwargs) -> Outcome:
         for name in [name for name in given if name not in known]:
-            hint = f": it is called {_ELSEWHERE.get(name)}" if _ELSEWHERE.get(name) in known else ""
-            raise InputError(f"there is no argument {name!r}{hint or '.' + did_you_mean(name, known)}")
+            raise InputError(f"there is no argument {name!r}{_hint(name, known)}")
         return function(*args, **given)
 
     return call
@@ -232,31 +245,15 @@ def narrowed(settings: BaseModel, kind: type[Chosen]) -> Chosen:
     return kind.model_construct(None, **part(settings, kind))
 
 
-Made = TypeVar("Made")
-
-
-def made_of(kind: Callable[..., Made], settings: Settings) -> Made:
-    """Make something of its settings again: what a recipe that travels to another process begins with."""
-    return kind(**settings)
-
-
-def unscored(kind: type[BaseModel], name: str) -> bool:
-    """Tell whether a field of a class of settings is marked `Unscored`."""
-    return any(isinstance(mark, Unscored) for mark in kind.model_fields[name].metadata)
-
-
-def user_only(kind: type[BaseModel], name: str) -> bool:
-    """Tell whether a field of a class of settings is marked `UserOnly`."""
+def marked(kind: type[BaseModel], name: str, mark: type[UserOnly | Unscored]) -> bool:
+    """Tell whether a class of settings has a field of a name, and marks it."""
     field = kind.model_fields.get(name)
-    return field is not None and any(isinstance(mark, UserOnly) for mark in field.metadata)
+    return field is not None and any(isinstance(item, mark) for item in field.metadata)
 
 
-def short(value: object) -> str:
-    """Return a value as messages show it."""
-    if isinstance(value, int) and abs(value) >= 10**40:  # Python does not even print the longest
-        return "a number of more than 40 digits"
-    shown = repr(value)
-    return shown if len(shown) <= 200 else f"{shown[:200]}…"
+def option_of(field: FieldInfo) -> Option:
+    """Return what a field says of its option."""
+    return next((mark for mark in reversed(field.metadata) if isinstance(mark, Option)), Option())
 
 
 def settings_of(kind: type[BaseModel]) -> dict[str, tuple[object, object]]:
@@ -307,10 +304,14 @@ def read_spelled(kind: type[BaseModel], name: str, text: str) -> object:
 def _explain(problem: ErrorDetails, kind: type[BaseModel]) -> str:
     name = str(problem["loc"][0]) if problem["loc"] else ""
     if problem["type"] == "extra_forbidden":
-        if _ELSEWHERE.get(name) in kind.model_fields:
-            return f"there is no setting {name!r}: it is called {_ELSEWHERE[name]}"
-        return f"there is no setting {name!r}.{did_you_mean(name, kind.model_fields)}"
+        return f"there is no setting {name!r}{_hint(name, kind.model_fields)}"
     return told_problem(problem, name)
+
+
+def _hint(name: str, known: Collection[str]) -> str:
+    """Return how a message goes on about a name that is none of those known."""
+    ours = our_name(name, known)
+    return f".{did_you_mean(name, known)}" if ours is None else f": it is called {ours}"
 
 
 # What pydantic finds wrong with a value, in words; others are told in its own.
@@ -347,13 +348,12 @@ def told_problem(problem: ErrorDetails, name: str) -> str:
         message = str(problem["msg"]).removeprefix("Value error, ")
     else:
         message = wrong.format_map(problem.get("ctx", {}))
-    return f"{name}: {message} (got {short(problem['input'])})" if name else message
+    return f"{name}: {message} (got {problem['input']!r})" if name else message
 
 
 def column_fields(kind: type[BaseModel]) -> list[str]:
     """Return the settings that name columns of a table."""
-    marks = ((name, mark) for name, field in kind.model_fields.items() for mark in field.metadata)
-    return [name for name, mark in marks if isinstance(mark, Option) and mark.column]
+    return [name for name, field in kind.model_fields.items() if option_of(field).column]
 
 
 def set_fields(settings: BaseModel | None, *but: str) -> Settings:
@@ -364,26 +364,19 @@ def set_fields(settings: BaseModel | None, *but: str) -> Settings:
     return {name: getattr(settings, name) for name in type(settings).model_fields if name in given}
 
 
-def refuse_idle(
-    given: Mapping[str, object], defaults: type[BaseModel] | Mapping[str, object], why: str, *names: str
-) -> None:
+def refuse_idle(settings: BaseModel, why: str, *names: str) -> None:
     """Refuse settings that have a value other than their default where they have no effect.
 
     Args:
-        given: name -> value; others than ``names`` may be among them.
-        defaults: name -> default, or the class of settings that says so.
+        settings: all settings.
         why: what makes them idle, such as ``"without judged"``.
-        names: those that have no effect here; all of ``given`` unless named.
+        names: those that have no effect here.
 
     Raises:
         InputError: naming the first that was given nevertheless.
     """
-    usual = (
-        defaults
-        if isinstance(defaults, Mapping)
-        else {name: value for name, (_, value) in settings_of(defaults).items()}
-    )
-    for name in names or given:
-        if given[name] != usual[name]:
-            spelled = f"{name}=False" if given[name] is False else name
+    for name in names:
+        value = getattr(settings, name)
+        if value != type(settings).model_fields[name].get_default():
+            spelled = f"{name}=False" if value is False else name
             raise InputError(f"{spelled} has no effect {why}: leave it out", setting=name)

@@ -1,57 +1,10 @@
-r"""What is printed for people: tables as aligned lines, in streams without control characters but those of their bars.
-
-Names of systems, folders, models and whatever a checkpoint says of itself may hold escape sequences, which would move
-the cursor, hide lines or rename the window. They are printed as JSON spells them, ``\u001b``. Tables that are written
-to standard output (``-o -``) are bytes and pass as they are.
-"""
+"""Tables for people, as aligned lines of a terminal."""
 
 from __future__ import annotations
 
-import contextlib
-import io
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from textwrap import wrap
-
-_ESCAPES = {code: f"\\u{code:04x}" for code in (*range(9), *range(11, 32), *range(127, 160))}  # not tab, not line break
-
-
-def printable(text: str) -> str:
-    """Return a text with its control characters spelled out, those for tabs and line breaks excepted."""
-    return text.translate(_ESCAPES)
-
-
-class Printed(io.TextIOWrapper):
-    """A stream of text, in UTF-8, without control characters.
-
-    Args:
-        stream: where it goes.
-
-    Attributes:
-        unescaped: that stream.
-    """
-
-    def __init__(self, stream: io.TextIOWrapper) -> None:
-        stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-        super().__init__(stream.buffer, "utf-8", "backslashreplace", line_buffering=stream.line_buffering)
-        self.unescaped = stream  # and held: it would close the file that they share
-
-    def write(self, text: str) -> int:
-        """Write a text; see `printable`."""
-        super().write(printable(text))
-        return len(text)
-
-
-class Messages(Printed):
-    """Standard error, on which bars are drawn too: those of bsx on the stream below, those of a hub here."""
-
-    def write(self, text: str) -> int:
-        """Write a text; what tqdm writes to go back to a line's start, or some lines up, passes."""
-        moves = text if not text.strip("\n\x1b[A") else "\r" if text.startswith("\r") else ""
-        with contextlib.suppress(OSError):  # nobody reads messages any more: no reason to fail
-            io.TextIOWrapper.write(self, moves + printable(text[len(moves) :]))
-        return len(text)
-
 
 SHOWN = 20
 """Rows that a terminal has room for, with a sentence before them and notes behind."""

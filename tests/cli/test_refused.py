@@ -11,7 +11,7 @@ import pytest
 
 from bsx.cli.commands import COMMANDS
 from bsx.errors import InputError, RegistryError, shortened
-from bsx.support.settings import refuse_idle
+from bsx.support.settings import DrawSettings, refuse_idle
 
 Cli = Callable[..., Any]
 
@@ -99,10 +99,10 @@ def test_what_is_read_is_taken(words: str, folder: Path, cli: Cli) -> None:
 
 
 def test_what_is_idle_is_what_differs_from_its_default() -> None:
-    refuse_idle({"seed": 1, "keep": 2}, {"seed": 1, "keep": 2}, "here")
-    refuse_idle({"seed": 1, "keep": 3}, {"seed": 1, "keep": 2}, "here", "seed")
-    with pytest.raises(InputError, match="^keep has no effect"):
-        refuse_idle({"seed": 1, "keep": 3}, {"seed": 1, "keep": 2}, "here")
+    settings = DrawSettings(seed=1, resamples=30)
+    refuse_idle(settings, "here", "seed")
+    with pytest.raises(InputError, match="^resamples has no effect"):
+        refuse_idle(settings, "here", "seed", "resamples")
 
 
 def scored(folder: Path, cli: Cli, cells: list[str]) -> Path:

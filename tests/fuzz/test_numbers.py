@@ -199,7 +199,7 @@ def test_there_are_many_cases() -> None:
         (DrawSettings, "seed", -1),
         (DrawSettings, "seed", 2**32),
         (DrawSettings, "resamples", 0),
-        (DrawSettings, "resamples", 10**300),
+        (DrawSettings, "resamples", 10**30),
         (DrawSettings, "confidence", float("nan")),
         (Significance, "alpha", 1),
         (EnsembleSettings, "folds", 1),
@@ -225,7 +225,7 @@ def test_python_refuses_them_too(kind: type[BaseSettings], name: str, value: obj
         ("seed", lambda: perturb(["a b"], "drop-words", seed=-1)),
         ("seed", lambda: perturb(["a b"], "drop-words", seed=2**32)),
         ("keep", lambda: build_paws([("a", "b", 1)], keep=0)),
-        ("resamples", lambda: pearson([1, 2, 3, 4], [1, 3, 2, 4], resamples=10**5000)),
+        ("resamples", lambda: pearson([1, 2, 3, 4], [1, 3, 2, 4], resamples=10**9)),
     ],
 )
 def test_functions_without_settings_refuse_them_too(name: str, call: Callable[[], object]) -> None:
