@@ -283,19 +283,17 @@ def languages() -> dict[str, LanguageEntry]:
     chrf = read_entry(MetricEntry, REGISTRY / "metrics" / "chrf.yaml")
     arms = {name: one.evidence for name, one in models.items()} | {CHRF: chrf.evidence}
     found = Pooled(arms, drafts, models=models)
-    return {code: with_default(draft, models, drafts, found) for code, draft in drafts.items()}
+    return {code: with_default(draft, models, found) for code, draft in drafts.items()}
 
 
-def with_default(
-    draft: LanguageEntry, models: dict[str, ModelEntry], drafts: dict[str, LanguageEntry], found: Pooled
-) -> LanguageEntry:
+def with_default(draft: LanguageEntry, models: dict[str, ModelEntry], found: Pooled) -> LanguageEntry:
     """Return a language with the best model that was trained on it, if the papers' choice was not."""
     code = draft.code.partition("-")[0]
     assert draft.model is not None  # noqa: S101 - for the type checker; a draft has the papers' choice
     if code in models[draft.model].languages:
         return draft
     pool = [(one, one.name) for one in models.values() if code in one.languages and isinstance(one.layer, int)]
-    best = by_evidence(pool, draft, found, drafts)[0].entry.name if pool else None
+    best = by_evidence(pool, draft, found)[0].entry.name if pool else None
     return draft.model_copy(update={"model": best, "papers": draft.model})
 
 

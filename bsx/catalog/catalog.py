@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import functools
 import os
@@ -15,7 +14,6 @@ from typing import TypeAlias, TypeVar
 from bsx.catalog.entries import UNSCORED, Entry, read_entry, read_list, read_mapping, read_named, validate
 from bsx.catalog.entries.metrics import EnsembleEntry, FactorEntry, JudgeEntry, MetricEntry
 from bsx.catalog.entries.models import Baseline, Family, LanguageEntry, ModelEntry
-from bsx.data.lines import NamedFile
 from bsx.errors import InputError, RegistryError, UnknownNameError, did_you_mean
 from bsx.support.folders import user_folder
 
@@ -74,33 +72,31 @@ class Catalog:
             raise RegistryError(f"{folders[0] / 'models'}: holds no model files")
 
     def _add(self, folder: Path, *, tolerant: bool) -> None:
-        steps: list[tuple[str, Callable[[], None]]] = []
-        if os.path.lexists(folder / "families.yaml") or not tolerant:
-            steps.append(("families.yaml", partial(self._add_families, folder / "families.yaml")))
-        for file in sorted((folder / "models").glob("*.yaml")):
-            steps.append((file.stem, partial(self._add_model, file)))
-        if os.path.lexists(folder / "languages.yaml") or not tolerant:
-            steps.append(("languages.yaml", partial(self._add_languages, folder / "languages.yaml")))
-        for file in sorted((folder / "metrics").glob("*.yaml")):
-            steps.append((f"metric {file.stem}", partial(self._add_column, "metric", MetricEntry, file, self.metrics)))
-        for file in sorted((folder / "factors").glob("*.yaml")):
-            steps.append((f"factor {file.stem}", partial(self._add_column, "factor", FactorEntry, file, self.factors)))
-        for file in sorted((folder / "baselines").glob("*/*.yaml")):
+        readers: list[tuple[str, str, Callable[[Path], None]]] = [
+            ("families.yaml", "", self._add_families),
+            ("models/*.yaml", "", self._add_model),
+            ("languages.yaml", "", self._add_languages),
+            ("metrics/*.yaml", "metric ", partial(self._add_column, "metric", MetricEntry, self.metrics)),
+            ("factors/*.yaml", "factor ", partial(self._add_column, "factor", FactorEntry, self.factors)),
+        ]
+        for pattern, kind, read in readers:
+            for file in sorted(folder.glob(pattern)):
+                name = pattern if file.name == pattern else f"{kind}{file.stem}"
+                try:
+                    read(file)
+                except RegistryError as error:
+                    if not tolerant:
+                        raise
+                    self.problems.append(error)
+                    self._broken[name] = error
+                else:
+                    if name != pattern:  # what a broken list of another folder says stays unknown
+                        self._broken.pop(name, None)
+        for file in sorted(folder.glob("baselines/*/*.yaml")):
             self._place("baseline", f"{file.parent.name}/{file.stem}", file)
         for kind in ("ensemble", "judge"):
-            for file in sorted((folder / f"{kind}s").glob("*.yaml")):
+            for file in sorted(folder.glob(f"{kind}s/*.yaml")):
                 self._place(kind, file.stem, file)
-        for name, step in steps:
-            try:
-                step()
-            except RegistryError as error:
-                if not tolerant:
-                    raise
-                self.problems.append(error)
-                self._broken[name] = error
-            else:
-                if not name.endswith(".yaml"):  # what a broken list of another folder says stays unknown
-                    self._broken.pop(name, None)
 
     def under(self, *folders: Path) -> Catalog:
         """Return this registry with more overlays laid over it; what it has read already is not read again.
@@ -132,12 +128,10 @@ class Catalog:
         """Note where an entry stands, and what it replaces; one that is not read yet counts as the file's bytes."""
         before = self.origins.get((kind, name))
         if before is not None:
-            same = False
             if old is not None and new is not None:
                 same = old.model_dump(exclude=UNSCORED) == new.model_dump(exclude=UNSCORED)
-            elif file.is_file():
-                with contextlib.suppress(InputError):  # reading the entry will say more
-                    same = NamedFile(before).digest() == NamedFile(file).digest()
+            else:
+                same = before.read_bytes() == file.read_bytes()
             if not same:
                 self.replaced[kind, name] = before
         self.origins[kind, name] = file
@@ -176,7 +170,7 @@ class Catalog:
         self._place("model", entry.name, file, self.models.get(entry.name), entry)
         self.models[entry.name] = entry
 
-    def _add_column(self, kind: str, entry: type[_ColumnT], file: Path, to: dict[str, _ColumnT]) -> None:
+    def _add_column(self, kind: str, entry: type[_ColumnT], to: dict[str, _ColumnT], file: Path) -> None:
         result = read_named(entry, file)
         self._place(kind, file.stem, file, to.get(file.stem), result)
         to[file.stem] = result

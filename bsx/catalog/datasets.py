@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from bsx.catalog.catalog import overlay_folders, shipped_folder
 from bsx.catalog.entries import Entry, Sha256, read_lists
@@ -45,6 +45,9 @@ def _inside(path: str) -> str:
     return path
 
 
+InsidePath = Annotated[str, AfterValidator(_inside)]
+
+
 class DatasetFile(Entry):
     """One file to fetch. ``sha256`` and ``size`` (bytes) are null where nobody published or checked them.
 
@@ -52,18 +55,11 @@ class DatasetFile(Entry):
     are paths inside it.
     """
 
-    path: str
+    path: InsidePath
     url: Annotated[str, Field(pattern=r"^https?://")]
     sha256: Sha256 | None
     size: int | None = Field(ge=1)
-    inner: list[str] = Field(default_factory=list)
-
-    _path = field_validator("path")(_inside)
-
-    @field_validator("inner")
-    @classmethod
-    def _inner(cls, values: list[str]) -> list[str]:
-        return [_inside(value) for value in values]
+    inner: list[InsidePath] = Field(default_factory=list)
 
     @property
     def is_archive(self) -> bool:
@@ -90,20 +86,10 @@ class Layout(Entry):
     loader takes, by name.
     """
 
-    path: str
+    path: Annotated[str, AfterValidator(lambda path: path if path == "." else _inside(path))]
     loader: LoaderName
-    arguments: dict[str, str] = Field(default_factory=dict)
+    arguments: dict[str, InsidePath] = Field(default_factory=dict)
     options: dict[str, Option] = Field(default_factory=dict)
-
-    @field_validator("path")
-    @classmethod
-    def _path_inside(cls, path: str) -> str:
-        return path if path == "." else _inside(path)
-
-    @field_validator("arguments")
-    @classmethod
-    def _arguments_inside(cls, arguments: dict[str, str]) -> dict[str, str]:
-        return {name: _inside(path) for name, path in arguments.items()}
 
     @property
     def paths(self) -> list[str]:

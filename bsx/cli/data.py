@@ -12,9 +12,9 @@ import typer
 from bsx.analysis.datasets.settings import DataFolder, FetchSettings, LoaderSettings
 from bsx.analysis.raters.run import rater_agreement
 from bsx.cli.options import Format, Full, command, shown
-from bsx.cli.output import group, progress_bar, say
+from bsx.cli.output import group, print_rows, progress_bar, say
 from bsx.support.settings import set_fields
-from bsx.support.terminal import short_table, text_table
+from bsx.support.terminal import text_table
 from bsx.support.untyped import to_json
 
 if TYPE_CHECKING:
@@ -37,11 +37,9 @@ def list_data(settings: DataFolder, format: Format = "text", full: Full = False)
     here = sum(row["here"] for row in rows)
     fetched = sum(bool(row["files"]) and not row["here"] for row in rows)
     print(f"{len(rows)} data sets, {here} of them here; bsx data get NAME fetches {fetched} of the others.\n")
-    cells = [["name", "here", "download", "licence", "title"]]
-    for row in sorted(rows, key=lambda row: not row["here"]):
-        present, download = ("yes" if row[name] else "no" for name in ("here", "files"))
-        cells.append([str(row["name"]), present, download, str(row["licence"]), str(row["title"])])
-    print(short_table(cells, "l", what="data sets", full=full, cut=4))
+    shown = [{**row, "download": bool(row["files"])} for row in sorted(rows, key=lambda row: not row["here"])]
+    columns = ("name", "here", "download", "licence", "title")
+    print_rows("data sets", [{name: row[name] for name in columns} for row in shown], full=full)
 
 
 @data.command("test-sets")
@@ -62,9 +60,8 @@ def list_test_sets(settings: DataFolder, format: Format = "text", full: Full = F
         return
     print(f"{len(rows)} test sets, {sum(bool(row['here']) for row in rows)} of them here: bsx meta --test-set NAME.\n")
     rows.sort(key=lambda row: not row["here"])
-    cells = [["name", "here", "data set"]]
-    cells += [[str(row["name"]), "yes" if row["here"] else "no", str(row["dataset"])] for row in rows]
-    print(short_table(cells, "l", what="test sets", full=full))
+    shown = [{"name": row["name"], "here": row["here"], "data set": row["dataset"]} for row in rows]
+    print_rows("test sets", shown, full=full)
     say(["mt-metrics-eval holds others: mt-metrics-eval/wmt22/en-de, and so on"])
 
 

@@ -121,8 +121,6 @@ def _explained(error: BaseException) -> str:
     text = str(error)
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError" or _NO_MEMORY.search(text):
         return f"{at}the memory does not suffice{f' ({text})' if text else ''}: memory and batch_tokens bound it"
-    if isinstance(error, RecursionError):
-        return f"{at}is nested too deeply to be read"
     place = _own_code(error.__traceback__)
     if place is not None:
         return f"{place}: {type(error).__name__}: {text[:300]}; {_TRACEBACK}=1 shows the way there"

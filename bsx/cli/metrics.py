@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from bsx.cli.options import Format, Full, Registry
-from bsx.cli.output import group, refuse_before_command, say
-from bsx.support.terminal import short_table
+from bsx.cli.output import group, print_rows, refuse_before_command, say
 from bsx.support.untyped import to_json
 
 metrics = group()
@@ -48,18 +47,28 @@ def list_metrics(
     if others:
         summary += f". {len(others)} more do not run here, but their scores are published: bsx metrics show NAME"
     print(f"{summary}.\n")
-    cells = [["name", "compares with", "runs here", "title"]]
-    for _, row in sorted(zip(runs, rows, strict=True), key=lambda pair: not pair[0]):
-        with_what = "+".join(need for need in row["needs"] if need != "candidate")
-        title = row["title"] + ("" if row["higher_is_better"] else " (lower is better)")
-        cells.append([row["name"], with_what, row["runs"], title])
-    print(short_table(cells, "l", what="metrics", full=full, cut=3))
+    shown = [
+        {
+            "name": row["name"],
+            "compares with": "+".join(need for need in row["needs"] if need != "candidate"),
+            "runs here": row["runs"],
+            "title": row["title"] + ("" if row["higher_is_better"] else " (lower is better)"),
+        }
+        for _, row in sorted(zip(runs, rows, strict=True), key=lambda pair: not pair[0])
+    ]
+    print_rows("metrics", shown, full=full)
     if others and full:
-        cells = [["name", "reads", "published for", "title"]]
-        for entry in others:
-            title = entry.title + (" (control)" if entry.control else "")
-            cells.append([entry.name, "+".join(entry.needs), ", ".join(entry.test_sets), title])
-        print(f"\nPublished scores\n{short_table(cells, 'l', what='published metrics', full=full, cut=3)}")
+        shown = [
+            {
+                "name": entry.name,
+                "reads": "+".join(entry.needs),
+                "published for": ", ".join(entry.test_sets),
+                "title": entry.title + (" (control)" if entry.control else ""),
+            }
+            for entry in others
+        ]
+        print("\nPublished scores")
+        print_rows("published metrics", shown, full=True)
 
 
 _WITH_MODEL = "with model or lang"
@@ -103,10 +112,12 @@ def show(
         print(f"evidence: {spelled_figure(figure)}")
     if not full and len(figures) > _EVIDENCE:
         print(f"{len(figures) - _EVIDENCE} more figures of evidence: --full.")
-    cells = [["setting", "default", "meaning"]]
-    cells += [[str(setting["name"]), str(setting["default"]) or "-", str(setting["help"])] for setting in settings]
     if settings:
-        print(f"\n{short_table(cells, 'l', what='settings', full=full, cut=2)}")
+        print()
+        shown = [
+            {"setting": one["name"], "default": str(one["default"]) or "-", "meaning": one["help"]} for one in settings
+        ]
+        print_rows("settings", shown, full=full)
 
 
 def _show_published(entry: PublishedEntry, format: str, full: bool) -> None:

@@ -2,93 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Annotated
 
 import typer
 
-from bsx.catalog.catalog import Catalog, load_registry
-from bsx.catalog.entries.models import LanguageEntry, ModelEntry
-from bsx.cli.options import Format, Full, Registry, command
-from bsx.cli.output import group, refuse_before_command, refuse_beside, say
+from bsx.catalog.catalog import Catalog, Registry, load_registry
+from bsx.catalog.entries.models import ModelEntry
+from bsx.cli import options
+from bsx.cli.options import Format, Full, command
+from bsx.cli.output import group, print_rows, refuse_before_command, refuse_beside, say, spelled
 from bsx.errors import InputError
-from bsx.models.ranking import Constraints, Prefer, select_model
-from bsx.support.settings import set_fields
-from bsx.support.terminal import SHOWN, WIDTH, short_table, shortened, text_table
+from bsx.models.ranking import ListSettings, SelectSettings, rank, select_model, unranked
+from bsx.support.settings import part
+from bsx.support.terminal import WIDTH, shortened, text_table
 from bsx.support.untyped import to_json
-
-if TYPE_CHECKING:
-    from bsx.catalog.entries import Judged
 
 models = group()
 Name = Annotated[str, typer.Argument(help="Registry name or alias.")]
 
 
 @models.callback(invoke_without_command=True)
-@command(Constraints)
+@command(ListSettings)
 def list_models(
-    constraints: Constraints,
+    settings: ListSettings,
     context: typer.Context,
-    lang: Annotated[
-        str | None,
-        typer.Option("-l", "--lang", help="Rank the models that know this language, or the target of a pair: en-de."),
-    ] = None,
-    prefer: Annotated[
-        Prefer | None,
-        typer.Option(
-            help="Rank by agreement with human judgments (quality, the default), by the papers' choice (paper) or by "
-            "cost (speed)."
-        ),
-    ] = None,
-    task: Annotated[
-        str,
-        typer.Option(help="What is judged (human-translation, human-summary, similarity): figures of this say more."),
-    ] = "human-translation",
     languages: Annotated[bool, typer.Option("--languages", help="List the languages instead.")] = False,
-    registry: Registry = None,
     format: Format = "text",
     full: Full = False,
 ) -> None:
     """List the registry's models, or rank those for a language."""
     if refuse_before_command(context):
         return
-    catalog = _load(registry)
+    catalog = _load(settings.registry)
     if languages:
         refuse_beside(context, "languages", "registry", "format", "full")
-        rows = [entry.model_dump() | {"model": _default(entry, catalog)} for entry in catalog.languages.values()]
-        if format == "text":
-            without = sum(row["model"] is None for row in rows)
-            print(
-                f"{len(rows)} languages, each with the model that is used unless one is named; {without} have none.\n"
-            )
-        _print_rows("languages", rows, ["code", "name", "script", "model"], format, full=full)
-        return
-    from bsx.models.ranking import unranked as fitting
-
-    if lang is None:
-        fit = fitting(catalog, prefer=prefer or "paper", constraints=constraints)
-        rows = [_row(entry, catalog, None) for entry in fit]
+        _list_languages(catalog, format, full=full)
+    elif settings.lang is not None:
+        _rank(settings, catalog, format, full=full)
+    else:
+        by_cost = settings.prefer == "speed"
+        rows = [_row(entry, catalog, None) for entry in unranked(catalog, settings, by_cost=by_cost)]
         if format == "json":
             print(to_json({"models": rows}))
             return
         here = [str(row["name"]) for row in rows if row["available"]]
         where = f"{len(here):,} of them on this machine: {', '.join(here[:_NAMED])}" if here else "none on this machine"
         print(f"{len(rows):,} models, {where}. bsx models --lang CODE says which one to use for a language.\n")
-        if prefer in (None, "paper"):  # by name; any other order is the one asked for
+        if not by_cost:
             rows.sort(key=lambda row: not row["available"])
-        columns = ["name", "layer", "layers", *_FACTS, "source"] if full else ["name", "layer", "layers", *_SHORT]
-        _print_rows("models", rows, columns, format, full=full)
-        return
+        columns = ("parameters", "licence", "baseline", "here", "source") if full else ("parameters", "licence", "here")
+        shown = [{name: row[_FIELDS.get(name, name)] for name in ("name", "layer", "layers", *columns)} for row in rows]
+        print_rows("models", shown, full=full)
 
-    choice = select_model(
-        lang,
-        prefer=prefer or "quality",
-        task=cast("Judged", task),
-        registry=catalog,
-        **set_fields(constraints),
-    )
+
+_FIELDS = {"here": "available"}
+_NAMED = 5
+_RANKED = 10
+
+
+def _list_languages(catalog: Catalog, format: str, *, full: bool) -> None:
+    rows = []
+    for language in catalog.languages.values():
+        try:
+            default = rank(language, catalog).name
+        except InputError:
+            default = None
+        rows.append(language.model_dump() | {"model": default})
+    if format == "json":
+        print(to_json({"languages": rows}))
+        return
+    without = sum(row["model"] is None for row in rows)
+    print(f"{len(rows)} languages, each with the model that is used unless one is named; {without} have none.\n")
+    shown = [{name: row[name] for name in ("code", "name", "script", "model")} for row in rows]
+    print_rows("languages", shown, full=full)
+
+
+def _rank(settings: ListSettings, catalog: Catalog, format: str, *, full: bool) -> None:
+    """Show which model to use for a language, and how far each lies above chrF."""
+    choice = select_model(str(settings.lang), **part(settings, SelectSettings))
     rows = [
         {**_row(r.entry, catalog, choice.language.code), "reason": r.reason, "advantage": asdict(r.advantage)}
         for r in choice.ranking
@@ -101,7 +93,7 @@ def list_models(
             "selected": choice.name,
             "advice": choice.advice,
             "prefer": choice.prefer,
-            "task": task,
+            "task": settings.task,
             "notes": list(choice.notes),
             "models": rows,
         }
@@ -109,52 +101,34 @@ def list_models(
         return
     print(f"{choice.advice}\n")
     if full:
-        _print_rows("models", rows, ["name", "layer", "layers", *_FACTS, "reason"], format, full=True)
+        columns = ("name", "layer", "layers", "parameters", "licence", "baseline", "here", "reason")
+        print_rows("models", [{name: row[_FIELDS.get(name, name)] for name in columns} for row in rows], full=True)
     else:
         from bsx.models.evidence import spelled_advantage
 
-        shown: list[dict[str, object]] = [
-            {
-                "name": ranked.entry.name,
-                "size": _size(ranked.entry),
-                "available": row["available"],
-                "over chrF": spelled_advantage(ranked.advantage) if ranked.advantage.measured else "unknown",
-                "sets": ranked.advantage.sets,
-            }
-            for ranked, row in zip(choice.ranking, rows, strict=True)
-        ]
-        chrf: dict[str, object] = {"name": "chrF", "size": "-", "available": True, "over chrF": "0", "sets": ""}
-        if choice.recommended not in {row["name"] for row in shown}:
-            shown.insert(0, chrf)
-        _print_rows("models", shown, ["name", "size", "available", "over chrF", "sets"], format, most=_RANKED)
+        shown: list[dict[str, object]] = []
+        if choice.recommended not in {row["name"] for row in rows}:
+            shown.append({"name": "chrF", "size": "-", "here": True, "over chrF": "0", "sets": ""})
+        for ranked, row in zip(choice.ranking, rows, strict=True):
+            size, advantage = ranked.entry.parameters, ranked.advantage
+            shown.append(
+                {
+                    "name": ranked.entry.name,
+                    "size": None if size is None else f"{size / 1e6:,.0f} M",
+                    "here": row["available"],
+                    "over chrF": spelled_advantage(advantage) if advantage.measured else "unknown",
+                    "sets": advantage.sets,
+                }
+            )
+        print_rows("models", shown, most=_RANKED)
         print("\nOver chrF: how much higher the correlation with human judgments is, by all figures together.")
         print(f"Sets: those in {choice.language.name}; models that were measured in none stand below.")
     for note in choice.notes:
         print(f"Note: {note}")
 
 
-def _default(language: LanguageEntry, catalog: Catalog) -> str | None:
-    """Return the model that scores a language unless one is named; None if there is none."""
-    from bsx.models.ranking import rank
-
-    try:
-        return rank(language, catalog).name
-    except InputError:
-        return None
-
-
-_FACTS = ("parameters", "licence", "baseline", "available")
-_SHORT = ("parameters", "licence", "available")
-_NAMED = 5
-_RANKED = 10
-
-
-def _size(entry: ModelEntry) -> str:
-    return "-" if entry.parameters is None else f"{entry.parameters / 1e6:,.0f} M"
-
-
 @models.command()
-def show(name: Name, registry: Registry = None, format: Format = "text", full: Full = False) -> None:
+def show(name: Name, registry: options.Registry = None, format: Format = "text", full: Full = False) -> None:
     """Show what the registry says about one model; with --full, everything."""
     from bsx.catalog.depths import depth_rules
     from bsx.models.evidence import spelled_figure
@@ -187,15 +161,14 @@ def show(name: Name, registry: Registry = None, format: Format = "text", full: F
         rule = depth_rules(catalog)[catalog.families[entry.family].kind]
         scored = f"no layer is validated (by rule {rule.layer(entry.layers)} of {entry.layers})"
     here = "It is on this machine" if details["available"] else f"bsx models pull {entry.name} fetches it"
-    print(f"{entry.name}: {languages}, {_spell(entry.parameters)} parameters, {scored}. {here}.\n")
+    print(f"{entry.name}: {languages}, {spelled(entry.parameters)} parameters, {scored}. {here}.\n")
     rows, evidence = [], [["evidence", spelled_figure(figure)] for figure in entry.evidence]
     for key, value in details.items():
         if key == "baselines" and isinstance(value, dict):
             value = ", ".join(f"{lang} (layers 0 to {len(layers) - 1})" for lang, layers in value.items())
         if key == "evidence" or (not full and value in (None, "", [], False)):
             continue
-        spelled = ", ".join(map(str, value)) if isinstance(value, list) else _spell(value)
-        rows.append([key, spelled])
+        rows.append([key, ", ".join(map(str, value)) if isinstance(value, list) else spelled(value)])
     rows += evidence if full else [[key, shortened(figure, WIDTH - 18)] for key, figure in evidence[:_EVIDENCE]]
     print(text_table(rows, "l"))
     if not full and len(evidence) > _EVIDENCE:
@@ -212,7 +185,7 @@ _DETAILS = (
 def pull(
     name: Annotated[str | None, typer.Argument(help="Registry name, alias, or hub id.")] = None,
     lang: Annotated[str | None, typer.Option("-l", "--lang", help="The default model of this language.")] = None,
-    registry: Registry = None,
+    registry: options.Registry = None,
 ) -> None:
     """Fetch a model's files from the hub into the local cache."""
     from bsx.encode.model import choose, locate
@@ -226,7 +199,7 @@ def pull(
 
 
 @models.command()
-def where(name: Name, registry: Registry = None) -> None:
+def where(name: Name, registry: options.Registry = None) -> None:
     """Print the folder that holds a model's files on this machine; never uses the network."""
     from bsx.encode.model import choose
     from bsx.errors import ModelUnavailableError
@@ -240,7 +213,7 @@ def where(name: Name, registry: Registry = None) -> None:
 
 
 @models.command()
-def pin(name: Name, registry: Registry = None) -> None:
+def pin(name: Name, registry: options.Registry = None) -> None:
     """Resolve a hub model's revision to a commit and write it to the user's registry."""
     from bsx.encode.model import pin_revision
 
@@ -249,7 +222,7 @@ def pin(name: Name, registry: Registry = None) -> None:
     print(f"{name}: pinned to {commit} in {file}")
 
 
-def _load(registry: Path | None) -> Catalog:
+def _load(registry: Registry) -> Catalog:
     catalog = load_registry(registry)
     say(f"left out of the registry: {problem}" for problem in catalog.problems)
     return catalog
@@ -271,26 +244,3 @@ def _row(entry: ModelEntry, catalog: Catalog, language: str | None) -> dict[str,
         "available": is_here(entry.source),
         "source": str(entry.source),
     }
-
-
-def _spell(value: object) -> str:
-    if value is None or isinstance(value, bool):
-        return {True: "yes", False: "no", None: "-"}[value]
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _print_rows(
-    what: str,
-    rows: Sequence[Mapping[str, object]],
-    columns: Sequence[str],
-    format: str,
-    *,
-    full: bool = False,
-    most: int = SHOWN,
-) -> None:
-    if format == "json":
-        print(to_json({what: rows}))
-        return
-    heads = ["here" if name == "available" else name for name in columns]
-    cells = [heads, *([_spell(row[name]) for name in columns] for row in rows)]
-    print(short_table(cells, "l", what=what, full=full, cut=len(columns) - 1, most=most))

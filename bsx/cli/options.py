@@ -81,9 +81,7 @@ def command(
                 item = _listed(_plain(fields[name].annotation))
                 if item is not None and not option_of(fields[name]).whole:
                     listed = names(name, given[name])
-                    # Whole numbers count once each; what spells none is left to the check of settings.
-                    spelt = (int(part) if part.removeprefix("-").isdecimal() else part for part in listed)
-                    given[name] = listed if item is str else list(dict.fromkeys(spelt))
+                    given[name] = listed if item is str else list(dict.fromkeys(listed))  # numbers count once each
             given = {name: value for name, value in given.items() if value not in (None, [])}
             given = {name: value for name, value in given.items() if value != fields[name].get_default()}
             made = [build_config({n: v for n, v in given.items() if n in kind.model_fields}, kind) for kind in kinds]
@@ -150,16 +148,16 @@ def _completion(name: str, field: FieldInfo) -> Callable[[typer.Context, str], l
         from bsx.catalog.catalog import load_registry
 
         before, comma, last = incomplete.rpartition(",")
-        if name not in ("model", "metrics", "lang"):
+        known: Iterable[str] = ()
+        if option_of(field).column:
             from bsx.data.tables import Table
 
             # An option that still lacks its value leaves the table among what is not read.
-            table = next((word for word in [context.params.get("table"), *context.args] if word), None)
-            known: Iterable[str] = Table(str(table)).columns if table else ()
+            if table := next(filter(None, [context.params.get("table"), *context.args]), None):
+                known = Table(str(table)).columns
         else:
             catalog = load_registry(context.params.get("registry"))
-            kinds = {"model": [*catalog.models], "metrics": [*catalog.metrics], "lang": [*catalog.languages]}
-            known = kinds[name]
+            known = {"model": catalog.models, "metrics": catalog.metrics, "lang": catalog.languages}[name]
         return [f"{before}{comma}{word}" for word in sorted(known) if word.startswith(last)]
 
     return complete

@@ -22,9 +22,10 @@ import typer.core
 
 from bsx.data.run import check_folder, check_outputs, is_stream, named_files, one_run
 from bsx.errors import BsxError, InputError, shortened
-from bsx.support.progress import FOLLOWED
+from bsx.support.progress import FOLLOWED, Bars
 from bsx.support.result import Result
 from bsx.support.settings import BaseSettings, set_fields
+from bsx.support.terminal import SHOWN, short_table
 from bsx.support.untyped import to_json
 
 if TYPE_CHECKING:  # Typer carries its own copy of click
@@ -227,26 +228,25 @@ def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
         reads = [file for name in given if name not in writable for file in named_files(name, given[name])]
         writes = {name: Path(given[name]) for name in writable if given.get(name)}
         with one_run(lambda note: say([note]), reads, writes):
-            written, outputs = [], []
+            files, results = [], {}
             for name, path in writes.items():
                 option = writable[name]
                 either = option.metavar == FILE_OR_FOLDER
                 is_file = path.suffix.lower() in FORMS and not path.is_dir() if either else option.file_okay
-                written.append((path, is_file, either or option.help == RESULT))
-                outputs += [path] if is_file else []
-            check_outputs(outputs)
-            for path, is_file, _ in written:
-                if not is_file:
+                if is_file:
+                    files.append(path)
+                else:
                     check_folder(path)
+                if either or option.help == RESULT:
+                    results[path] = is_file
+            check_outputs(files)
+            for path, is_file in results.items():
+                _check_ending(path, forms, given["format"], is_file=is_file)
             if given.get("format") == "xlsx" and given.get("output") is None:
                 raise InputError("format: a spreadsheet is not printed: name a file (output)", setting="format")
-            for path, is_file, is_result in written:
-                if is_result:
-                    _check_ending(path, forms, given["format"], is_file=is_file)
-            streams = any(map(is_stream, outputs))
-            with contextlib.redirect_stdout(sys.stderr) if streams else contextlib.nullcontext():
+            with contextlib.redirect_stdout(sys.stderr) if any(map(is_stream, files)) else contextlib.nullcontext():
                 outcome = command(**given)
-            for path in dict.fromkeys(path for path, _, _ in written if not is_stream(path) and path.exists()):
+            for path in dict.fromkeys(path for path in writes.values() if not is_stream(path) and path.exists()):
                 print(f"bsx: wrote {path}", file=sys.stderr)
             return outcome
 
@@ -272,6 +272,26 @@ def _check_ending(path: Path, forms: set[str], format: str | None, *, is_file: b
         other = FORMS.get(ending, ending[1:] if ending in FORMATS else "")
         why = f"this command writes no {other}" if other else "cannot tell the format"
         raise InputError(f"{why}; end the name in {known}", file=path)
+
+
+def spelled(value: object) -> str:
+    """Return a value as lists for people have it."""
+    if value is None or isinstance(value, bool):
+        return {True: "yes", False: "no", None: "-"}[value]
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def print_rows(what: str, rows: Sequence[Mapping[str, object]], *, full: bool = False, most: int = SHOWN) -> None:
+    """Print a list for people; its last column is cut where a line would be too wide.
+
+    Args:
+        what: is listed, in the plural.
+        rows: head -> value, the same heads in each.
+        full: all rows, whole.
+        most: rows that are shown unless all are.
+    """
+    cells = [list(rows[0]), *([spelled(value) for value in row.values()] for row in rows)]
+    print(short_table(cells, "l", what=what, full=full, cut=len(cells[0]) - 1, most=most))
 
 
 def write_result(content: str, output: Path | None) -> None:
@@ -310,46 +330,30 @@ def answer(
     full: bool = False,
     plot: Path | None = None,
 ) -> Result:
-    """Run a job, with a bar until it is done, show its result as `write_shown` does, and return it.
-
-    Args:
-        job: returns the result.
-        settings: given to it, those that have a value.
-        format: see `write_shown`.
-        output: see there.
-        full: see there.
-        plot: where its chart is drawn.
-    """
-    if plot is not None:
-        from bsx.data.output import check_picture
-
-        check_picture(plot)
-    with progress_bar() as report:
-        result = job(**watched(settings, report))
-    if plot is not None:
-        result.plot(plot)
-    return write_shown(result, settings, format, output, full=full)
-
-
-def write_shown(
-    result: Result, settings: BaseSettings, format: str | None, output: Path | None = None, *, full: bool = False
-) -> Result:
-    """Print a result, or write it to a file, with its provenance, and return it with that.
+    """Run a job, with a bar until it is done, print its result or write it to a file; return it with its provenance.
 
     Text on a terminal is the short form unless all is asked for; everything else is whole. What changes the reading is
     said on standard error where the form itself does not say it.
 
     Args:
-        result: what came out.
-        settings: what it was computed with: they name the files that were read.
+        job: returns the result.
+        settings: given to it, those that have a value; they name the files that were read.
         format: text, csv, json, latex, markdown, html or xlsx, or None; see `form_of`.
-        output: where it is written.
+        output: where the result is written.
         full: all tables.
+        plot: where its chart is drawn.
     """
     from bsx.analysis.present.forms import in_form, parts_of, write_xlsx
     from bsx.analysis.present.parts import Notes
+    from bsx.data.output import check_picture
     from bsx.support.provenance import Provenance, provenance
 
+    if plot is not None:
+        check_picture(plot)
+    with progress_bar() as report:
+        result = job(**watched(settings, report))
+    if plot is not None:
+        result.plot(plot)
     form = form_of(format, output)
     if result.provenance is None:
         if "test_set" in type(settings).model_fields:
@@ -358,7 +362,7 @@ def write_shown(
             files: Iterable[str | Path] = texts_of(settings).files()  # type: ignore[arg-type]
         else:
             given = [getattr(settings, name, None) or () for name in _READ]
-            named = [str(one) for value in given for one in (value if isinstance(value, list | tuple) else [value])]
+            named = [str(file) for value in given for file in (value if isinstance(value, list | tuple) else [value])]
             folders = {name: sorted(Path(name).glob("*.json")) for name in named if Path(name).is_dir()}
             files = [file for name in dict.fromkeys(named) for file in folders.get(name, [name])]
         result = replace(result, provenance=Provenance.read(provenance(result.kind, files, result.signatures)))
@@ -460,17 +464,5 @@ def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
     if not sys.stderr.isatty():
         yield _Lines().report
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    # Rich looks back 30 seconds by default, in which a large model may finish no batch or only easy ones.
-    with Progress(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=300) as bar:
-        tasks: dict[str, int] = {}
-
-        def report(phase: str, done: int, total: int) -> None:
-            if phase not in tasks:
-                tasks[phase] = bar.add_task(phase, total=total or None)
-            bar.update(tasks[phase], completed=done)  # type: ignore[arg-type]
-
-        yield report
+    with contextlib.closing(Bars(leave=False)) as bars:
+        yield bars

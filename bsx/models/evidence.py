@@ -84,6 +84,7 @@ class Pooled:
 
     Attributes:
         figures: all that count, each with the name of its metric; chrF's last.
+        languages: what is known of languages, by each of their codes.
         likelihood: logarithm of their density, but for a constant.
     """
 
@@ -98,7 +99,7 @@ class Pooled:
         spread: Spreads = Spreads(),
     ) -> None:
         self.task, self._models, self._wide, self._spread = task, models, wide, spread
-        self._languages = {code: one for one in reversed([*languages.values()]) for code in (one.code, *one.codes)}
+        self.languages = {code: one for one in reversed([*languages.values()]) for code in (one.code, *one.codes)}
         self.figures: list[tuple[str, Evidence]] = []
         beside: dict[tuple[object, ...], tuple[str, Evidence]] = {}
         for arm, figures in arms.items():
@@ -112,7 +113,7 @@ class Pooled:
         self._places: dict[str, list[int]] = {}
         for place, (arm, _) in enumerate(self.figures):
             self._places.setdefault(arm, []).append(place)
-        labels = [(*_kin(self._languages.get(one.language), one.language), one.judged) for _, one in self.figures]
+        labels = [(*_kin(self.languages.get(one.language), one.language), one.judged) for _, one in self.figures]
         self._labels = np.array(labels, dtype=str).reshape(len(self.figures), _LABELS)
         alike = np.array([arm in models for arm, _ in self.figures], dtype=bool)
         self._mean: Array = spread.mean**2 * alike
@@ -217,8 +218,7 @@ class Ranked:
 def by_evidence(
     pool: Iterable[tuple[ModelEntry, str]],
     language: LanguageEntry,
-    found: Pooled,
-    languages: Mapping[str, LanguageEntry],
+    pooled: Pooled,
     *,
     source: LanguageEntry | None = None,
 ) -> tuple[Ranked, ...]:
@@ -227,45 +227,43 @@ def by_evidence(
     Args:
         pool: the models, each with its name among what was pooled.
         language: the language.
-        found: what all figures say.
-        languages: what is known of the languages that figures were measured in.
+        pooled: what all figures say.
         source: the language that texts were translated from, if asked for: whether figures are of it is said.
     """
+    kinds = {"human-translation": 1, "human-summary": 2, None: 2, "similarity": 3} | {pooled.task: 0}
+
+    def distance(figure: Evidence) -> tuple[int | bool | str, ...]:
+        """Return how little a figure says about the language; the smallest says most."""
+        few = figure.n is not None and figure.n < FEW_ITEMS
+        of_systems = figure.level != "segment"
+        near = _nearness(figure, language, pooled, source)
+        when, n = -(figure.when or 0), -(figure.n or 0)
+        return near, few, kinds[figure.judged], of_systems, when, n, figure.dataset
+
     rows = []
     for entry, arm in pool:
-        advantage = found.advantage(arm, language)
-        nearest = [
-            ((near, *_kind(one, found.task), -(one.when or 0), -(one.n or 0), one.dataset), one)
-            for one in entry.evidence
-            if one.enough and ((near := _nearness(one, language, languages, source)) <= 1 or one.kind != "similarity")
+        advantage = pooled.advantage(arm, language)
+        telling = [
+            figure
+            for figure in entry.evidence
+            if figure.enough and (figure.kind != "similarity" or _nearness(figure, language, pooled, source) <= 1)
         ]
-        figure = min(nearest, key=lambda one: one[0])[1] if nearest else None
-        rows.append(Ranked(entry, _reason(advantage, language, languages, source), figure, advantage))
-    return tuple(sorted(rows, key=_order))
+        reason = _reason(advantage, language, pooled, source)
+        rows.append(Ranked(entry, reason, min(telling, key=distance, default=None), advantage))
+
+    def order(row: Ranked) -> tuple[bool, bool, float, str]:
+        advantage = row.advantage
+        return advantage.sets == 0, not advantage.measured, -round(advantage.difference, 6), row.entry.name
+
+    return tuple(sorted(rows, key=order))
 
 
-def _order(row: Ranked) -> tuple[bool, bool, float, str]:
-    one = row.advantage
-    return one.sets == 0, not one.measured, -round(one.difference, 6), row.entry.name
-
-
-def _kind(evidence: Evidence, task: Judged) -> tuple[bool, int, bool]:
-    kinds = {"human-translation": 1, "human-summary": 2, None: 2, "similarity": 3} | {task: 0}
-    few = evidence.n is not None and evidence.n < FEW_ITEMS
-    return few, kinds[evidence.judged], evidence.level != "segment"
-
-
-def _nearness(
-    evidence: Evidence,
-    language: LanguageEntry,
-    languages: Mapping[str, LanguageEntry],
-    source: LanguageEntry | None = None,
-) -> int:
+def _nearness(figure: Evidence, language: LanguageEntry, pooled: Pooled, source: LanguageEntry | None) -> int:
     """Return how near the languages of a figure are: 0 the same pair, 1 the language, 2 its genus … 5 any other."""
-    if evidence.language in codes_of(language):
-        said = evidence.direction.partition("-")[0] if evidence.direction is not None else None
-        return 0 if source is not None and said in codes_of(source) else 1
-    other = next((entry for entry in languages.values() if evidence.language in (entry.code, *entry.codes)), None)
+    if figure.language in codes_of(language):
+        translated = figure.direction.partition("-")[0] if figure.direction is not None else None
+        return 0 if source is not None and translated in codes_of(source) else 1
+    other = pooled.languages.get(figure.language)
     for near, field in enumerate(("genus", "family", "script"), start=2):
         value = getattr(language, field)
         if other is not None and value is not None and value == getattr(other, field):
@@ -283,12 +281,7 @@ def _signed(value: float) -> str:
     return f"{value:+.3f}".replace("0.", ".", 1)
 
 
-def _reason(
-    one: Advantage,
-    language: LanguageEntry,
-    languages: Mapping[str, LanguageEntry],
-    source: LanguageEntry | None,
-) -> str:
+def _reason(one: Advantage, language: LanguageEntry, pooled: Pooled, source: LanguageEntry | None) -> str:
     if not one.measured:
         return "unknown: it was measured in no language"
     above = f"correlation with human judgments {spelled_advantage(one)} over chrF's"
@@ -301,7 +294,8 @@ def _reason(
     others = [code for code in named if code not in codes_of(source)]
     if not named:
         return f"{above}, {sets}, of which no source language is named"
-    names = [languages[code].name if code in languages else code for code in dict.fromkeys(others)]
+    known = pooled.languages
+    names = [known[code].name if code in known else code for code in dict.fromkeys(others)]
     beside = f", others from {', '.join(names[:3])}{' …' * (len(names) > 3)}" if names else ""
     return f"{above}, {sets}, {len(named) - len(others) or 'none'} from {source.name}{beside}"
 

@@ -16,7 +16,7 @@ from bsx.errors import InputError
 from bsx.models.evidence import CHRF, Pooled, Ranked, by_evidence, pooled
 from bsx.models.files import is_here
 from bsx.support.memory import parse_bytes
-from bsx.support.settings import BaseSettings, part, settled
+from bsx.support.settings import BaseSettings, Option, part, settled
 
 PERMISSIVE = ("Apache-2.0", "MIT", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "Unlicense")
 _NAMED = 5  # models that a message names
@@ -38,25 +38,20 @@ class Constraints(BaseSettings):
 
     def filters(self) -> list[tuple[str, Callable[[ModelEntry], bool]]]:
         """Return each constraint as it was asked for and a test."""
+
+        def at_most(parameters: float) -> Callable[[ModelEntry], bool]:
+            return lambda entry: entry.parameters is not None and entry.parameters <= parameters
+
         tests: list[tuple[str, Callable[[ModelEntry], bool]]] = []
         if self.licence is not None:
             allowed = PERMISSIVE if self.licence == "permissive" else (self.licence,)
-            tests.append((f"licence {self.licence}", lambda e: e.licence in allowed))
+            tests.append((f"licence {self.licence}", lambda entry: entry.licence in allowed))
         if self.max_parameters is not None:
-            most = parse_count(self.max_parameters)
-            tests.append(
-                (
-                    f"max_parameters {self.max_parameters}",
-                    lambda e: e.parameters is not None and e.parameters <= most,
-                )
-            )
+            tests.append((f"max_parameters {self.max_parameters}", at_most(parse_count(self.max_parameters))))
         if self.max_memory is not None:
-            size = parse_bytes(self.max_memory)
-            tests.append(
-                (f"max_memory {self.max_memory}", lambda e: e.parameters is not None and 4 * e.parameters <= size)
-            )
+            tests.append((f"max_memory {self.max_memory}", at_most(parse_bytes(self.max_memory) / 4)))
         if self.available:
-            tests.append(("available", lambda e: is_here(e.source)))
+            tests.append(("available", lambda entry: is_here(entry.source)))
         return tests
 
 
@@ -158,15 +153,15 @@ def rank(
         InputError: if no model is left, naming the constraint that excluded the last ones, or if no model with a
             validated layer was trained on the language.
     """
-    pool = [e for e in catalog.models.values() if knows(e, language) and isinstance(e.layer, int)]
+    trained = [entry for entry in catalog.models.values() if knows(entry, language)]
+    pool = [entry for entry in trained if isinstance(entry.layer, int)]
     if not pool:
-        names = [entry.name for entry in catalog.models.values() if knows(entry, language)]
-        told = f"no model with a validated layer was trained on {language.name}: use a metric without a model, such as "
-        told += "chrF"
-        if names:
-            listed = ", ".join(names[:_NAMED]) + (" …" if len(names) > _NAMED else "")
-            told += f", or name model and layer ({listed} {'was' if len(names) == 1 else 'were'} trained on it)"
-        raise InputError(told)
+        why = f"no model with a validated layer was trained on {language.name}: use a metric without a model, such as "
+        why += "chrF"
+        if trained:
+            listed = ", ".join(entry.name for entry in trained[:_NAMED]) + " …" * (len(trained) > _NAMED)
+            why += f", or name model and layer ({listed} {'was' if len(trained) == 1 else 'were'} trained on it)"
+        raise InputError(why)
     pool, excluded = narrow(pool, constraints or Constraints(), f"no model for {language.name} is left")
     notes = []
     if prefer == "paper" and language.model not in {e.name for e in pool}:
@@ -177,7 +172,7 @@ def rank(
         notes.append(unseen_note(catalog.models[language.papers], language))
     arms = [(entry, entry.name) for entry in pool]
     found = pooled(catalog, task)
-    ranked = list(by_evidence(arms, language, found, catalog.languages, source=source))
+    ranked = list(by_evidence(arms, language, found, source=source))
     if prefer == "paper":
         order = [language.model, *language.alternatives]
         ranked.sort(key=lambda row: order.index(row.entry.name) if row.entry.name in order else len(order))
@@ -246,23 +241,19 @@ def _measured(evidence: list[Evidence], language: LanguageEntry) -> bool:
     return any(one.language in codes_of(language) and one.kind != "similarity" for one in evidence)
 
 
-def unranked(catalog: Catalog, *, prefer: Prefer = "paper", constraints: Constraints | None = None) -> list[ModelEntry]:
-    """Return the models for any language, in the registry's order, or with ``speed`` by the encoder's cost.
+def unranked(catalog: Catalog, constraints: Constraints, *, by_cost: bool = False) -> list[ModelEntry]:
+    """Return the models for any language, in the registry's order, or by the encoder's cost.
 
     Args:
         catalog: the registry.
-        prefer: the order; agreement with human judgments (``quality``) is measured in a language.
         constraints: what every model must satisfy.
+        by_cost: the cheapest first.
 
     Raises:
-        InputError: for ``quality``, or if no model is left.
+        InputError: if no model is left.
     """
-    if prefer == "quality":
-        raise InputError(
-            "prefer quality ranks by agreement with human judgments in a language: name it with lang", setting="prefer"
-        )
-    pool, _ = narrow(list(catalog.models.values()), constraints or Constraints(), "no model is left")
-    return sorted(pool, key=lambda e: (cost(e), e.name)) if prefer == "speed" else pool
+    pool, _ = narrow([*catalog.models.values()], constraints, "no model is left")
+    return sorted(pool, key=lambda entry: (cost(entry), entry.name)) if by_cost else pool
 
 
 def cost(entry: ModelEntry) -> float:
@@ -274,13 +265,17 @@ def cost(entry: ModelEntry) -> float:
 class SelectSettings(Constraints):
     """Settings of `select_model`."""
 
-    prefer: Annotated[Prefer, Field(description="The rule of the ranking, see `rank`.")] = "quality"
+    prefer: Annotated[
+        Prefer,
+        Field(
+            description="Rank by agreement with human judgments (quality), by the papers' choice (paper) or by cost "
+            "(speed)."
+        ),
+    ] = "quality"
     task: Annotated[
         Judged, Field(description="What is judged: figures of this say more than those of other tasks.")
     ] = "human-translation"
-    registry: Annotated[
-        Registry, Field(description="The registry, or a folder laid over it; with the user's overlays unless given.")
-    ] = None
+    registry: Annotated[Registry, Field(description="Folder laid over the registry.")] = None
 
 
 @settled(SelectSettings)
@@ -314,7 +309,11 @@ def select_model(lang: str, settings: SelectSettings) -> ModelChoice:
 class ListSettings(SelectSettings):
     """Settings of `list_models`."""
 
-    lang: Annotated[str | None, Field(description="Only models that know this language, the best first.")] = None
+    lang: Annotated[
+        str | None,
+        Field(description="Rank the models that know this language, or the target of a pair: en-de."),
+        Option(flags=("-l",)),
+    ] = None
 
 
 @settled(ListSettings, "lang")
@@ -326,5 +325,5 @@ def list_models(settings: ListSettings) -> list[str]:
     """
     if settings.lang is not None:
         return [row.entry.name for row in select_model(settings.lang, **part(settings, SelectSettings)).ranking]
-    prefer: Prefer = "paper" if settings.prefer == "quality" else settings.prefer
-    return [entry.name for entry in unranked(load_registry(settings.registry), prefer=prefer, constraints=settings)]
+    models = unranked(load_registry(settings.registry), settings, by_cost=settings.prefer == "speed")
+    return [entry.name for entry in models]

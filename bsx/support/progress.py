@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable
 from typing import TypeAlias
@@ -31,33 +32,36 @@ def told(progress: Watch) -> Progress | None:
 
 
 class Bars:
-    """Progress as bars of tqdm, one a phase; a bar ends when its phase is done, or when the next one begins."""
+    """Progress as bars of tqdm, one a phase; a bar ends when its phase is done, or when the next one begins.
 
-    def __init__(self) -> None:
+    Args:
+        leave: bars stay where they were drawn when they end.
+    """
+
+    def __init__(self, *, leave: bool = True) -> None:
         with warnings.catch_warnings():  # notebooks without widgets get bars of text, which needs no warning
             warnings.simplefilter("ignore")
             from tqdm.auto import tqdm
 
-        self._make: Untyped = tqdm
+        self._make: Untyped = functools.partial(tqdm, leave=leave)
         self._bar: Untyped = None
         self._phase = ""
 
     def __call__(self, phase: str, done: int, total: int) -> None:
         """Move the bar of a phase."""
         if self._bar is None or phase != self._phase:
-            self._end()
+            self.close()
             self._bar, self._phase = self._make(desc=phase, total=total or None), phase
         if total and self._bar.total != total:
             self._bar.reset(total)
         self._bar.update(done - self._bar.n)
         if total and done >= total:
-            self._end()
+            self.close()
 
-    def _end(self) -> None:
+    def close(self) -> None:
+        """End the bar of a phase that is done or broke off."""
         if self._bar is not None:
             self._bar.close()
         self._bar = None
 
-    def __del__(self) -> None:
-        """End the bar of a phase that broke off."""
-        self._end()
+    __del__ = close

@@ -99,20 +99,12 @@ def read_header(stream: IO[bytes], size: int) -> tuple[JsonObject, int]:
         raise ValueError("its header is not whole")
     raw = bytearray(length)
     fill(stream, memoryview(raw))
-    header: JsonObject = json.loads(raw, object_pairs_hook=_without_repeats)
+    header: JsonObject = json.loads(raw)
     places = sorted(entry["data_offsets"] for name, entry in header.items() if name != "__metadata__")
     for (_, end), (start, _) in itertools.pairwise([(0, 0), *places, (size - 8 - length, size)]):
         if start != end:
             raise ValueError("it is not whole")
     return header, 8 + length
-
-
-def _without_repeats(pairs: list[tuple[str, Untyped]]) -> JsonObject:
-    """Return the object of a JSON text, unless it says a thing twice."""
-    result = dict(pairs)
-    if len(result) < len(pairs):
-        raise ValueError("its header says a name twice")
-    return result
 
 
 def fill(stream: IO[bytes], target: memoryview) -> None:

@@ -223,7 +223,7 @@ def offers(lang: str, sides: Iterable[str], size: Size, survey: Mapping[str, Any
         (cast("ModelEntry", entry), arm_of.get(spec, read_spec(spec)[0] if entry.evidence else ""))
         for spec, entry in pool.items()
     ]
-    ranking = by_evidence(arms, asked.target, every, catalog.languages, source=asked.source)
+    ranking = by_evidence(arms, asked.target, every, source=asked.source)
     # What `bsx evaluate` computes: BERTScore with the best model that is here, and chrF.
     kind = "bertscore" if "reference" in there else "sentence-qe"
     neural = [spec for spec, model in of_model.items() if read_spec(spec)[0] == kind and is_here(model.source)][:1]

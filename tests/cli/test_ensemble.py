@@ -213,17 +213,6 @@ def test_a_saved_ensemble_refuses_another_model_language_or_precision(
     assert "its member bertr was fitted with dtype bf16 (now fp32)" in cli(*use, "-m", folder).err
 
 
-def test_a_saved_ensemble_refuses_another_tokenizer_of_words(scores: Path, cli: Run, tmp_path: Path) -> None:
-    table, file = tmp_path / "t.tsv", tmp_path / "kept.yaml"
-    assert cli("score", scores, "--metrics", "bleu,sentbleu", "-o", table).status == 0
-    done = cli("ensemble", table, "--columns", "bleu,sentbleu", "--human", "human", "--resamples", "20", "--save", file)
-    assert done.status == 0, done.err
-    assert cli("score", scores, "--metrics", f"ensemble:{file}").status == 0
-    done = cli("score", scores, "--metrics", f"ensemble:{file}", "-l", "zh")
-    assert done.status == 2
-    assert "its member bleu was fitted with tokenize 13a (now zh)" in done.err
-
-
 def test_ensembles_of_ranks_and_of_columns_with_other_names(scores: Path, cli: Run, tmp_path: Path) -> None:
     renamed = tmp_path / "renamed.tsv"
     lines = scores.read_text(encoding="utf-8").split("\n")

@@ -58,15 +58,6 @@ def test_json_and_rows_are_those_of_the_scorer(cli: Cli, files: Path, minilm: Sc
     assert "segments 3" in result.err
 
 
-def test_line_ends_and_byte_order_marks(cli: Cli, files: Path) -> None:
-    (files / "windows.txt").write_bytes(b"\xef\xbb\xbf" + "\r\n".join(CANDIDATES).encode())
-    arguments = ("-r", files / "refs.txt", "-m", "minilm", "--format", "json")
-    assert (
-        json.loads(cli("score", "-c", files / "windows.txt", *arguments).out)["f1"]
-        == json.loads(cli("score", "-c", files / "hyps.txt", *arguments).out)["f1"]
-    )
-
-
 def test_several_systems_and_references(cli: Cli, files: Path, minilm: Scorer) -> None:
     (files / "other.txt").write_text("\n".join(reversed(CANDIDATES)) + "\n", encoding="utf-8")
     second = ["", "A hound barked.", "x", "Rain came."]
@@ -88,36 +79,6 @@ def test_several_systems_and_references(cli: Cli, files: Path, minilm: Scorer) -
     assert "metric:bertscore" in text.out
 
 
-def tables(folder: Path) -> dict[str, Path]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    rows = [{"sid": f"s{i}", "mt": c, "ref": r} for i, (c, r) in enumerate(zip(CANDIDATES, REFERENCES, strict=True))]
-    paths = {kind: folder / f"data.{kind}" for kind in ("tsv", "csv", "jsonl", "parquet")}
-    lines = ["\t".join(rows[0]), *("\t".join(row.values()) for row in rows)]
-    paths["tsv"].write_text("\n".join(lines) + "\n", encoding="utf-8", newline="")
-    buffer = io.StringIO(newline="")
-    writer = csv.DictWriter(buffer, rows[0])
-    writer.writeheader()
-    writer.writerows(rows)
-    paths["csv"].write_text(buffer.getvalue(), encoding="utf-8", newline="")
-    paths["jsonl"].write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    pq.write_table(pa.Table.from_pylist(rows), paths["parquet"])
-    return paths
-
-
-def test_tables_of_every_format(cli: Cli, tmp_path: Path, minilm: Scorer) -> None:
-    expected = minilm.score(CANDIDATES, REFERENCES).mean()["f1"]
-    columns = ("--candidate", "mt", "--reference", "ref", "--segment", "sid", "-m", "minilm", "--format", "json")
-    for path in tables(tmp_path).values():
-        result = cli("score", path, *columns, "-o", tmp_path / "o.parquet")
-        assert result.status == 0, result.err
-        assert json.loads(result.out)["f1"] == pytest.approx(expected, abs=1e-6)
-    import pyarrow.parquet as pq
-
-    assert pq.read_table(tmp_path / "o.parquet").column("id").to_pylist() == ["s0", "s1", "s2", "s3"]
-
-
 def test_standard_input(cli: Cli, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def feed(content: bytes) -> None:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
@@ -129,10 +90,10 @@ def test_standard_input(cli: Cli, files: Path, monkeypatch: pytest.MonkeyPatch) 
     piped = cli("score", "-c", "-", "-r", files / "refs.txt", "-m", "minilm", "--format", "json")
     assert json.loads(piped.out)["f1"] == expected
     assert json.loads(piped.out)["systems"][0]["name"] == "stdin"
-    for kind in ("tsv", "jsonl"):
-        feed(tables(files)[kind].read_bytes())
-        result = cli("score", "-", "--candidate", "mt", "--reference", "ref", "-m", "minilm", "--format", "json")
-        assert json.loads(result.out)["f1"] == expected
+    rows = [{"mt": c, "ref": r} for c, r in zip(CANDIDATES, REFERENCES, strict=True)]
+    feed("".join(json.dumps(row) + "\n" for row in rows).encode())
+    result = cli("score", "-", "--candidate", "mt", "--reference", "ref", "-m", "minilm", "--format", "json")
+    assert json.loads(result.out)["f1"] == expected
     feed(b"")
     assert "standard input: is empty" in cli("score", "-c", "-", "-r", files / "refs.txt", "-m", "minilm").err
 
@@ -220,7 +181,6 @@ BAD: list[tuple[list[str], str]] = [
     (["-c", ".", "-r", "refs.txt"], "is a folder"),
     (["-c", "empty.txt", "-r", "refs.txt"], "empty.txt: is empty"),
     (["-c", "short.txt", "-r", "refs.txt"], "short.txt has 2, refs.txt has 4"),
-    (["-c", "hyps.txt", "-r", "short.txt"], "hyps.txt has 4, short.txt has 2"),
     (["-c", "hyps.txt", "-r", "refs.txt", "-r", "short.txt"], "hyps.txt has 4, short.txt has 2"),
     (["-c", "latin1.txt", "-r", "refs.txt"], "latin1.txt: line 3 is not UTF-8 (byte 0xe9 at position 4)"),
     (["-c", "hyps.txt", "-r", "refs.txt", "-m", "minlm"], "unknown model 'minlm'. Near: minilm"),
@@ -251,14 +211,9 @@ BAD: list[tuple[list[str], str]] = [
     (["t.tsv"], "no candidates: there is no column 'candidate'"),
     (["t.tsv", "--candidate", "mtt", "--reference", "ref"], "no column 'mtt'; it has mt, ref. Near: mt"),
     (["t.docx", "--candidate", "mt", "--reference", "ref"], "put its texts into a spreadsheet"),
-    (["t.xlsx", "--candidate", "mt", "--reference", "ref"], "is no whole spreadsheet"),
-    (["ragged.tsv", "--candidate", "mt", "--reference", "ref"], "line 3 has 1 fields, 2 are due"),
     (["header.tsv", "--candidate", "mt", "--reference", "ref"], "has a header but no rows"),
-    (["twice.tsv", "--candidate", "mt", "--reference", "ref"], "'mt' stands twice"),
-    (["bad.jsonl", "--candidate", "mt", "--reference", "ref"], "line 2 is not JSON"),
     (["null.jsonl", "--candidate", "mt", "--reference", "ref"], "line 1, column 'ref' is None"),
     (["lack.jsonl", "--candidate", "mt", "--reference", "ref"], "line 2: has no 'ref'"),
-    (["fake.parquet", "--candidate", "mt", "--reference", "ref"], "is not a Parquet file"),
     (["--nonsense"], "No such option: --nonsense"),
 ]
 
@@ -275,14 +230,9 @@ def test_bad_input_is_one_clear_line(
         "latin1.txt": b"a\nb\ncaf\xe9\nd\n",
         "t.tsv": b"mt\tref\na\tb\n",
         "t.docx": b"x",
-        "t.xlsx": b"x",
-        "ragged.tsv": b"mt\tref\na\tb\nc\n",
         "header.tsv": b"mt\tref\n",
-        "twice.tsv": b"mt\tmt\tref\na\tb\tc\n",
-        "bad.jsonl": b'{"mt": "a", "ref": "b"}\n{"mt"\n',
         "null.jsonl": b'{"mt": "a", "ref": null}\n',
         "lack.jsonl": b'{"mt": "a", "ref": "b"}\n{"mt": "a"}\n',
-        "fake.parquet": b"PAR0",
     }
     for name, content in contents.items():
         (files / name).write_bytes(content)

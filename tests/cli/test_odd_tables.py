@@ -52,34 +52,15 @@ _COMBINE = "ensemble four.tsv --columns a,b --human human --resamples 20"
     ("words", "said"),
     [
         (f"{_FIT} --document a", "document: the column 'a' is named twice"),
-        (f"{_FIT} --document sem", "document: the column 'sem' is named twice"),
         (f"{_FIT} --document document --cluster segment", "document has no effect with cluster"),
         (f"{_FIT},extra --repeat extra=sem,flat", "repeat: extra: column 'flat' has the value 1 in every row"),
-        (f"{_COMBINE} --document a", "document: the column 'a' is named twice"),
-        (f"{_COMBINE} --document human", "document: the column 'human' is named twice"),
         (f"{_COMBINE} --document document".replace("four", "one"), "has the value 'only' in every row"),
         ("compare four.tsv --columns a --document system", "document: 'system' is the column of systems"),
         ("meta four.tsv --human human --columns a --margin 0.1", "margin has no effect with one metric"),
-        ("adversarial pairs labels.tsv --columns a --document a", "document: the column 'a' is named twice"),
         ("adversarial pairs labels.tsv --columns a", "at least 2 sets with each label are needed"),
         ("plan meta pilot.tsv --columns a,flat --human human --effect 0.1", "column 'flat': all 90 values are 1"),
-        ("plan meta pilot.tsv --columns a,human --human human --effect 0.1", "the column 'human' is named twice"),
     ],
 )
 @pytest.mark.usefixtures("tables")
 def test_one_line(words: str, said: str, cli: Cli) -> None:
     assert said in one_line(cli(*words.split()))
-
-
-@pytest.mark.usefixtures("tables")
-def test_two_documents_leave_segments_as_clusters(cli: Cli) -> None:
-    done = cli(*_FIT.replace("four", "two").split())
-    assert done.status == 0, done.err
-    assert "2 sets that share document are too few to be clusters" in done.out
-    assert "Sampled: segments" in done.out
-
-
-@pytest.mark.usefixtures("tables")
-def test_groups_may_be_documents(cli: Cli) -> None:
-    done = cli(*_COMBINE.split(), "--group", "document")
-    assert done.status == 0, done.err

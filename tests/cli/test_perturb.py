@@ -13,7 +13,7 @@ from bsx.analysis.perturbations.perturb import PERTURBATIONS, perturb
 from bsx.errors import InputError, ModelUnavailableError
 from bsx.metrics.failures import score_without_failures
 from tests.conftest import Outcome
-from tests.helpers.tables import read_rows, write_lines
+from tests.helpers.tables import write_lines
 
 ROWS = [
     ("Der Hund bellt.", "The dog barked at 3 o'clock.", "The dog was barking at 3."),
@@ -203,41 +203,3 @@ def test_rows_that_fail_are_named_or_left_out() -> None:
 
     with pytest.raises(InputError, match="^m failed: MemoryError: too many$"):  # no row is to blame
         score_without_failures("m", together, 2, skip_errors=True)
-
-
-def test_a_row_that_fails_is_skipped_on_request(
-    cli: Callable[..., Outcome], table: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from bsx.metrics.core import Block, BlockScores
-    from bsx.metrics.lexical.chrf import Chrf
-
-    whole = Chrf.score_block
-
-    def picky(self: Chrf, block: Block, fitted: object) -> BlockScores:
-        if any("asleep" in text.lower() for text in block.candidates):
-            raise ValueError("cannot bear sleep")
-        return whole(self, block, fitted)
-
-    monkeypatch.setattr(Chrf, "score_block", picky)
-    command = ["adversarial", "perturb", table, "--metrics", "chrf", "--perturbations", "lower", "--format", "json"]
-    done = cli(*command)
-    assert done.status == 2
-    assert "chrf failed on row 2: ValueError: cannot bear sleep; --skip-errors goes on without such rows" in done.err
-    done = cli(*command, "--skip-errors")
-    assert done.status == 0, done.err
-    content = json.loads(done.out)
-    lower = next(one for one in content["results"] if one["perturbation"] == "lower")
-    assert (lower["n"], lower["failed"]) == (3, 1)
-    assert {(one["metric"], one["row"]) for one in content["skipped"]} == {("chrf", 2)}
-    assert "left out because a metric failed on them" in done.err
-
-
-def test_saved_table_has_one_row_a_changed_text(cli: Callable[..., Outcome], table: Path, tmp_path: Path) -> None:
-    kept = tmp_path / "kept.tsv"
-    command = ("adversarial", "perturb", table, "--metrics", "chrf", "--perturbations", "empty")
-    done = cli(*command, "--seed", 9, "--edits-out", kept)
-    assert done.status == 0, done.err
-    rows = read_rows(kept)
-    assert [row["perturbation"] for row in rows] == ["no-punctuation"] * 4 + ["empty"] * 4
-    assert rows[-1]["perturbed"] == ""
-    assert {row["seed"] for row in rows} == {"9"}

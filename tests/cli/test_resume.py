@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -22,21 +21,16 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 WORDS = "rain train house river bank old man young woman walked slowly bridge station people city water".split()  # noqa: SIM905 - prose reads better
 
 
-def write_pairs(folder: Path, rows: int, kind: str, *, recurring: bool = False) -> Path:
-    """Write a table of distinct texts, or of texts that come again and again."""
+def write_pairs(folder: Path, rows: int, kind: str) -> Path:
+    """Write a table of distinct texts."""
     rng = np.random.default_rng(1)
     names = [[" ".join(rng.choice(WORDS, rng.integers(2, 8))) for _ in range(2)] for _ in range(rows)]
-    table = [
-        {"key": f"k{i}", "candidate": f"{a} {i}", "reference": b if recurring else f"{b} {i}"}
-        for i, (a, b) in enumerate(names)
-    ]
+    table = [{"key": f"k{i}", "candidate": f"{a} {i}", "reference": f"{b} {i}"} for i, (a, b) in enumerate(names)]
     path = folder / f"pairs{kind}"
     if kind == ".parquet":
         arrow = pytest.importorskip("pyarrow")
         parquet = pytest.importorskip("pyarrow.parquet")
         parquet.write_table(arrow.Table.from_pylist(table), path)
-    elif kind == ".jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in table), encoding="utf-8")
     else:
         lines = ["\t".join(table[0]), *("\t".join(row.values()) for row in table)]
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -78,7 +72,7 @@ def command(metric: str, model: str, data: Path, output: Path) -> list[object]:
     return ["score", "-m", model, *chosen, data, "--segment", "key", "-o", output]
 
 
-@pytest.mark.parametrize("kind", [".tsv", ".jsonl", ".parquet"])
+@pytest.mark.parametrize("kind", [".tsv", ".parquet"])
 @pytest.mark.parametrize("metric", ["", "chrf,bleu,bertscore:layer=2,idf=true"])
 def test_goes_on_where_it_stopped(
     metric: str, kind: str, cli: Cli, slow: Slow, tiny_model: Callable[[str], str], tmp_path: Path
@@ -104,17 +98,6 @@ def test_goes_on_where_it_stopped(
     assert not list(tmp_path.glob(".*"))
 
 
-def test_a_spreadsheet_as_output(cli: Cli, slow: Slow, tmp_path: Path) -> None:
-    data = write_pairs(tmp_path, 200, ".tsv")
-    call = ["score", "--metrics", "chrf", data, "--segment", "key", "-o"]
-    assert cli(*call, tmp_path / "whole.xlsx").status == 0
-    slow.stop(cli, 2, *call, tmp_path / "parts.xlsx")
-    assert not (tmp_path / "parts.xlsx").exists()
-    result = cli(*call, tmp_path / "parts.xlsx", "--resume")
-    assert "of 200 segments were scored before" in result.err
-    assert (tmp_path / "parts.xlsx").read_bytes() == (tmp_path / "whole.xlsx").read_bytes()
-
-
 def test_idf_and_several_layers(cli: Cli, slow: Slow, tiny_model: Callable[[str], str], tmp_path: Path) -> None:
     data = write_pairs(tmp_path, 120, ".tsv")
     settings = ["score", "-m", tiny_model("bert"), "--all-layers", "--idf", data]
@@ -122,23 +105,6 @@ def test_idf_and_several_layers(cli: Cli, slow: Slow, tiny_model: Callable[[str]
     slow.stop(cli, 2, *settings, "-o", tmp_path / "parts.tsv")  # the first run need not be told that it will go on
     assert cli(*settings, "-o", tmp_path / "parts.tsv", "--resume").status == 0
     assert (tmp_path / "parts.tsv").read_bytes() == (tmp_path / "whole.tsv").read_bytes()
-
-
-def test_texts_that_come_again(cli: Cli, slow: Slow, tiny_model: Callable[[str], str], tmp_path: Path) -> None:
-    data = write_pairs(tmp_path, 80, ".jsonl", recurring=True)
-    lines = data.read_text(encoding="utf-8").splitlines()
-    data.write_text("\n".join(lines * 2) + "\n", encoding="utf-8")
-    model = tiny_model("bert")
-    assert cli(*command("", model, data, tmp_path / "whole.jsonl")).status == 0
-    slow.stop(cli, 5, *command("", model, data, tmp_path / "parts.jsonl"))
-    assert cli(*command("", model, data, tmp_path / "parts.jsonl"), "--resume").status == 0
-    whole, parts = (
-        [json.loads(line) for line in (tmp_path / name).read_text().splitlines()]
-        for name in ("whole.jsonl", "parts.jsonl")
-    )
-    assert [row["id"] for row in whole] == [row["id"] for row in parts]
-    # A text of the first part is encoded again in the second, in another batch: the last bits may differ.
-    assert [row["f1"] for row in parts] == pytest.approx([row["f1"] for row in whole], abs=1e-6)
 
 
 def test_another_input_or_other_settings(

@@ -109,17 +109,6 @@ def test_a_spreadsheet_needs_a_file_of_its_own(cli: Run, folder: Path, monkeypat
         assert (done.status, done.err.count("\n"), sorted(folder.iterdir())) == (2, 1, before)
 
 
-def test_what_is_said_wins_over_the_name_and_a_name_without_an_ending_gets_text(
-    cli: Run, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(folder)
-    command = COMMANDS["pairs"]
-    text = cli(*command, "--full").out
-    for place in (["result"], ["result.log", "--format", "text"], ["result.md", "--format", "text"]):
-        assert cli(*command, "-o", tmp_path / place[0], *place[1:]).status == 0
-        assert (tmp_path / place[0]).read_text(encoding="utf-8") == text
-
-
 @pytest.mark.parametrize("name", COMMANDS)
 def test_tables_name_what_they_are_of_and_what_marks_mean(
     cli: Run, folder: Path, name: str, monkeypatch: pytest.MonkeyPatch

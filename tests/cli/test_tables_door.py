@@ -52,8 +52,8 @@ def leaves(group: Any, path: Sequence[str] = ()) -> Iterator[tuple[str, Any]]:
         ("adversarial perturb s.tsv --metrics chrf --strengths 5", ["strengths: must be at most 1", "'5'"]),
         ("probe task.tsv -m minilm --train-sizes 5,x", ["train-sizes: must be a whole number", "'x'"]),
         ("meta '' --columns a", ["the name of a file to read is empty"]),
-        ("train esim s.tsv --valid s.tsv -o m -m minilm --seeds 1,-1", ["seeds: must be at least 0", "got -1"]),
-        ("probe task.tsv -m minilm --train-sizes 5,1", ["train-sizes: must be at least 2", "got 1"]),
+        ("train esim s.tsv --valid s.tsv -o m -m minilm --seeds 1,-1", ["seeds: must be at least 0", "got '-1'"]),
+        ("probe task.tsv -m minilm --train-sizes 5,1", ["train-sizes: must be at least 2", "got '1'"]),
         (
             "disentangle s.tsv --columns a --factor-columns human --reliability human=.9,human=.8",
             ["reliability: human is given twice"],

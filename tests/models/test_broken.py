@@ -87,16 +87,6 @@ def header(change: Callable[[dict[str, Any]], object]) -> Change:
     return apply
 
 
-def twice(folder: Path) -> None:
-    """Have the header name one tensor twice."""
-    file = folder / "model.safetensors"
-    raw = file.read_bytes()
-    size = int.from_bytes(raw[:8], "little")
-    content = json.loads(raw[8 : 8 + size])
-    text = json.dumps(content)[:-1] + f', "{WORDS}": {json.dumps(content[WORDS])}}}'
-    file.write_bytes(len(text).to_bytes(8, "little") + text.encode() + raw[8 + size :])
-
-
 def strange_template(content: dict[str, Any]) -> None:
     """Have a token stand before every text that the model has no vector for."""
     piece, special = (
@@ -194,7 +184,6 @@ CORRUPTIONS: dict[str, Change] = {
     "tensor infinite": tensors(lambda held: held[WORDS].fill_(float("inf"))),
     "tensor huge": tensors(lambda held: held[WORDS].fill_(1e30)),
     "weights offsets overlapping": header(overlapping),
-    "weights named twice": twice,
     "tensors under two names": tensors(lambda held: held.update({f"bert.{WORDS}": held[WORDS].clone()})),
     "norm eps not a number": config(layer_norm_eps=float("nan")),
     "tokenizer template": lambda folder: [

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from bsx.catalog.entries import Code, Entry, Evidence, Sha256
 from bsx.errors import InputError
@@ -18,11 +18,7 @@ LEARNED = ("weights", "ridge")
 """Rules whose weights are fitted to human scores."""
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-
-
-class Member(_Part):
+class Member(Entry):
     """One metric of a combination.
 
     Attributes:
@@ -64,7 +60,7 @@ class Member(_Part):
         return turned
 
 
-class Combination(_Part):
+class Combination(Entry):
     """A weighted sum of normalised scores; higher is better.
 
     Attributes:
@@ -144,6 +140,18 @@ class Check(Entry):
 Need = Literal["candidate", "reference", "source"]
 
 
+def _compared(needs: list[Need]) -> list[Need]:
+    if "candidate" not in needs or len(needs) < 2 or len(set(needs)) != len(needs):
+        raise ValueError("needs must name candidate, and reference or source or both, once each")
+    return needs
+
+
+Needs = Annotated[list[Need], AfterValidator(_compared)]
+Setting = str | int | float | bool
+Implementation = Annotated[str, Field(pattern=r"^[^:]+:[^:]+$")]
+"""A class, ``module:Class``."""
+
+
 class MetricEntry(Entry):
     """One metric: what it is, what it needs, and which code computes it.
 
@@ -156,9 +164,9 @@ class MetricEntry(Entry):
 
     name: str
     title: str
-    implementation: str
-    defaults: dict[str, str | int | float | bool] = {}
-    needs: list[Need]
+    implementation: Implementation
+    defaults: dict[str, Setting] = {}
+    needs: Needs
     higher_is_better: bool = True
     low: float | None = None
     high: float | None = None
@@ -172,14 +180,6 @@ class MetricEntry(Entry):
     evidence: list[Evidence] = []
     notes: str | None = None
     check: Check
-
-    @model_validator(mode="after")
-    def _sensible(self) -> MetricEntry:
-        if "candidate" not in self.needs or len(set(self.needs)) < 2 or len(set(self.needs)) != len(self.needs):
-            raise ValueError("needs must name candidate, and reference or source or both, once each")
-        if self.implementation.count(":") != 1:
-            raise ValueError(f"implementation must be module:Class, is {self.implementation!r}")
-        return self
 
 
 class EnsembleOrigin(Entry):
@@ -216,9 +216,9 @@ class FactorEntry(Entry):
 
     name: str
     title: str
-    implementation: str
+    implementation: Implementation
     reads: list[Literal["parses", "vectors", "human", "translation", "parallel"]] = []
-    presets: dict[str, dict[str, str | int | float | bool]]
+    presets: dict[str, dict[str, Setting]]
     default: str
     low: float | None = None
     high: float | None = None
@@ -228,8 +228,6 @@ class FactorEntry(Entry):
 
     @model_validator(mode="after")
     def _sensible(self) -> FactorEntry:
-        if self.implementation.count(":") != 1:
-            raise ValueError(f"implementation must be module:Class, is {self.implementation!r}")
         if self.default not in self.presets:
             raise ValueError(f"default names no preset: {self.default!r} is not one of {', '.join(self.presets)}")
         return self
@@ -301,7 +299,7 @@ class JudgeEntry(Entry):
 
     name: str
     title: str
-    needs: list[Need]
+    needs: Needs
     messages: Annotated[list[Message], Field(min_length=1)]
     answer: Annotated[NumberAnswer | SpanAnswer, Field(discriminator="kind")]
     max_tokens: Annotated[int, Field(ge=1)]
@@ -313,8 +311,6 @@ class JudgeEntry(Entry):
 
     @model_validator(mode="after")
     def _sensible(self) -> JudgeEntry:
-        if "candidate" not in self.needs or len(set(self.needs)) < 2 or len(set(self.needs)) != len(self.needs):
-            raise ValueError("needs must name candidate, and reference or source or both, once each")
         for number, message in enumerate(self.messages):
             for match in _PIECE.finditer(message.content):
                 if match[0] in ("{{", "}}") or match[1] in PLACEHOLDERS:
@@ -323,10 +319,10 @@ class JudgeEntry(Entry):
                     f"messages.{number}: {match[0]!r} is no placeholder; there are "
                     f"{', '.join(f'{{{name}}}' for name in PLACEHOLDERS)}, and {{{{ and }}}} stand for braces"
                 )
-        held = self.placeholders & {"candidate", "reference", "source"}
-        if held != set(self.needs):
+        texts = self.placeholders & {"candidate", "reference", "source"}
+        if texts != set(self.needs):
             raise ValueError(
-                f"needs names {', '.join(sorted(self.needs))}, and the messages hold {', '.join(sorted(held))}"
+                f"needs names {', '.join(sorted(self.needs))}, and the messages hold {', '.join(sorted(texts))}"
             )
         return self
 
