@@ -140,42 +140,6 @@ def test_minilm_on_paws_qqp(cli: Run, shared: Path) -> None:
     assert json.loads(done.out)["results"][0]["auc"] == pytest.approx(0.703, abs=0.002)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["pairs", "one.tsv", "--columns", "m"], "labels: all 3 items have the label 1"),
-        (["pairs", "one.tsv"], "--columns names the scores in it, --metrics computes some, such as chrf; it has "),
-        (["pairs", "one.tsv", "--columns", "no"], "has no column 'no'"),
-        (["pairs", "one.tsv", "--columns", "m", "--label", "x"], "has no column 'x'"),
-        (["pairs", "one.tsv", "--columns", "m", "--model", "minilm"], "model has no effect without metrics"),
-        (["pairs", "one.tsv", "--metrics", "chrf"], "has no column of references"),
-        (["pairs", "one.tsv", "--columns", "m", "--lower", "n"], "none of the scores"),
-        (["pairs", "no.tsv", "--columns", "m"], "there is no such file"),
-        (["triples", "half.tsv", "--columns", "m"], "row 3: the anchor 'c' has 1 paraphrases (label 1) and 0"),
-        (["triples", "one.tsv"], "has no column 'sentence1'"),
-        (["triples", "plain.tsv"], "has no column of scores"),
-        (["triples", "plain.tsv", "--metrics", "chrf,chrf"], "the metric chrf is asked for twice"),
-        (["triples", "plain.tsv", "--metrics", "comet-qe"], "comet-qe"),
-        (["triples", "gap.tsv"], "1 missing values"),
-        (["build-triples", "plain.tsv", "-o", "x.txt"], "cannot tell the format"),
-        (["build-triples", "plain.tsv", "-o", "x.tsv"], "no triple can be built"),
-    ],
-)
-def test_bad_input_is_one_line(
-    cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], message: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write(Path("one.tsv"), "label\tm", "1\t2", "1\t3", "1\t4")
-    write(Path("half.tsv"), "label\tsentence1\tsentence2\tm", "1\ta\tb\t1", "0\ta\tc\t1", "1\tc\td\t1")
-    write(Path("plain.tsv"), "label\tsentence1\tsentence2", "1\ta\tb", "0\ta\tc")
-    write(Path("gap.tsv"), "label\tsentence1\tsentence2\tm", "1\ta\tb\t1", "0\ta\tc\tnan", "1\tf\td\t1", "0\tf\te\t1")
-    done = cli("adversarial", *arguments)
-    assert done.status == 2
-    assert message in done.err
-    assert done.err.count("\n") == 1
-    assert not Path("x.tsv").exists()
-
-
 def test_metrics_run_together_or_apart_give_the_same() -> None:
     import bsx
 

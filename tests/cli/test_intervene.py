@@ -80,27 +80,3 @@ def test_parses_let_grammar_be_edited(cli: Callable[..., Outcome], tmp_path: Pat
         "subject-object": 4,
         "noun-number": 4,
     }
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--metrics", "chrf"], "say which it is with lang"),
-        (["--metrics", "chrf", "--lang", "en", "--human", "human"], "human needs candidates"),
-        (["--metrics", "chrf", "--lang", "en", "--base", "candidate"], "base needs candidates"),
-        (["--metrics", "chrf", "--lang", "en", "--meaning", "1"], "meaning is in units of human scores"),
-        (["--metrics", "chrf", "--lang", "en", "--edits", "shuffle"], "edit shuffle: it aims at no single factor"),
-        (
-            ["--metrics", "chrf", "--lang", "en", "--edits", "voice"],
-            "edit voice needs parses of the texts",
-        ),
-        (["--metrics", "chrf", "--lang", "en", "--factors", "mor"], "mor: needs word vectors: --vectors"),
-        (["--metrics", "chrf", "--lang", "en", "--reference", "ref"], "no column 'ref'"),
-        (["--metrics", "chrf", "--lang", "en", "--plot", "x.gif"], "cannot draw this format"),
-    ],
-)
-def test_wrong_use(cli: Callable[..., Outcome], table: Path, arguments: list[str], message: str) -> None:
-    done = cli("intervene", table, *arguments)
-    assert done.status == 2
-    assert message in done.err
-    assert done.err.count("\n") == 1

@@ -158,30 +158,6 @@ def test_reference_free_metrics_need_no_references(cli: Run, tiny_model: Run, tm
     assert "no mapping is given" in done.err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--metrics", "crhf"], "unknown metric 'crhf'. Near: chrf"),
-        (["--metrics", "chrf:word_ordr=2"], "metric chrf: there is no setting 'word_ordr'. Near: word_order"),
-        (["--metrics", "chrf:beta=x"], "metric chrf: beta: "),
-        (["--metrics", "moverscore:layer=2"], "metric moverscore: layer needs pmeans=false"),
-        (["--metrics", "bertscore", "--layer", "3"], "write it as bertscore:layer="),
-        (["--metrics", "chrf", "--reference", "nowhere"], "has no column 'nowhere'"),
-        (["--metrics", "bleu:tokenize=nope"], "is none of sacreBLEU's tokenizers"),
-        (["--metrics", "xmoverscore:mapping=clp"], "mapping (clp or umd) and mapping_file go together"),
-        (
-            ["--metrics", "sbert", "--lang", "de", "--encoder", "strict=true"],
-            "was not trained on German; bert-base-multilingual-cased was",
-        ),
-    ],
-)
-def test_mistakes_are_one_line(cli: Run, table: Path, arguments: list[str], message: str) -> None:
-    done = cli("score", table, *arguments)
-    assert done.status == 2
-    assert message in done.err
-    assert done.err.count("\n") == 1
-
-
 def test_what_the_data_lacks_is_named(cli: Run, table: Path, tmp_path: Path) -> None:
     lean = tmp_path / "lean.tsv"
     lean.write_text("candidate\treference\nx\ty\n")

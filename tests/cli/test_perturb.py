@@ -135,31 +135,6 @@ def test_parses_from_a_file(cli: Callable[..., Outcome], tmp_path: Path) -> None
     assert [file["name"] for file in content["provenance"]["files"]] == ["t.tsv", "t.conllu"]
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--metrics", "chrf", "--candidate", "nope"], "has no column 'nope'; it has source, reference, candidate"),
-        (["--metrics", "chrf", "--perturbations", "shufle"], "unknown perturbation 'shufle'"),
-        (["--metrics", "chrf", "--perturbations", "source"], "perturbation source needs the sources of the texts"),
-        (["--metrics", "chrf", "--perturbations", "noun-swap"], "perturbation noun-swap needs parses of the texts"),
-        (["--metrics", "chrf", "--strengths", "x"], "strengths: "),
-        (["--metrics", "chrf", "--strengths", "0.1,2"], "strengths: "),
-        (["--metrics", "chrf", "--strengths", ","], "name at least one"),
-        (["--metrics", "chrf", "--lang", "auto"], "perturbations have rules by language"),
-        (["--metrics", "chrf", "--parser", "stanza"], "parser needs to know the language"),
-        (["--metrics", "chrf", "--edits-out", "x.doc"], "x.doc: cannot tell the format"),
-        (["--metrics", "nometric"], "nometric"),
-        ([], "give a table of texts and metrics"),
-    ],
-)
-def test_bad_input(cli: Callable[..., Outcome], table: Path, options: list[str], message: str) -> None:
-    done = cli("adversarial", "perturb", table, *options)
-    assert done.status == 2
-    assert message in done.err
-    assert done.out == ""
-    assert "Traceback" not in done.err
-
-
 def fails_on(*bad: int, kind: type[Exception] = ValueError) -> Callable[[Sequence[int]], list[float]]:
     def score(rows: Sequence[int]) -> list[float]:
         found = [row for row in rows if row in bad]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import bsx
-from tests.cli.test_refused import Cli, one_line
+from tests.cli.test_refused import Cli
 from tests.helpers.tables import write_lines
 
 
@@ -60,28 +60,3 @@ def test_metrics_are_planned_over_segments_though_ids_number_rows(pilot: Path) -
     assert found.pilot == shared.pilot
     assert (found.pilot.units, found.needed.units) == (60, shared.needed.units)
     assert any("id" in note for note in found.notes)
-
-
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
-        ("compare --effect -0.1 --sd 1", "effect: must be more than 0"),
-        ("compare --effect 0 --sd 1", "effect: must be more than 0"),
-        ("compare --effect 0.1 --sd 1 --power 1", "power: must be less than 1"),
-        ("compare --effect 0.1 --sd 1 --columns human", "columns has no effect without a table"),
-        ("compare pilot.tsv --effect 0.1", "name the two to compare, of a, b, c"),
-        ("compare pilot.tsv --effect 0.1 --columns hum --systems a,b", "'hum'"),
-        ("compare pilot.tsv --effect 0.1 --systems a,b --document chrf", "is in two documents"),
-        ("meta pilot.tsv --effect 0.1 --columns chrf", "the two metrics to compare"),
-        (
-            "meta pilot.tsv --effect 0.1 --columns chrf,ter --correlations .5,.4,.6",
-            "correlations: goes without a table",
-        ),
-        ("meta --effect 5", "effect: must be at most 2"),
-        ("meta --correlations=.9,.9,1", "both metrics have the same"),
-        ("meta --correlations .5,.4,x", "correlations: without a pilot, state three"),
-    ],
-)
-def test_one_line_and_nothing_written(words: str, named: str, pilot: Path, cli: Cli) -> None:
-    assert named in one_line(cli("plan", *words.split(), "-o", "out.json"))
-    assert not Path("out.json").exists()

@@ -264,18 +264,6 @@ def test_a_treebank_gives_the_figures_of_a_file_of_words(
     assert found["tested_on"][0]["name"] == "de.conllu"
 
 
-def test_words_without_a_feature_are_counted_and_no_items(
-    cli: Run, treebank: Path, tiny_model: Run, tmp_path: Path
-) -> None:
-    command = ("probe", treebank, "--tokens", "-m", tiny_model("bert"), "--repeats", 1, "--resamples", 20)
-    content = json.loads(cli(*command, "--labels", "Number,upos,Number", "--layers", "0", "--format", "json").out)
-    number, upos = content["tasks"]
-    assert (number["task"], number["n"], number["labels"]) == ("en:Number", 96, ["Plur", "Sing"])
-    assert (upos["task"], upos["n"]) == ("en:upos", 192)
-    assert number["layers"][0]["accuracy"] == 1
-    assert any("en:Number: left out 96 of 192 words" in note for note in content["notes"])
-
-
 def test_wrong_use_is_one_line(cli: Run, task: Path, treebank: Path, tiny_model: Run, tmp_path: Path) -> None:
     def fails(message: str, *arguments: object) -> None:
         done = cli("probe", *arguments)
@@ -284,29 +272,9 @@ def test_wrong_use_is_one_line(cli: Run, task: Path, treebank: Path, tiny_model:
         assert len(done.err.splitlines()) == 1
 
     model = ("-m", tiny_model("bert"))
-    bad = tmp_path / "bad.txt"
-    bad.write_text("a b\tX\nc d Y\n")
-    fails("bad.txt: line 2 has 1 columns", bad, *model)
-    fails("layer: 9 is too deep", task, *model, "--layers", "9")
-    fails("two files would both be the task 'first'", task, task, *model)
-    fails("p.gif: the name must end in .png, .svg, .pdf", task, *model, "--plot", "p.gif")
-    fails("o.xyz: the name must end in .tsv", task, *model, "-o", "o.xyz")
-    fails("has no column 'human'", task, *model, "--judged", _table(tmp_path))
     fails("test on are called first.te.txt: rename one", task, *model, "--test-data", task, "--test-data", task)
-    fails("parallel is about further files", task, *model, "--detail", "parallel=true")
     short = tmp_path / "short.txt"
     short.write_text("a b\tL0\nc d\tL1\n")
     fails("short.txt has 2 sentences, first 60", task, *model, "--test-data", short, "--detail", "parallel=true")
     fails("--test-data is for the probes of one task, and there are 2", task, short, *model, "--test-data", short)
     fails("en.conllu: is CoNLL-U, where words have labels", treebank, *model)
-    fails("labels has no effect without a file in CoNLL-U", task, *model, "--labels", "Number")
-    words = tmp_path / "words.txt"
-    words.write_text("cat\tSing\ncats\tPlur\n")
-    several = ("--test-data", treebank, "--labels", "Number,upos")
-    fails("--test-data is for the probes of one task, and there are 2 labels", words, "--tokens", *model, *several)
-    fails("model", task)
-
-
-def _table(folder: Path) -> Path:
-    (folder / "j.tsv").write_text("candidate\treference\nx\ty\n")
-    return folder / "j.tsv"

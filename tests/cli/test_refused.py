@@ -39,6 +39,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "r.txt").write_text("the cat\nthe dog\n")
     (tmp_path / "task.tsv").write_text("".join(f"the cat {i}\tL{i % 2}\n" for i in range(40)))
     (tmp_path / "paws.tsv").write_text("sentence1\tsentence2\tlabel\na b c d\td c b a\t0\na q r s\ta b c d\t1\n")
+    (tmp_path / "labels.tsv").write_text("label\tm\n1\t2\n1\t3\n1\t4\n")
+    (tmp_path / "half.tsv").write_text("label\tsentence1\tsentence2\tm\n1\ta\tb\t1\n0\ta\tc\t1\n1\tc\td\t1\n")
+    (tmp_path / "plain.tsv").write_text("label\tsentence1\tsentence2\n1\ta\tb\n0\ta\tc\n")
     (tmp_path / "trained").mkdir()
     (tmp_path / "trained" / "model.yaml").write_text("x: 1\n")
     monkeypatch.chdir(tmp_path)
@@ -78,8 +81,85 @@ IDLE = [
 ]
 
 
-@pytest.mark.parametrize(("words", "named"), IDLE)
-def test_an_option_that_nothing_reads_is_refused(words: str, named: str, folder: Path, cli: Cli) -> None:
+PERTURB = "adversarial perturb judged.tsv --metrics chrf"
+INTERVENE = "intervene judged.tsv --metrics chrf -l en"
+SCORE = "score judged.tsv"
+FIT = "disentangle scores.tsv --columns a --factor-columns x"
+PLAN = "plan compare scores.tsv --effect 0.1"
+TRAIN = "train bilstm judged.tsv --valid judged.tsv -o o"
+COMBINE = "ensemble scores.tsv --human human --resamples 20"
+PROBE = "probe task.tsv -m minilm"
+WRONG = [
+    ("intervene judged.tsv --metrics chrf", "say which it is with lang"),
+    ("intervene judged.tsv --metrics chrf -l en --human human", "human needs candidates"),
+    ("intervene judged.tsv --metrics chrf -l en --base candidate", "base needs candidates"),
+    ("intervene judged.tsv --metrics chrf -l en --meaning 1", "meaning is in units of human scores"),
+    ("intervene judged.tsv --metrics chrf -l en --edits shuffle", "edit shuffle: it aims at no single factor"),
+    ("intervene judged.tsv --metrics chrf -l en --edits voice", "edit voice needs parses of the texts"),
+    ("intervene judged.tsv --metrics chrf -l en --factors mor", "mor: needs word vectors: --vectors"),
+    ("intervene judged.tsv --metrics chrf -l en --plot x.gif", "cannot draw this format"),
+    ("adversarial perturb", "give a table of texts and metrics"),
+    (
+        f"{PERTURB} --candidate nope",
+        "has no column 'nope'; it has candidate, reference, human",
+    ),
+    (f"{PERTURB} --perturbations shufle", "unknown perturbation 'shufle'"),
+    (
+        f"{PERTURB} --perturbations source",
+        "perturbation source needs the sources of the texts",
+    ),
+    (
+        f"{PERTURB} --perturbations noun-swap",
+        "perturbation noun-swap needs parses of the texts",
+    ),
+    (f"{PERTURB} --strengths 0.1,2", "strengths: "),
+    (f"{PERTURB} --lang auto", "perturbations have rules by language"),
+    (f"{PERTURB} --parser stanza", "parser needs to know the language"),
+    ("adversarial pairs labels.tsv --columns m", "labels: all 3 items have the label 1"),
+    (
+        "adversarial pairs labels.tsv",
+        "--columns names the scores in it, --metrics computes some",
+    ),
+    ("adversarial pairs labels.tsv --columns m --label x", "has no column 'x'"),
+    ("adversarial pairs labels.tsv --columns m --model minilm", "model has no effect without metrics"),
+    ("adversarial pairs labels.tsv --metrics chrf", "has no column of references"),
+    ("adversarial pairs labels.tsv --columns m --lower n", "none of the scores"),
+    ("adversarial triples half.tsv --columns m", "row 3: the anchor 'c' has 1 paraphrases (label 1) and 0"),
+    ("adversarial triples labels.tsv", "has no column 'sentence1'"),
+    ("adversarial triples plain.tsv", "has no column of scores"),
+    ("adversarial build-triples plain.tsv -o x.txt", "cannot tell the format"),
+    ("adversarial build-triples plain.tsv -o x.tsv", "no triple can be built"),
+    ("score judged.tsv --metrics crhf", "unknown metric 'crhf'. Near: chrf"),
+    ("score judged.tsv --metrics chrf:word_ordr=2", "metric chrf: there is no setting 'word_ordr'. Near: word_order"),
+    ("score judged.tsv --metrics moverscore:layer=2", "metric moverscore: layer needs pmeans=false"),
+    ("score judged.tsv --metrics bertscore --layer 3", "write it as bertscore:layer="),
+    ("score judged.tsv --metrics bleu:tokenize=nope", "is none of sacreBLEU's tokenizers"),
+    ("score judged.tsv --metrics xmoverscore:mapping=clp", "mapping (clp or umd) and mapping_file go together"),
+    ("score judged.tsv --metrics sbert --lang de --encoder strict=true -m minilm", "was not trained on German; "),
+    ("plan compare --effect 0 --sd 1", "effect: must be more than 0"),
+    ("plan compare --effect 0.1 --sd 1 --power 1", "power: must be less than 1"),
+    ("plan compare --effect 0.1 --sd 1 --columns human", "columns has no effect without a table"),
+    ("plan compare scores.tsv --effect 0.1 --columns a", "name the two to compare, of 0, 1, 2, 3"),
+    ("plan compare scores.tsv --effect 0.1 --columns hum --systems 0,1", "'hum'"),
+    ("plan meta scores.tsv --effect 0.1 --columns a", "the two metrics to compare"),
+    ("plan meta scores.tsv --effect 0.1 --columns a,x --correlations .5,.4,.6", "correlations: goes without a table"),
+    ("plan meta --correlations=.9,.9,1", "both metrics have the same"),
+    ("plan meta --correlations .5,.4,x", "correlations: without a pilot, state three"),
+    ("train bilstm judged.tsv --valid judged.tsv -o o -m minilm --human huma", "has no column 'huma'"),
+    ("train bilstm judged.tsv --valid judged.tsv -o o -m minilm --network hidden=0", "hidden"),
+    ("train bilstm judged.tsv --valid judged.tsv -o o -m nothing-like-it", "unknown model"),
+    ("disentangle scores.tsv --columns a --factor-columns x --document a", "document: the column 'a' is named twice"),
+    (
+        "disentangle scores.tsv --columns a --factor-columns x --document human --cluster segment",
+        "document has no effect with cluster",
+    ),
+    ("compare scores.tsv --columns a --document system", "document: 'system' is the column of systems"),
+    ("meta scores.tsv --human human --columns a --margin 0.1", "margin has no effect with one metric"),
+]
+
+
+@pytest.mark.parametrize(("words", "named"), [*IDLE, *WRONG])
+def test_what_is_wrong_or_idle_is_refused(words: str, named: str, folder: Path, cli: Cli) -> None:
     before = sorted(folder.iterdir())
     assert named in one_line(cli(*shlex.split(words)))
     assert sorted(folder.iterdir()) == before

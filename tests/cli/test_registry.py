@@ -126,26 +126,6 @@ def test_tuning_reads_several_references(cli: Cli, tmp_path: Path, tiny_model: C
     assert "(recall)" in notices
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (
-            "lp\tcandidate\treference\thuman\ncs-en\ta\tb\tgood\n",
-            "line 2, column 'human' is 'good', not a finite number",
-        ),
-        ("lp\tcandidate\treference\thuman\ncs-en\ta\tb\tnan\n", "has no human score in human"),
-        ("lp\tcandidate\treference\thuman\nen-de\ta\tb\t1\n", "no row that goes into en"),
-        ("candidate\treference\na\tb\n", "has no column 'human'; it has candidate, reference"),
-    ],
-)
-def test_tune_names_what_is_wrong(content: str, message: str, cli: Cli, tmp_path: Path) -> None:
-    (tmp_path / "da.tsv").write_text(content, encoding="utf-8")
-    result = cli("registry", "tune", "minilm", tmp_path / "da.tsv", "-l", "en")
-    assert result.status == 2
-    assert message in result.err
-    assert len(result.err.splitlines()) == 1
-
-
 SENTENCES = [
     f"the {a} {b} near the {c}" for a in ("old", "young") for b in ("cat", "dog", "man") for c in ("mat", "bank")
 ]

@@ -105,25 +105,3 @@ def test_an_interrupt_says_what_is_kept(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt), kept_on_interrupt(settings, "the same goes on from there"):
         raise KeyboardInterrupt
     assert said == [f"{tmp_path} keeps what is done; the same goes on from there"]
-
-
-def test_what_a_user_can_get_wrong(cli: Cli, tables: dict[str, Path], model: str, tmp_path: Path) -> None:
-    bad = write(tmp_path / "bad.tsv", "reference candidate human", [("a", "b", 1), ("a", "c", "x"), ("a", "d", "")])
-    blank = write(tmp_path / "blank.tsv", "reference candidate human", [("a", "b", 1), ("a", "d", "")])
-    for changes, message in (
-        ({"": bad}, "bad.tsv: line 3, column 'human' is 'x', not a finite number"),
-        ({"": blank}, "blank.tsv: line 3 has no human score in human"),
-        ({"": tmp_path / "none.tsv"}, "there is no such file"),
-        ({"--human": "huma"}, "has no column 'huma'"),
-        ({"--lang": "xx"}, "no row that goes into xx"),
-        ({"--seeds": "1,a"}, "seeds: "),
-        ({"--network": "dropout=1"}, "dropout"),
-        ({"--network": "hidden=0"}, "hidden"),
-        ({"-m": "nothing-like-it"}, "unknown model"),
-    ):
-        folder = tmp_path / "out"
-        options = {"": tables["train"], "--valid": tables["valid"], "-m": model, "-o": folder, **changes}
-        done = cli("train", "bilstm", *(part for pair in options.items() for part in pair if part))
-        assert (done.status, len(done.err.splitlines())) == (2, 1), done.err
-        assert message in done.err
-        assert not folder.exists()
