@@ -196,14 +196,10 @@ class Catalog:
     def _add_languages(self, file: Path) -> None:
         languages = read_list(LanguageEntry, file, "code", "languages")
         for index, entry in enumerate(languages.values()):
-            for field, names in (
-                ("model", [entry.model]),
-                ("papers", [entry.papers]),
-                ("alternatives", entry.alternatives),
-            ):
-                unknown = [name for name in names if name is not None and name not in self.models]
-                if unknown:
-                    raise RegistryError(f"[{index}].{field}: there is no model {unknown[0]!r}", file=file)
+            named = [("model", entry.model), ("papers", entry.papers)]
+            for field, name in [*named, *(("alternatives", name) for name in entry.alternatives)]:
+                if name is not None and name not in self.models:
+                    raise RegistryError(f"[{index}].{field}: there is no model {name!r}", file=file)
         for code, entry in languages.items():
             self._place("language", code, file, self.languages.get(code), entry)
         self.languages |= languages
@@ -270,20 +266,18 @@ class Catalog:
                 if evidence.language not in codes:
                     where = f"evidence.{index}.language"
                     problems.append(RegistryError(f"{where}: there is no language {evidence.language!r}", file=file))
-        for kind, name in list(self.origins):
+        later = {
+            "baseline": lambda name: self.baseline(*name.split("/")),
+            "ensemble": self.ensemble,
+            "judge": self.judge,
+        }
+        reading: list[Callable[[], object]]
+        reading = [partial(later[kind], name) for kind, name in self.origins if kind in later]
+        words = sorted(self.folders[0].glob("perturbations/*.yaml"))
+        reading += [partial(read_entry, PerturbationWords, file) for file in words]
+        for read in reading:
             try:
-                if kind == "baseline":
-                    language, _, model = name.partition("/")
-                    self.baseline(language, model)
-                elif kind == "ensemble":
-                    self.ensemble(name)
-                elif kind == "judge":
-                    self.judge(name)
-            except RegistryError as error:
-                problems.append(error)
-        for file in sorted((self.folders[0] / "perturbations").glob("*.yaml")):
-            try:
-                read_entry(PerturbationWords, file)
+                read()
             except RegistryError as error:
                 problems.append(error)
         for folder in self.folders:

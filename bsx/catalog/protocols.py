@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -64,23 +63,23 @@ class ProtocolEntry(Entry):
     notes: list[str] = Field(default_factory=list)
 
 
-def load_protocols(named: Path | None = None) -> dict[str, ProtocolEntry]:
+def load_protocols() -> dict[str, ProtocolEntry]:
     """Return the shipped protocols with those of the user's registry folders over them.
 
     Raises:
         RegistryError: naming file and field of a malformed entry.
     """
-    folders = (shipped_folder(), *overlay_folders(named))
+    folders = (shipped_folder(), *overlay_folders())
     return read_lists(ProtocolEntry, folders, "protocols.yaml", "name", "protocols")
 
 
-def find_protocol(name: str, named: Path | None = None) -> ProtocolEntry:
+def find_protocol(name: str) -> ProtocolEntry:
     """Return a protocol.
 
     Raises:
         UnknownNameError: listing those that there are.
     """
-    entries = load_protocols(named)
+    entries = load_protocols()
     if name not in entries:
         near = did_you_mean(name, entries)
         raise UnknownNameError(f"protocol: there is no {name!r}; there are {', '.join(entries)}.{near}")

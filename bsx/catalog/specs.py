@@ -149,22 +149,16 @@ def _imported(named: str, file: Path, base: _Class) -> _Class:
         kind = getattr(importlib.import_module(module), attribute)
     except BsxError:
         raise
-    except (ModuleNotFoundError, AttributeError, SyntaxError) as error:
+    except Exception as error:  # whatever the code of a stranger raises
         lacking = (getattr(error, "name", None) or "").partition(".")[0]
         if isinstance(error, ModuleNotFoundError) and lacking in EXTRAS:
             need(lacking, attribute)
-        raise RegistryError(
-            f"implementation: {named} cannot be imported: {error}; install its package, or put its folder on "
-            "PYTHONPATH",
-            file=file,
-        ) from error
-    except Exception as error:  # whatever the code of a stranger raises
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        raise RegistryError(
-            f"implementation: {named} cannot be imported: {type(error).__name__}: {error} ({last.filename}, line "
-            f"{last.lineno})",
-            file=file,
-        ) from error
+        if isinstance(error, ModuleNotFoundError | AttributeError | SyntaxError):
+            why = f"{error}; install its package, or put its folder on PYTHONPATH"
+        else:
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            why = f"{type(error).__name__}: {error} ({last.filename}, line {last.lineno})"
+        raise RegistryError(f"implementation: {named} cannot be imported: {why}", file=file) from error
     if not (isinstance(kind, type) and issubclass(kind, base)):
         raise RegistryError(f"implementation: {named} is not a {base.__name__.lower()}: {kind!r}", file=file)
     lacks = [*sorted(getattr(kind, "__abstractmethods__", ())), *([] if hasattr(kind, "Config") else ["Config"])]

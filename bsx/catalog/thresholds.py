@@ -56,16 +56,13 @@ class CurveEntry(Entry):
         if self.metric is None or self.scale is None or signature.get("metric") != self.metric:
             return False
         wanted: Mapping[str, Wanted] = self.settings | self.by_language.get(language or "", {})
-        choices = [self.settings, *self.by_language.values()] if language is None else [wanted]
+        studied = [self.settings, *self.by_language.values()] if language is None else [wanted]
         signed = {name: value for name, value in signature.fields if name not in _UNASKED}
         # A hub model is called by its name and commit; a folder may be called like one, and hold another.
         if "model" in signed:
             signed["model"] = signed["model"].partition("@hub-")[0]
         return signed.keys() == wanted.keys() and all(
-            any(
-                signed[name] in allowed or allowed == "any"
-                for allowed in (settings[name] for settings in choices if name in settings)
-            )
+            any(settings.get(name) == "any" or signed[name] in settings.get(name, ()) for settings in studied)
             for name in wanted
         )
 

@@ -157,7 +157,9 @@ def _completion(name: str, field: FieldInfo) -> Callable[[typer.Context, str], l
                 known = Table(str(table)).columns
         else:
             catalog = load_registry(context.params.get("registry"))
-            known = {"model": catalog.models, "metrics": catalog.metrics, "lang": catalog.languages}[name]
+            kinds: dict[str, Iterable[str]]
+            kinds = {"model": catalog.models, "metrics": catalog.metrics, "lang": catalog.languages}
+            known = kinds[name]
         return [f"{before}{comma}{word}" for word in sorted(known) if word.startswith(last)]
 
     return complete

@@ -128,6 +128,7 @@ Keys = ParamSpec("Keys")
 First = TypeVar("First")
 Second = TypeVar("Second")
 Third = TypeVar("Third")
+Fourth = TypeVar("Fourth")
 Outcome = TypeVar("Outcome")
 
 
@@ -165,6 +166,10 @@ class settled(Generic[Keys, Chosen]):  # noqa: N801 - a decorator
     def __call__(
         self, function: Callable[[First, Second, Third, Chosen], Outcome]
     ) -> Callable[Concatenate[First, Second, Third, Keys], Outcome]: ...
+    @overload
+    def __call__(
+        self, function: Callable[[First, Second, Third, Fourth, Chosen], Outcome]
+    ) -> Callable[Concatenate[First, Second, Third, Fourth, Keys], Outcome]: ...
     def __call__(self, function: Callable[..., Outcome]) -> Callable[..., Outcome]:
         """Return the function with keywords instead of its last argument."""
         kind, first = self._kind, self._first

@@ -105,16 +105,6 @@ def test_the_document_that_others_read(cli: Run, tmp_path: Path) -> None:
     assert "best-of-the-same-rows" in [notice["name"] for notice in content["warnings"]]
 
 
-@pytest.mark.parametrize("how", ["mean", "rank", "weights", "ridge"])
-def test_every_rule_runs(how: str, cli: Run, scores: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out.txt"
-    done = cli("ensemble", scores, *COLUMNS, "--group", "lp", "--how", how, "-o", out)
-    assert done.status == 0, done.err
-    assert done.out == ""
-    assert "chrf:word_order=2,char_order=4" in out.read_text()
-    assert "lower is better for ter" in out.read_text()  # as the sidecar says
-
-
 def test_a_saved_ensemble_scores_as_the_columns_did(
     saved: Path, scores: Path, cli: Run, rows: list[dict[str, str]]
 ) -> None:

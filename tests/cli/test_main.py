@@ -137,13 +137,6 @@ def test_match(cli: Cli, tmp_path: Path, minilm: Scorer) -> None:
     assert "[CLS]" in cli("match", "the cat", "a cat", "-m", "minilm", "--full").out
 
 
-def test_match_errors(cli: Cli, tmp_path: Path) -> None:
-    assert "No such option: --idf" in cli("match", "a", "b", "-m", "minilm", "--idf").err
-    assert "the candidate has no content" in cli("match", " ", "a", "-m", "minilm").err
-    assert "cannot draw this format" in cli("match", "a", "b", "-m", "minilm", "--plot", tmp_path / "a.gif").err
-    assert "does not exist" in cli("match", "a", "b", "-m", "minilm", "--plot", tmp_path / "no" / "a.png").err
-
-
 def test_models(cli: Cli) -> None:
     rows = {row["name"]: row for row in json.loads(cli("models", "--format", "json").out)["models"]}
     assert rows["minilm"]["available"] is True

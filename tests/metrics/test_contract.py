@@ -805,7 +805,7 @@ def test_settings_that_name_programs_are_marked() -> None:
     import re
 
     from bsx.encode.run_config import RunConfig
-    from bsx.support.settings import user_only
+    from bsx.support.settings import UserOnly, marked
 
     catalog = bsx.load_registry()
     kinds: dict[str, type[BaseModel]] = {name: find_metric(name, catalog)[0].Config for name in metric_names(catalog)}
@@ -813,10 +813,10 @@ def test_settings_that_name_programs_are_marked() -> None:
     for name, kind in kinds.items():
         for field in kind.model_fields:
             if re.search("python|interpreter|command|worker|program|trust|url|endpoint|remote|plugin", field):
-                assert user_only(kind, field), f"{name}: {field}"
-    assert user_only(kinds["comet"], "model")
-    assert user_only(kinds["laser"], "model_dir")
-    assert not user_only(kinds["bertscore"], "model")
+                assert marked(kind, field, UserOnly), f"{name}: {field}"
+    assert marked(kinds["comet"], "model", UserOnly)
+    assert marked(kinds["laser"], "model_dir", UserOnly)
+    assert not marked(kinds["bertscore"], "model", UserOnly)
 
 
 def test_metrics_of_words_keep_no_vectors(tiny_model: Callable[[str], str]) -> None:

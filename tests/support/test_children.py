@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import shlex
 import signal
 import subprocess
 import sys
@@ -14,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from bsx.support.children import run_code
-from tests.fuzz.world import RIGHT, build, command
+from tests.fuzz.world import build
 
 ROOT = Path(__file__).resolve().parents[2]
 PLANT = """
@@ -24,24 +22,6 @@ raise ImportError("planted")
 """
 # Below what every Python imports before it looks anywhere, all may be planted; and what bsx itself brings and needs.
 NAMES = sorted({*sys.stdlib_module_names, "bsx", "numpy", "torch", "fasttext", "yaml", "comet_model", "laser_encoders"})
-# What runs all of its arguments as commands of bsx, in one process that was started as the installed program is.
-SCRIPT = """
-import json, sys
-sys.path[0] = {bin!r}
-from bsx.cli.main import _status
-
-ends = {{}}
-for call in json.loads(sys.argv[1]):
-    sys.argv[1:] = call
-    ends[" ".join(call)] = _status()
-print("\\n" + json.dumps(ends))
-"""
-STARTS = [
-    "score -c cand.txt -r ref.txt --metrics chrf --encoder device=cpu,cpu",
-    "score -c cand.txt -r ref.txt -s src.txt --metrics comet",
-    "score -c cand.txt -r ref.txt --metrics laser",
-]
-"""Calls that start a further process, beside what `tests.fuzz.world.RIGHT` has."""
 
 
 @pytest.fixture
@@ -65,35 +45,9 @@ def ran(planted: Path) -> list[str]:
     return sorted(file.name for file in (planted / "ran").iterdir())
 
 
-def run_all(calls: list[str], planted: Path) -> dict[str, int]:
-    script = planted / "bsx-script"
-    script.write_text(SCRIPT.format(bin=str(Path(sys.executable).parent)), encoding="utf-8")
-    words = []
-    for number, call in enumerate(calls):  # each with an output folder of its own
-        (out := planted / "out" / str(number)).mkdir(parents=True, exist_ok=True)
-        words.append(shlex.split(call.format(out=out)))
-    done = subprocess.run([sys.executable, script, json.dumps(words)], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    ends: dict[str, int] = json.loads(done.stdout.splitlines()[-1])
-    return ends
-
-
 def test_the_plants_would_be_run(planted: Path) -> None:
     subprocess.run([sys.executable, "-c", "import json"], capture_output=True, check=False)
     assert ran(planted) == ["json"]
-
-
-@pytest.mark.slow
-def test_commands_that_start_processes_run_no_plants(planted: Path) -> None:
-    assert list(run_all(STARTS, planted).values()) == [0, 2, 2]  # COMET and LASER are not installed
-    assert ran(planted) == []
-
-
-@pytest.mark.slow
-def test_no_command_runs_plants(planted: Path) -> None:
-    calls = [" ".join((*command(name), arguments)) for name, arguments in RIGHT.items()]
-    assert {call: status for call, status in run_all(calls, planted).items() if status} == {}
-    assert ran(planted) == []
 
 
 def test_a_spawned_process_runs_no_plants(planted: Path) -> None:
