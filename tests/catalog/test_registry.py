@@ -17,6 +17,8 @@ import bsx
 import bsx.analysis
 from bsx import Encoders, Scorer, get_metric, select_model
 from bsx.catalog.catalog import Catalog, shipped
+from bsx.catalog.datasets import DatasetFile, Layout
+from bsx.catalog.entries import validate
 from bsx.catalog.languages import find_language, find_languages, language_code, language_pair
 from bsx.catalog.specs import class_of
 from bsx.encode.model import choose, locate
@@ -288,6 +290,13 @@ def test_other_wrong_registry_files_name_file_and_field(registry: Path) -> None:
         with pytest.raises(RegistryError, match=message):
             Catalog(registry).baseline("en", "roberta-large")
         assert len(Catalog(registry).check()) == 1
+
+
+@pytest.mark.parametrize("path", ["../x", "/x", "~/x", "c:/x", ".", "a/../../x"])
+def test_a_data_set_stays_inside_its_folder(path: str) -> None:
+    with pytest.raises(RegistryError, match="must be a relative path that stays inside"):
+        validate(DatasetFile, {"path": path, "url": "https://example.org/x", "sha256": None, "size": None}, "x.yaml")
+    Layout(path=".", loader="table")
 
 
 def test_loading_the_registry_runs_no_code(registry: Path) -> None:

@@ -28,6 +28,7 @@ def test_every_tensor_and_piece_is_read(tmp_path: Path) -> None:
     written = e5s1.write(tmp_path / "m.bin")
     stored = E5S1(tmp_path / "m.bin")
     assert [piece for piece, _ in stored.pieces] == e5s1.PIECES
+    assert [score == 0 for _, score in stored.pieces] == [True] * 4 + [False] * (len(e5s1.PIECES) - 4)  # <s> and so on
     assert (stored.config["hidden_size"], stored.config["vocab_size"]) == (e5s1.DIM, e5s1.WORDS)
     assert stored.config["layer_norm_eps"] == 1e-12
     assert len(stored.tensors) == len(written)

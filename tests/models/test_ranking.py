@@ -17,7 +17,7 @@ from bsx.catalog.entries import Evidence, Judged
 from bsx.catalog.languages import knows, unseen
 from bsx.encode.model import available, choose
 from bsx.errors import InputError, RegistryError, UnknownNameError
-from bsx.models.evidence import Pooled
+from bsx.models.evidence import Pooled, by_evidence
 from bsx.models.files import config_digest, is_here
 from bsx.models.ranking import (
     PERMISSIVE,
@@ -169,6 +169,14 @@ def test_related_languages_say_more_than_others() -> None:
     assert near.interval[1] - near.interval[0] < far.interval[1] - far.interval[0]
     unknown = found.advantage("c", shipped().languages["de"])
     assert (unknown.measured, unknown.difference) == (False, 0)
+
+
+def test_how_similar_sentences_are_speaks_for_its_own_language_only() -> None:
+    minilm = shipped().models["minilm"]
+    alike = minilm.model_copy(update={"evidence": figures(0.8, kind="similarity", direction=None)})
+    for code, evidence in (("de", alike.evidence[0]), ("nl", None)):
+        (row,) = by_evidence([(alike, "minilm")], shipped().languages[code], pool_of(minilm=[]))
+        assert row.evidence == evidence
 
 
 @pytest.mark.parametrize(
