@@ -300,19 +300,13 @@ def _reason(one: Advantage, language: LanguageEntry, pooled: Pooled, source: Lan
     return f"{above}, {sets}, {len(named) - len(others) or 'none'} from {source.name}{beside}"
 
 
-def spelled_figure(evidence: Evidence, beside: str = "") -> str:
-    """Return a figure in a few words: ``WMT17 en-tr segment tau .628; Zhang et al. 2020, Table 14``.
-
-    Args:
-        evidence: the figure.
-        beside: what to say behind its value.
-    """
+def spelled_figure(evidence: Evidence) -> str:
+    """Return a figure in a few words: ``WMT17 en-tr segment tau .628; Zhang et al. 2020, Table 14``."""
     where = evidence.dataset + (f" ({evidence.year})" if evidence.year is not None else "")
     ends = "" if evidence.interval is None else " [" + ", ".join(_plain(end) for end in evidence.interval) + "]"
     few = ", too few to rely on" if evidence.n is not None and evidence.n < FEW_ITEMS else ""
     n = "" if evidence.n is None else f" (n {evidence.n:,}{few})"
-    if not beside and evidence.chrf is not None:
-        beside = f", chrF {_plain(evidence.chrf)}"
+    beside = "" if evidence.chrf is None else f", chrF {_plain(evidence.chrf)}"
     of = f" {evidence.direction} {evidence.level}" if evidence.direction is not None else ""
     plain = evidence.statistic.casefold()
     short = (letter for name, letter in (("kendall", "tau"), ("spearman", "rho"), ("pearson", "r")) if name in plain)

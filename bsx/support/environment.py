@@ -23,8 +23,6 @@ _YES = {"1", "ON", "YES", "TRUE"}
 _LOOKS_UP = frozenset({"socket.getaddrinfo", "socket.gethostbyname", "socket.connect", "socket.sendto"})
 _HERE = ("localhost", "127.", "::1")
 
-_QUIET = {"HF_HUB_VERBOSITY": "error"}  # each of its attempts to reach the hub is a warning; bsx says what came of them
-
 _FOLDERS = {
     "MPLCONFIGDIR": "matplotlib",  # its list of fonts; its own places are ~/.config/matplotlib and ~/.cache/matplotlib
     "TORCHINDUCTOR_CACHE_DIR": "torchinductor",  # PyTorch makes it, and leaves it empty, among temporary files
@@ -81,9 +79,8 @@ def keep_together() -> None:
     from bsx.support.folders import cache_folder
 
     guard()
-    for name, level in _QUIET.items():
-        os.environ.setdefault(name, level)
-
+    # Each of its attempts to reach the hub is a warning; bsx says what came of them.
+    os.environ.setdefault("HF_HUB_VERBOSITY", "error")
     folder = cache_folder().absolute()
     nearest = next(above for above in (folder, *folder.parents) if above.exists())
     if os.access(nearest, os.W_OK):

@@ -32,8 +32,11 @@ def text_table(rows: Sequence[Sequence[str]], columns: str = "lr") -> str:
     widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
     lines = []
     for row in rows:
-        sized = zip(row, letters, widths, strict=True)
-        lines.append("  ".join(padded(cell, width, left=side == "l") for cell, side, width in sized))
+        cells = []
+        for cell, side, width in zip(row, letters, widths, strict=True):
+            blanks = " " * (width - display_width(cell))
+            cells.append(cell + blanks if side == "l" else blanks + cell)
+        lines.append("  ".join(cells))
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -44,12 +47,6 @@ def display_width(text: str) -> int:
     from rich.cells import cell_len
 
     return cell_len(text)
-
-
-def padded(text: str, width: int, *, left: bool = True) -> str:
-    """Return a text with blanks behind it, or before it, so that it takes so many columns of a terminal."""
-    blanks = " " * (width - display_width(text))
-    return text + blanks if left else blanks + text
 
 
 def short_table(

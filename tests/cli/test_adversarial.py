@@ -49,13 +49,8 @@ def test_triples_from_columns(cli: Run, long_triples: Path) -> None:
     assert {"metric", "n", "first", "ties", "rate", "ci", "margin"} <= set(first)
     assert (first["metric"], first["n"], first["first"], first["ties"]) == ("a", 12, 8, 0)
     assert (second["first"], second["margin"]) == (6, 0)
-    test = content["tests"][0]
-    assert (test["a"], test["b"], test["only_a"], test["only_b"]) == ("a", "b", 4, 2)
-    assert test["p_two_sided"] == pytest.approx(2 * (15 + 6 + 1) / 64)
-    assert {"metric", "low", "high", "n", "rate", "ci"} == set(content["splits"][0])
     worst = content["worst"][0]
     assert (worst["metric"], worst["row"], worst["anchor"], worst["margin"]) == ("a", 1, "anchor 0", -0.5)
-    assert worst["scores"]["a"] == [0.5, 1]
     assert content["provenance"]["kind"] == "adversarial-triples"
     only = json.loads(cli("adversarial", "triples", long_triples, "--columns", "b", "--format", "json").out)
     assert [r["metric"] for r in only["results"]] == ["b"]

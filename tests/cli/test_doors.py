@@ -46,12 +46,8 @@ def test_what_a_later_factor_lacks_is_said_before_an_earlier_one_parses(monkeypa
         compute_factors("syn,mor", *TEXTS, train_vectors=True)
     with pytest.raises(MissingExtraError, match=r"pip install .*\[morphology\]"):
         compute_factors("syn,mor", *TEXTS, vectors=Path("some.bin"))
-
-
-@pytest.mark.usefixtures("never_parses")
-def test_word_vectors_that_are_not_there_are_missed_before_parsing(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.vec"):
-        compute_factors("syn,mor", *TEXTS, vectors=tmp_path / "none.vec")
+        compute_factors("syn,mor", *TEXTS, vectors=Path("none.vec"))
 
 
 def test_a_parser_is_missed_before_lex_is_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
