@@ -6,7 +6,6 @@ first moment, so this module imports nothing that takes time.
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import io
 import logging
@@ -19,6 +18,7 @@ from types import FrameType, TracebackType
 from typing import NoReturn
 
 from bsx.errors import NO_ROOM, BsxError, ModelUnavailableError, shortened
+from bsx.support.terminal import tell
 
 _TRACEBACK = "BSX_TRACEBACK"
 """Environment variable that has the traceback of an error printed before its line."""
@@ -86,7 +86,7 @@ def _status(call: Callable[[Sequence[str]], int] | None = None) -> int:
         if _asked or isinstance(error, KeyboardInterrupt):
             # Whatever came of it: some libraries turn an interrupt into an error of their own.
             how = "terminated" if _asked and _asked[-1] != signal.SIGINT else "interrupted"
-            _say(f"{how}; nothing half-written was left behind")
+            tell(f"{how}; nothing half-written was left behind")
             return 128 + (_asked[-1] if _asked else signal.SIGINT)
         if isinstance(error, BrokenPipeError):
             return 0  # the reader of our output has seen enough
@@ -95,14 +95,9 @@ def _status(call: Callable[[Sequence[str]], int] | None = None) -> int:
 
             traceback.print_exception(error)
         message = _explained(error) + _what_works(error)
-        _say(f"error: {shortened(' '.join(message.split()))}")
+        tell(f"error: {shortened(' '.join(message.split()))}")
         return 2
     return status
-
-
-def _say(message: str) -> None:
-    with contextlib.suppress(OSError):  # nobody reads it any more
-        print(f"bsx: {message}", file=sys.stderr)
 
 
 _NO_MEMORY = re.compile("t allocate memory|bad_alloc|failed to map segment|can't start new thread|Unable to allocate")

@@ -25,7 +25,7 @@ from bsx.errors import BsxError, InputError, shortened
 from bsx.support.progress import FOLLOWED, Bars
 from bsx.support.result import Result
 from bsx.support.settings import BaseSettings, set_fields
-from bsx.support.terminal import SHOWN, short_table
+from bsx.support.terminal import SHOWN, short_table, tell
 from bsx.support.untyped import to_json
 
 if TYPE_CHECKING:  # Typer carries its own copy of click
@@ -52,7 +52,7 @@ RESULT = "Write the result to this file instead."
 def say(notes: Iterable[str]) -> None:
     """Print notes on standard error."""
     for note in notes:
-        print(f"bsx: note: {shortened(note)}", file=sys.stderr)
+        tell(f"note: {shortened(note)}")
 
 
 class GuardedCommands(typer.Typer):
@@ -247,7 +247,7 @@ def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
             with contextlib.redirect_stdout(sys.stderr) if any(map(is_stream, files)) else contextlib.nullcontext():
                 outcome = command(**given)
             for path in dict.fromkeys(path for path in writes.values() if not is_stream(path) and path.exists()):
-                print(f"bsx: wrote {path}", file=sys.stderr)
+                tell(f"wrote {path}")
             return outcome
 
     return run
@@ -426,7 +426,7 @@ class _Lines:
             if total and done > before:
                 seconds = round((total - done) * (now - began) / (done - before))
                 left = f", about {datetime.timedelta(seconds=seconds)} left"
-            print(f"bsx: {phase}: {done:,}{f' of {total:,}' if total else ''}{left}", file=sys.stderr)
+            tell(f"{phase}: {done:,}{f' of {total:,}' if total else ''}{left}")
 
 
 class _Followed:

@@ -1,10 +1,19 @@
-"""Tables for people, as aligned lines of a terminal."""
+"""What is printed for people: messages on standard error, and tables as aligned lines of a terminal."""
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from textwrap import wrap
+
+
+def tell(message: str) -> None:
+    """Print a message on standard error; that nobody reads it, or that the disk is full, is no reason to fail."""
+    with contextlib.suppress(OSError):
+        print(f"bsx: {message}", file=sys.stderr)
+
 
 SHOWN = 20
 """Rows that a terminal has room for, with a sentence before them and notes behind."""

@@ -107,6 +107,7 @@ def texts(tmp_path: Path) -> Path:
     [
         ("$BSX models | head -n 1 > /dev/null", 0, ""),
         ("ulimit -f 0; $BSX models > full", 2, "bsx: error: standard output: File too large\n"),
+        ("$BSX score --metrics chrf -c c.txt -r r.txt -o o.tsv 2> /dev/full && test -s o.tsv", 0, ""),
         *(
             pytest.param(*case, marks=pytest.mark.slow)
             for case in (
