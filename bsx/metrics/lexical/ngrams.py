@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
-import threading
-from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, count, islice
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
@@ -206,7 +204,7 @@ def _bits(number: int) -> int:
 
 
 _ENTITIES = (("<skipped>", ""), ("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
-_KNOWN = 100_000  # words that are remembered
+_KNOWN = 100_000  # runs of letters that are remembered
 
 
 class Cutter13a:
@@ -222,16 +220,8 @@ class Cutter13a:
 
     def __init__(self, rules: Sequence[tuple[re.Pattern[str], str]]) -> None:
         self._rules = rules
-        self._lock = threading.Lock()
-        self._forget(next(_letters()))
-
-    def _forget(self, end: str) -> None:
-        """Start anew, with a letter that stands for the end of a text."""
-        self._many = array("q")  # how many words each run has
-        self._first, self._parts = array("q"), array("q")  # where they are, and their numbers
-        self._runs, self._words, self._end = _numbers(), _numbers(), end
-        _ = self._runs[end]  # takes number 0
-        self._learn([end])
+        self._words = _numbers()
+        self._runs: dict[str, list[int]] = {}  # the words of each run
 
     def __call__(self, texts: Sequence[str]) -> Words:
         """Return the words of texts; a number stands for the same word in all of them, but not in those of other calls.
@@ -241,37 +231,22 @@ class Cutter13a:
         page = "".join(texts)
         if "\n" in page:
             texts = [text.rstrip().replace("<skipped>", "").replace("-\n", "").replace("\n", " ") for text in texts]
-        with self._lock:
-            whole = 0 < len(self._many) == len(self._runs)  # no Ctrl-C has come in between
-            if not whole or len(self._runs) > _KNOWN or self._end in page:
-                self._forget(next(letter for letter in _letters() if letter not in page))
-            runs = f" {self._end} ".join([*texts, ""]).split()
-            before = len(self._runs)
-            found = np.fromiter(map(self._runs.__getitem__, runs), dtype=np.int64, count=len(runs))
-            if new := len(self._runs) - before:
-                self._learn(list(islice(reversed(self._runs), new))[::-1])
-            first, many, parts = (np.array(table) for table in (self._first, self._many, self._parts))
-        lengths = many[found]
-        ends = np.concatenate([[0], np.cumsum(lengths)[found == 0]])
-        return Words(parts[_spans(first[found], lengths)], np.diff(ends))
-
-    def _learn(self, runs: Sequence[str]) -> None:
-        """Cut new runs, in the order of their numbers."""
-        page = " \n ".join(["", *runs, ""])
+        letters = map(chr, chain(range(1, 9), range(0xE000, sys.maxunicode)))
+        end = next(letter for letter in letters if letter not in page)  # stands for the end of each text
+        runs, places = placed(f" {end} ".join(["", *texts, ""]).split())
+        if len(self._runs) > _KNOWN:
+            self._runs, self._words = {}, _numbers()
+        new = [run for run in runs[1:] if run not in self._runs]
+        page = " \n ".join(["", *new, ""])
         for name, letter in _ENTITIES:
             page = page.replace(name, letter)
         for rule, by in self._rules:
             page = rule.sub(by, page)
-        for run, cut in zip(runs, page.split("\n")[1:-1], strict=True):
-            words = [] if run == self._end else cut.split()
-            self._first.append(len(self._parts))
-            self._parts.extend(map(self._words.__getitem__, words))
-            self._many.append(len(words))  # last: what has its number of words is learnt
-
-
-def _letters() -> Iterator[str]:
-    """Yield letters that hardly any text has, short ones in memory first."""
-    return map(chr, chain(range(1, 9), range(0xE000, sys.maxunicode)))
+        for run, cut in zip(new, page.split("\n")[1:-1], strict=True):
+            self._runs[run] = list(map(self._words.__getitem__, cut.split()))
+        several = [[], *map(self._runs.__getitem__, runs[1:])]
+        distinct = Words(np.fromiter(chain.from_iterable(several), dtype=np.int64), _lengths(several))
+        return Words(distinct.of(places), np.diff(np.cumsum(distinct.lengths[places])[places == 0]))
 
 
 def _numbers() -> defaultdict[str, int]:
