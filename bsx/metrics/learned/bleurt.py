@@ -78,9 +78,8 @@ class Bleurt(Regression[BleurtConfig]):
     architectures = ("bleurt", "bert")
     size_field = "hidden_size"
 
-    @property
-    def limit(self) -> int:
-        """The most tokens that it reads: 512, or the checkpoint's positions."""
+    def most_tokens(self) -> int:
+        """Return how many tokens it reads at most: 512, or the checkpoint's positions."""
         return min(_LIMIT, int(self.checkpoint.get("max_position_embeddings", _LIMIT)))
 
     @cached_property

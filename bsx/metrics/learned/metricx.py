@@ -74,9 +74,8 @@ class MetricX(Regression[MetricXConfig]):
         if int(self.checkpoint.get("vocab_size", 0)) <= _SCORE:
             raise InputError(f"{self.folder}: has {self.checkpoint.get('vocab_size')} pieces: too few for MetricX")
 
-    @property
-    def limit(self) -> int:
-        """The most tokens that it reads."""
+    def most_tokens(self) -> int:
+        """Return how many tokens it reads at most."""
         return _LIMITS[self.config.layout]
 
     def signature_fields(self, fitted: object) -> dict[str, object]:

@@ -46,12 +46,11 @@ class Regression(PairMetric[ConfigT]):
             if kind not in self.architectures:
                 known = " or ".join(self.architectures)
                 raise InputError(f"{self.folder}: is a {kind} checkpoint, not {self.title}'s, which are {known}")
-            self.dimensions = int(self.checkpoint[self.size_field])
+            self.dimensions, self.limit = int(self.checkpoint[self.size_field]), self.most_tokens()
 
-    @property
     @abstractmethod
-    def limit(self) -> int:
-        """The most tokens that it reads."""
+    def most_tokens(self) -> int:
+        """Return how many tokens it reads at most."""
 
     @property
     def bytes_per_token(self) -> int:
