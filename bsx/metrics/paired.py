@@ -9,9 +9,10 @@ import numpy as np
 
 from bsx.data.corpus import Corpus
 from bsx.metrics.core import MetricCore, Values
-from bsx.metrics.run import Plan, Prepared, prepare, stream
+from bsx.metrics.results import scored_rows
+from bsx.metrics.run import Plan, Prepared
 from bsx.metrics.summary import Totals
-from bsx.support.progress import Watch, told
+from bsx.support.progress import Watch
 
 
 @dataclass(frozen=True)
@@ -37,28 +38,20 @@ def paired_scores(
     Returns:
         What the pass over the corpus taught the metrics, each metric's totals, and each metric's scores by system.
     """
-    progress = told(progress)
-    prepared = prepare(metrics, corpus, plan=plan, progress=progress)
-    systems = corpus.systems
-    totals = [Totals(metric, len(systems)) for metric in metrics]
-    parts: list[list[Values]] = [[] for _ in metrics]
-    for block in stream(prepared, progress=progress):
-        for i, scores in enumerate(block.scores):
-            totals[i].add(scores, block.segments)
-            parts[i].append(scores.values[:, None] if scores.statistics is None else scores.statistics)
+    prepared, _, scored = scored_rows(metrics, corpus, plan=plan, progress=progress)
     paired = []
-    for i, metric in enumerate(metrics):
-        rows = np.concatenate(parts[i])
+    for metric, (_, scores) in zip(metrics, scored, strict=True):
+        rows = scores.values[:, None] if scores.statistics is None else scores.statistics
         metric.refuse_missing(rows)
-        by_system = rows.reshape(-1, len(systems), rows.shape[1])
-        whole = totals[i].has_statistics
+        by_system = rows.reshape(-1, len(corpus.systems), rows.shape[1])
+        whole = scores.statistics is not None
         scores_of = {
             name: np.ascontiguousarray(by_system[:, k] if whole else by_system[:, k, 0])
-            for k, name in enumerate(systems)
+            for k, name in enumerate(corpus.systems)
         }
         aggregate = aggregate_of(metric.system_score, len(by_system)) if whole else None
         paired.append(PairedScores(metric, scores_of, aggregate))
-    return prepared, totals, paired
+    return prepared, [totals for totals, _ in scored], paired
 
 
 def aggregate_of(score: Callable[[Values], float], segments: int) -> Callable[[Values], Values]:

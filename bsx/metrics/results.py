@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from bsx.data.corpus import Corpus
 from bsx.metrics.core import BlockScores, MetricCore
-from bsx.metrics.run import prepare, stream
+from bsx.metrics.run import Plan, Prepared, prepare, stream
 from bsx.metrics.summary import Totals
 from bsx.support.optional import need
 from bsx.support.progress import Watch, told
@@ -137,30 +137,44 @@ def score_corpus(
     Returns:
         How the metric was asked for -> system -> scores.
     """
-    progress = told(progress)
-    prepared = prepare(metrics, corpus, progress=progress)
-    blocks = list(stream(prepared, progress=progress))
-    ids = tuple(segment.id for block in blocks for segment in block.segments)
+    prepared, ids, rows = scored_rows(metrics, corpus, progress=progress)
     result: dict[str, dict[str, MetricScores]] = {}
-    for i, metric in enumerate(metrics):
-        totals = Totals(metric, len(corpus.systems))
-        for block in blocks:
-            totals.add(block.scores[i], block.segments)
-        whole, signature = BlockScores.joined([block.scores[i] for block in blocks]), prepared.signature(i)
+    for i, (metric, (totals, scores)) in enumerate(zip(metrics, rows, strict=True)):
         result[metric.spec] = {}
         for k, name in enumerate(corpus.systems):
-            rows = slice(k, None, len(corpus.systems))
-            lost = whole.lost[rows]
+            own = scores.select(np.arange(k, len(scores.values), len(corpus.systems)))
             result[metric.spec][name] = MetricScores(
                 metric=metric.spec,
-                values=np.ascontiguousarray(whole.values[rows], dtype=np.float64),
+                values=np.asarray(own.values, dtype=np.float64),
                 system=totals.system(k),
                 higher_is_better=metric.higher_is_better,
-                signature=signature,
+                signature=prepared.signature(i),
                 ids=ids,
-                empty=np.flatnonzero(whole.empty[rows]),
-                undefined=np.flatnonzero(whole.undefined[rows]),
-                truncated=np.flatnonzero(lost),
-                tokens_lost=lost[lost > 0],
+                empty=np.flatnonzero(own.empty),
+                undefined=np.flatnonzero(own.undefined),
+                truncated=np.flatnonzero(own.lost),
+                tokens_lost=own.lost[own.lost > 0],
             )
     return result
+
+
+def scored_rows(
+    metrics: Sequence[MetricCore], corpus: Corpus, *, plan: Plan | None = None, progress: Watch = None
+) -> tuple[Prepared, tuple[str, ...], list[tuple[Totals, BlockScores]]]:
+    """Score a corpus with several metrics, in memory.
+
+    Returns:
+        What the pass over the corpus taught the metrics, its segments' names, and each metric's totals and scores of
+        all rows, segments x systems, systems fastest.
+    """
+    progress = told(progress)
+    prepared = prepare(metrics, corpus, plan=plan, progress=progress)
+    totals = [Totals(metric, len(corpus.systems)) for metric in metrics]
+    ids, parts = list[str](), list[list[BlockScores]]()
+    for block in stream(prepared, progress=progress):
+        ids += [segment.id for segment in block.segments]
+        parts.append(block.scores)
+        for total, scores in zip(totals, block.scores, strict=True):
+            total.add(scores, block.segments)
+    rows = map(BlockScores.joined, zip(*parts, strict=True))
+    return prepared, tuple(ids), list(zip(totals, rows, strict=True))
