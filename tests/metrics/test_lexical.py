@@ -15,7 +15,7 @@ from bsx.data.corpus import MemoryCorpus
 from bsx.encode.session import Encoders
 from bsx.metrics.base import get_metric
 from bsx.metrics.lexical import ngrams
-from bsx.metrics.lexical.ngrams import Cutter13a, by_characters, by_words, numbered
+from bsx.metrics.lexical.ngrams import Counted, Cutter13a, count_ngrams, letters_of, numbered
 from bsx.metrics.lexical.shifts import Reference
 from bsx.metrics.run import survey
 
@@ -41,6 +41,11 @@ def present(references: Sequence[str]) -> list[str]:
 
 def as_they_are(spec: str) -> Any:
     return get_metric(spec, encoders=Encoders(normalize="none"))
+
+
+def by_characters(rows: Sequence[tuple[str, ...]], orders: int) -> Counted:
+    texts = [text for row in rows for text in row]
+    return count_ngrams(letters_of(texts), np.arange(len(texts)), np.array([len(row) for row in rows]), orders)
 
 
 CHRF = [
@@ -141,7 +146,7 @@ def test_words_of_13a_are_sacrebleus_also_after_what_is_known_was_dropped(monkey
         numbers: dict[str, int] = {}
         one = cut(texts)
         assert one.lengths.tolist() == [len(text) for text in words]
-        found = [text.tolist() for text in np.split(one.numbers, one.starts[1:])]
+        found = [text.tolist() for text in np.split(one.numbers, np.cumsum(one.lengths)[:-1])]
         for text, expected in zip(found, words, strict=True):
             for number, word in zip(text, expected, strict=True):
                 assert numbers.setdefault(word, number) == number
@@ -173,7 +178,7 @@ def test_the_number_of_threads_changes_no_bit(workers: int, monkeypatch: pytest.
     rows = [(one, *others) for one, others in zip(CANDIDATES, REFERENCES, strict=True)]
     words, places = numbered([list(text) for row in rows for text in row]), np.arange(sum(map(len, rows)))
     many = np.array([len(row) for row in rows])
-    expected = by_characters(rows, 6), by_words(words, places, many, 4)
+    expected = by_characters(rows, 6), count_ngrams(words, places, many, 4)
     started = []
 
     class Pool(ThreadPoolExecutor):
@@ -184,7 +189,7 @@ def test_the_number_of_threads_changes_no_bit(workers: int, monkeypatch: pytest.
     monkeypatch.setattr(ngrams, "_TOGETHER", 300)
     monkeypatch.setattr(ngrams, "threads", lambda: workers)
     monkeypatch.setattr(ngrams, "ThreadPoolExecutor", Pool)
-    for one, other in zip(expected, (by_characters(rows, 6), by_words(words, places, many, 4)), strict=True):
+    for one, other in zip(expected, (by_characters(rows, 6), count_ngrams(words, places, many, 4)), strict=True):
         for name in ("candidate", "other", "matches"):
             assert np.array_equal(getattr(one, name), getattr(other, name))
     assert started == ([] if workers == 1 else [workers, workers])

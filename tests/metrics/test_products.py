@@ -58,5 +58,5 @@ def test_bleu_of_all_pairs_is_sacrebleus() -> None:
 def test_a_product_in_parts_is_the_product(monkeypatch: pytest.MonkeyPatch) -> None:
     metric = bsx.get_metric("chrf")
     whole = metric.score_matrix(texts(5), texts(6))
-    monkeypatch.setattr("bsx.metrics.lexical.all_pairs._COLUMNS", 7)
+    monkeypatch.setattr("bsx.metrics.lexical.ngrams._COLUMNS", 7)
     assert (metric.score_matrix(texts(5), texts(6)) == whole).all()

@@ -14,9 +14,8 @@ from bsx.data.tokenizers import opening
 from bsx.errors import InputError
 from bsx.metrics.base import Metric
 from bsx.metrics.core import BY_SCRIPT, Block, BlockScores, MetricConfig, Reading, Values
-from bsx.metrics.lexical.all_pairs import distinct, ngrams_of
 from bsx.metrics.lexical.common import language_of, present, row_flags, say_cut
-from bsx.metrics.lexical.ngrams import Cutter13a, Words, by_words, numbered, placed
+from bsx.metrics.lexical.ngrams import Cutter13a, Words, count_ngrams, ngrams_of, numbered, placed
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
 
@@ -147,7 +146,7 @@ class Bleu(Metric[BleuConfig]):
         many = np.fromiter(map(len, groups), dtype=np.int64, count=len(groups)) + 1
         texts, places = placed(text for row in zip(block.candidates, groups, strict=True) for text in (row[0], *row[1]))
         words = self._words(texts, fitted)
-        counted = by_words(words, places, many, order)
+        counted = count_ngrams(words, places, many, order)
         lengths = words.lengths[places]
         first = np.cumsum(many) - many
         near = lengths[first + 1]
@@ -169,7 +168,8 @@ class Bleu(Metric[BleuConfig]):
     def score_product(self, candidates: Sequence[str], references: Sequence[str], fitted: str | None) -> Values:
         """Count each text's n-grams once; see `Metric.score_product`."""
         order = self.config.max_ngram_order
-        texts, left, right = distinct(candidates, references)
+        texts, places = placed([*candidates, *references])
+        left, right = places[: len(candidates)], places[len(candidates) :]
         words = self._words(texts, fitted)
         matches = np.stack([ngrams.shared(left, right) for ngrams in ngrams_of(words, order)])
         mine, other = (words.lengths[side].astype(np.float64) for side in (left, right))
