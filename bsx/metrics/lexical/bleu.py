@@ -14,7 +14,7 @@ from bsx.data.tokenizers import opening
 from bsx.errors import InputError
 from bsx.metrics.base import Metric
 from bsx.metrics.core import BY_SCRIPT, Block, BlockScores, MetricConfig, Reading, Values
-from bsx.metrics.lexical.common import language_of, present, row_flags, say_cut
+from bsx.metrics.lexical.common import block_scores, language_of, present, say_cut
 from bsx.metrics.lexical.ngrams import Cutter13a, Words, count_ngrams, ngrams_of, numbered, placed
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
@@ -142,7 +142,6 @@ class Bleu(Metric[BleuConfig]):
         config = self.config
         order = config.max_ngram_order
         groups = [present(references) for references in block.references]
-        lost, flags = np.zeros(len(block), dtype=np.int64), row_flags(block)
         many = np.fromiter(map(len, groups), dtype=np.int64, count=len(groups)) + 1
         texts, places = placed(text for row in zip(block.candidates, groups, strict=True) for text in (row[0], *row[1]))
         words = self._words(texts, fitted)
@@ -155,7 +154,7 @@ class Bleu(Metric[BleuConfig]):
             near[row] = self._corpus._get_closest_ref_len(own, others)
         statistics = np.concatenate([[lengths[first], near], counted.matches, counted.candidate])
         values = self._scores(statistics[0], statistics[1], counted.matches, counted.candidate, exact=True)
-        return BlockScores(values, flags, lost, statistics.T if config.system == "corpus" else None)
+        return block_scores(block, values, statistics.T if config.system == "corpus" else None)
 
     def _words(self, texts: Sequence[str], fitted: str | None) -> Words:
         """Return texts cut into words."""

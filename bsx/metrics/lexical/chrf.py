@@ -11,7 +11,7 @@ from pydantic import Field
 
 from bsx.metrics.base import Metric
 from bsx.metrics.core import Block, BlockScores, MetricConfig, Values
-from bsx.metrics.lexical.common import present, row_flags
+from bsx.metrics.lexical.common import block_scores, present
 from bsx.metrics.lexical.ngrams import count_ngrams, letters_of, ngrams_of, numbered, placed
 from bsx.support.optional import need
 
@@ -61,8 +61,7 @@ class Chrf(Metric[ChrfConfig]):
             highest = np.flatnonzero(values == np.repeat(np.maximum.reduceat(values, first), many))
             chosen = highest[np.searchsorted(highest, first)]
             values, statistics = values[chosen], statistics[chosen]
-        lost = np.zeros(len(block), dtype=np.int64)
-        return BlockScores(values, row_flags(block), lost, statistics)
+        return block_scores(block, values, statistics)
 
     def _statistics(self, pairs: Sequence[tuple[str, str]]) -> Values:
         """Return how many n-grams two texts have and share, order by order, characters first (pairs, 3 * orders)."""
