@@ -18,7 +18,6 @@ from pydantic import BaseModel
 import bsx
 from bsx.bertscore.metric import BertScore
 from bsx.catalog.catalog import shipped
-from bsx.catalog.entries.metrics import MetricEntry
 from bsx.catalog.overlay import write_ensemble
 from bsx.data.columns import read_columns
 from bsx.data.corpus import MemoryCorpus, about_tokens
@@ -790,15 +789,6 @@ def test_the_first_setting_may_lack_its_name(plugin: None) -> None:
         get_metric("lengths:two")
     with pytest.raises(InputError, match="metric chrf: '2' is not field=value"):
         get_metric("chrf:2")
-
-
-def test_metrics_shared_by_hand_share_encoders(tiny_model: Callable[[str], str]) -> None:
-    encoders = Encoders(model=tiny_model("bert"))
-    first, second = get_metric("sbert", encoders=encoders), get_metric("bertr", encoders=encoders)
-    first.score(TEXTS, TEXTS)
-    second.score(TEXTS, TEXTS)
-    assert encoders.sequences_encoded == len(TEXTS)
-    assert isinstance(first.entry, MetricEntry)
 
 
 def test_settings_that_name_programs_are_marked() -> None:

@@ -54,6 +54,8 @@ CHRF = [
     {"word_order": 1, "lowercase": True, "eps_smoothing": True, "beta": 3},
     {"whitespace": True, "char_order": 12},
     {"char_order": 1},
+    {"char_order": 4, "beta": 3, "lowercase": True, "whitespace": True},
+    {"eps_smoothing": True},
 ]
 BLEU = [
     {"tokenize": "13a"},
@@ -61,6 +63,9 @@ BLEU = [
     {"tokenize": "intl", "smooth_method": "add-k", "smooth_value": 0.5},
     {"tokenize": "zh", "smooth_method": "none", "max_ngram_order": 6},
     {"tokenize": "none", "effective_order": False},
+    {"tokenize": "none", "max_ngram_order": 2},
+    {"tokenize": "char", "lowercase": True},
+    {"tokenize": "13a", "smooth_method": "add-k"},
 ]
 TER = [
     {"normalized": False, "asian_support": False},
@@ -90,15 +95,18 @@ def test_segments_and_corpus_have_sacrebleus_digits(name: str, settings: dict[st
     assert found.values.tolist() == [peer._compute_score_from_stats(list(row)).score for row in statistics]
 
 
+@pytest.mark.parametrize("variant", ["rouge1", "rouge2", "rougeL", "rougeLsum"])
 @pytest.mark.parametrize("stemmer", [False, True])
-def test_rouge_l_has_the_packages_digits(stemmer: bool) -> None:
+def test_rouge_has_the_packages_digits(variant: str, stemmer: bool) -> None:
     from rouge_score.rouge_scorer import RougeScorer
 
-    peer = RougeScorer(["rougeL"], use_stemmer=stemmer)
-    others = [present(references)[0] for references in REFERENCES]
-    found = as_they_are(f"rouge-l:tokenizer=ascii,stemmer={str(stemmer).lower()}").score(CANDIDATES, others)
-    expected = [peer.score(other, one)["rougeL"].fmeasure for one, other in zip(CANDIDATES, others, strict=True)]
-    assert found.values.tolist() == expected
+    peer = RougeScorer([variant], use_stemmer=stemmer)
+    rows = zip(CANDIDATES, map(present, REFERENCES), strict=True)
+    scores = [[peer.score(other, one)[variant] for other in others] for one, others in rows]
+    for measure, field in (("f1", "fmeasure"), ("precision", "precision"), ("recall", "recall")):
+        spec = f"rouge-l:variant={variant},tokenizer=ascii,stemmer={str(stemmer).lower()},measure={measure}"
+        expected = [max(getattr(score, field) for score in row) for row in scores]
+        assert as_they_are(spec).score(CANDIDATES, REFERENCES).values.tolist() == expected
 
 
 def test_edits_with_shifts_are_sacrebleus_in_and_beyond_its_beam() -> None:
