@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import chain, count
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,7 +97,7 @@ def count_ngrams(words: Words, texts: NDArray[np.int64], many: NDArray[np.int64]
     else:
         with ThreadPoolExecutor(workers, thread_name_prefix="bsx-ngrams") as pool:
             done = list(pool.map(counted, parts))
-    sides = ([getattr(one, name) for one in done] for name in ("candidate", "other", "matches"))
+    sides = ([getattr(part, name) for part in done] for name in ("candidate", "other", "matches"))
     return Counted(*(np.concatenate(side, axis=1) for side in sides))
 
 
@@ -107,11 +108,6 @@ def _counted(codes: NDArray[np.int64], lengths: NDArray[np.int64], many: NDArray
     equal ones stand together, and those of one row next to each other, the candidate's first. Behind each text stands
     a symbol that says its place, so what runs into the next text is in no other text.
     """
-    seen = np.zeros(int(codes.max(initial=0)) + 1, dtype=bool)
-    seen[codes] = True
-    known = np.flatnonzero(seen)
-    number = np.empty(len(seen), dtype=np.uint64)
-    number[known] = np.arange(len(known))
     first = np.cumsum(many) - many
     row = np.repeat(np.arange(len(many)), many)  # of each text
     side = np.arange(len(lengths)) - first[row]  # its place there: 0 the candidate, 1 and up the others
@@ -120,12 +116,12 @@ def _counted(codes: NDArray[np.int64], lengths: NDArray[np.int64], many: NDArray
     line = np.empty(len(codes) + len(ends), dtype=np.uint64)
     inside = np.ones(len(line), dtype=bool)
     inside[ends] = False
-    line[inside] = number[codes] + np.uint64(sides)
+    line[inside] = _without_gaps(codes) + sides
     line[ends] = side
     each, low = _bits(int(line.max())), _bits(sides - 1)
     below = low + _bits(rows - 1)
     owner = np.repeat((row.astype(np.uint64) << np.uint64(low)) | side.astype(np.uint64), lengths + 1)
-    shared = np.zeros((orders, rows))
+    matches = np.zeros((orders, rows))
     ngrams, size = line, each
     for order in range(orders):
         if order:
@@ -141,21 +137,26 @@ def _counted(codes: NDArray[np.int64], lengths: NDArray[np.int64], many: NDArray
         keys = keys.astype(kind, copy=False)
         keys.sort()
         ends = np.append(np.flatnonzero(keys[1:] != keys[:-1]), len(keys) - 1)
-        counts = np.diff(ends, prepend=-1)
-        runs = keys[ends]
-        mine = np.flatnonzero((runs & kind(2**low - 1)) == 0)
-        mine = mine[mine + 1 < len(runs)]
-        together = runs >> kind(low)
-        mine = mine[together[mine] == together[mine + 1]]
-        best = counts[mine + 1]
+        counts, runs = np.diff(ends, prepend=-1), keys[ends]  # of each n-gram of each text
+        ngram_of_row = runs >> kind(low)
+        candidate = np.flatnonzero((runs & kind(2**low - 1)) == 0)
+        candidate = candidate[candidate + 1 < len(runs)]
+        candidate = candidate[ngram_of_row[candidate] == ngram_of_row[candidate + 1]]
+        most = counts[candidate + 1]  # in the other text that has it most
         for further in range(2, sides):
-            there = np.minimum(mine + further, len(runs) - 1)
-            best = np.maximum(best, np.where(together[there] == together[mine], counts[there], 0))
-        where = (together[mine].astype(np.int64)) & (2 ** (below - low) - 1)
-        shared[order] = np.bincount(where, np.minimum(counts[mine], best), rows)
-    longest = np.arange(orders)[:, None]
-    own, other = (np.maximum(lengths[of] - longest, 0).astype(np.float64) for of in (first, first + 1))
-    return Counted(own, other, shared)
+            other = np.minimum(candidate + further, len(runs) - 1)
+            most = np.maximum(most, np.where(ngram_of_row[other] == ngram_of_row[candidate], counts[other], 0))
+        row_of = ngram_of_row[candidate].astype(np.int64) & (2 ** (below - low) - 1)
+        matches[order] = np.bincount(row_of, np.minimum(counts[candidate], most), rows)
+    totals = [np.maximum(lengths[texts] - np.arange(orders)[:, None], 0.0) for texts in (first, first + 1)]
+    return Counted(totals[0], totals[1], matches)
+
+
+def _without_gaps(numbers: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """Return whole numbers from 0, in the order of the ones that are given, equal ones for equal ones."""
+    occurs = np.zeros(int(numbers.max(initial=0)) + 1, dtype=bool)
+    occurs[numbers] = True
+    return (np.cumsum(occurs) - 1)[numbers]
 
 
 def _bits(number: int) -> int:
@@ -223,9 +224,7 @@ def _numbers() -> defaultdict[str, int]:
 def letters_of(texts: Sequence[str]) -> Words:
     """Return texts cut into letters, with a number for each, in the order of code points."""
     points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), dtype="<u4")
-    occurs = np.zeros(int(points.max(initial=0)) + 1, dtype=bool)
-    occurs[points] = True
-    return Words((np.cumsum(occurs) - 1)[points], _lengths(texts))
+    return Words(_without_gaps(points), _lengths(texts))
 
 
 def numbered(texts: Iterable[Sequence[str]]) -> Words:
