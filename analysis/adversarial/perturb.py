@@ -152,8 +152,8 @@ class MetricFunctions:
 
     def _function(self, metric: Metric, sources: list[str] | None, skip: bool) -> Function:
         def function(candidates: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]:
-            found = score_rows(
-                metric,
+            (found,) = score_rows(
+                [metric],
                 candidates,
                 references if "reference" in metric.needs else None,
                 sources,

@@ -35,7 +35,7 @@ from bsx.frames.settings import (
     Watched,
     on_table,
 )
-from bsx.metrics.paired import aggregate_of
+from bsx.metrics.results import aggregate_of
 from bsx.support.checks import Array
 from bsx.support.result import Notice
 from bsx.support.settings import part, settled

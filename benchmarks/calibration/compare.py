@@ -18,7 +18,7 @@ from bsx.analysis.compare.run import compare_systems
 from bsx.analysis.stats.clusters import adjust
 from bsx.data.corpus import MemoryCorpus
 from bsx.metrics.base import get_metrics
-from bsx.metrics.paired import paired_scores
+from bsx.metrics.results import paired_scores
 from bsx.support.checks import Array
 
 DRAWS = 499

@@ -14,8 +14,7 @@ from bsx.encode.session import SharedSettings
 from bsx.errors import InputError
 from bsx.metrics.base import get_metrics
 from bsx.metrics.core import Values
-from bsx.metrics.paired import paired_scores
-from bsx.metrics.results import MetricScores
+from bsx.metrics.results import MetricScores, paired_scores
 from bsx.support.settings import set_fields, settled
 
 

@@ -20,7 +20,7 @@ from bsx.encode.session import Encoders
 from bsx.errors import InputError, UnknownNameError
 from bsx.frames.settings import MetricSettings, TextColumns
 from bsx.metrics.base import Metric, find_metric, get_metrics, needs_of
-from bsx.metrics.failures import score_all
+from bsx.metrics.failures import score_rows
 from bsx.metrics.run import lacking
 from bsx.support.checks import Array
 from bsx.support.progress import Progress, Say
@@ -173,7 +173,7 @@ def score_texts(
     if not metrics:
         return TableScores()
 
-    rows = score_all(metrics, candidates, references, sources, skip_errors=skip_errors, where=where, progress=progress)
+    rows = score_rows(metrics, candidates, references, sources, skip_errors=skip_errors, where=where, progress=progress)
     return TableScores(
         {row.metric: row.values for row in rows},
         {row.metric: row.signature for row in rows},

@@ -18,7 +18,7 @@ from bsx.errors import InputError
 from bsx.frames.metrics import build_metrics, detected, wanted_sides
 from bsx.frames.settings import Input, MetricSettings, TableSettings, TextColumns, TextFiles
 from bsx.metrics.run import prepare, stream, survey
-from bsx.metrics.summary import Tally, about, flags, summarise
+from bsx.metrics.summary import Tally, about
 from bsx.support.checks import Array
 from bsx.support.progress import told
 from bsx.support.provenance import provenance
@@ -190,8 +190,8 @@ def _scored(
         values.append([scores.values for scores in block.scores])
         statistics.append([scores.statistics for scores in block.scores if scores.statistics is not None])
         at += len(block.segments)
-    notes += [*about(metrics), *flags(prepared, tally.totals), *tally.outputs.notes()]
-    summary, outputs = summarise(prepared, tally.totals, tally.by_system), tally.outputs.notices()
+    notes += [*about(metrics), *tally.flags(), *tally.outputs.notes()]
+    summary, outputs = tally.summary(), tally.outputs.notices()
     summary |= {"outputs": as_json(outputs)} if outputs else {}
     signatures = {entry["metric"]: entry["signature"] for entry in summary["metrics"]}
     whole = [metric for metric, total in zip(metrics, tally.totals, strict=True) if total.has_statistics]

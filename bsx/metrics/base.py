@@ -40,10 +40,9 @@ from bsx.metrics.core import (
     Reading,
     Values,
     as_block,
-    not_scores,
+    check_scores,
 )
 from bsx.metrics.run import refuse_large_texts
-from bsx.support.optional import source_of
 from bsx.support.progress import Watch, told
 from bsx.support.settings import UserOnly, build_config, marked, our_names, read_spelled, settled
 
@@ -212,12 +211,7 @@ class PairMetric(Metric[ConfigT]):
         if len(table):
             pairs = Pairs(list(texts), table[:, 1], table[:, 2], block.systems[table[:, 0]], table[:, 0], third)
             scored = self.score_pairs(pairs, fitted)
-            wrong = not_scores(scored, PairScores, len(table))
-            if wrong is not None:
-                kind = type(self)
-                raise InputError(
-                    f"{source_of(kind)}: {kind.__name__}.score_pairs returned {wrong} for {len(table)} pairs"
-                )
+            check_scores(self, scored, PairScores, len(table))
             present, starts = np.unique(table[:, 0], return_index=True)
             empty[present] = False
             values[present] = self._reduce(np.asarray(scored.values, dtype=np.float64), starts)

@@ -25,6 +25,7 @@ from bsx.data.writing import SCRIPTS, Form, InForm, parts_of, scripts_of
 from bsx.errors import InputError
 from bsx.support.folders import path_as_name
 from bsx.support.memory import PER_BYTE, text_size
+from bsx.support.optional import source_of
 from bsx.support.progress import Progress, Say
 from bsx.support.provenance import VERSION, Signature
 from bsx.support.settings import BaseSettings, Unscored, marked
@@ -152,18 +153,28 @@ class PairScores:
     lost_together: NDArray[np.int64] | None = field(default=None)
 
 
-def not_scores(result: object, kind: type[BlockScores | PairScores], rows: int) -> str | None:
-    """Return what a metric of somebody's own returned instead of scores, in a few words; None if they are scores."""
+def check_scores(metric: object, result: object, kind: type[BlockScores | PairScores], rows: int) -> None:
+    """Refuse what a metric of somebody's own returned instead of scores.
+
+    Raises:
+        InputError: naming its file and function, and what that returned.
+    """
+    function, of = ("score_block", "rows") if kind is BlockScores else ("score_pairs", "pairs")
+    checked = ("values", "empty", "lost") if kind is BlockScores else ("values",)
+    shapes = {name: np.shape(getattr(result, name, None)) for name in checked}
+    odd = [f"{name} of shape {shape}" for name, shape in shapes.items() if shape != (rows,)]
     if not isinstance(result, kind):
-        return repr(result)[:100]
-    for name in ("values", "empty", "lost") if isinstance(result, BlockScores) else ("values",):
-        shape = np.shape(getattr(result, name))
-        if shape != (rows,):
-            return f"{name} of shape {shape}"
-    values = np.asarray(result.values)
-    if values.dtype.kind not in "biuf":
-        return f"values of type {values.dtype}"
-    return "an infinite score" if np.isinf(values).any() else None
+        wrong = repr(result)[:100]
+    elif odd:
+        wrong = odd[0]
+    elif (values := np.asarray(result.values)).dtype.kind not in "biuf":
+        wrong = f"values of type {values.dtype}"
+    elif np.isinf(values).any():
+        wrong = "an infinite score"
+    else:
+        return
+    what = f"{type(metric).__name__}.{function} returned {wrong} for {rows} {of}"
+    raise InputError(f"{source_of(type(metric))}: {what}; a finite number, or NaN, is due for each")
 
 
 def as_block(rows: Sequence[tuple[str, tuple[str, ...], str | None, int]], ids: Sequence[str] = ()) -> Block:

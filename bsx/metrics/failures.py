@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from bsx.errors import BsxError, InputError, MissingExtraError, ModelUnavailableError, RegistryError
 from bsx.support.progress import Progress
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from bsx.metrics.base import Metric
     from bsx.metrics.results import MetricScores
 
@@ -29,15 +30,13 @@ class RowScores:
         signature: the settings behind the numbers.
         notes: what the user should know: first a turned sign, then empty or cut texts, items that failed.
         failed: place of a failed item -> the metric's message.
-        turned: whether the sign is turned, because lower is better.
     """
 
     metric: str
     values: NDArray[np.float64]
     signature: str
-    notes: list[str] = field(default_factory=list)
-    failed: dict[int, str] = field(default_factory=dict)
-    turned: bool = False
+    notes: list[str]
+    failed: dict[int, str]
 
 
 def score_without_failures(
@@ -98,7 +97,7 @@ def score_without_failures(
 
 
 def score_rows(
-    metric: Metric,
+    metrics: Sequence[Metric],
     candidates: Sequence[str],
     references: Sequence[str] | None,
     sources: Sequence[str] | None = None,
@@ -106,11 +105,11 @@ def score_rows(
     skip_errors: bool = False,
     where: Callable[[int], str] = lambda place: f"item {place + 1}",
     progress: Progress | None = None,
-) -> RowScores:
-    """Score items with a metric of the zoo; see `score_without_failures`.
+) -> list[RowScores]:
+    """Score items with metrics, those on one model with one encoding; if that fails, one by one.
 
     Args:
-        metric: the metric; the sign of its scores is turned if lower is better.
+        metrics: the metrics; the sign of scores is turned if lower is better.
         candidates: n texts.
         references: n texts; None if there are none.
         sources: n texts; None if there are none.
@@ -121,78 +120,51 @@ def score_rows(
     Raises:
         InputError: as `score_without_failures`.
     """
-    scores, good, failed = score_without_failures(
-        metric.spec,
-        lambda rows: metric.score(
-            [candidates[i] for i in rows],
-            None if references is None else [references[i] for i in rows],
-            sources=None if sources is None else [sources[i] for i in rows],
-            progress=progress,
-        ),
-        len(candidates),
-        skip_errors=skip_errors,
-        where=where,
-    )
-    return _rows(metric, scores, good, len(candidates), failed, where)
-
-
-def score_all(
-    metrics: Sequence[Metric],
-    candidates: Sequence[str],
-    references: Sequence[str] | None,
-    sources: Sequence[str] | None = None,
-    *,
-    skip_errors: bool = False,
-    where: Callable[[int], str] = lambda place: f"item {place + 1}",
-    progress: Progress | None = None,
-) -> list[RowScores]:
-    """Score items with several metrics, those on one model with one encoding; if that fails, one by one.
-
-    Args and errors as `score_rows`.
-    """
     from bsx.data.corpus import MemoryCorpus
     from bsx.metrics.results import score_corpus
 
+    def score(some: Sequence[Metric], rows: Sequence[int]) -> list[MetricScores]:
+        texts, others, third = (
+            None if column is None else [column[row] for row in rows] for column in (candidates, references, sources)
+        )
+        result = score_corpus(some, MemoryCorpus({"candidate": texts or []}, others, third), progress=progress)
+        return [result[metric.spec]["candidate"] for metric in some]
+
+    n = len(candidates)
     try:
-        corpus = MemoryCorpus({"candidate": candidates}, references, sources)
-        result = score_corpus(metrics, corpus, progress=progress)
+        together = score(metrics, range(n))
     except Exception:  # noqa: BLE001 - whose fault it is, and on which item, comes out below
-        return [
-            score_rows(m, candidates, references, sources, skip_errors=skip_errors, where=where, progress=progress)
+        parts = [
+            score_without_failures(m.spec, partial(score, [m]), n, skip_errors=skip_errors, where=where)
             for m in metrics
         ]
-    every = list(range(len(candidates)))
-    return [_rows(m, result[m.spec]["candidate"], every, len(every), {}, where) for m in metrics]
+    else:
+        parts = [([scores], list(range(n)), {}) for scores in together]
+    return [
+        _rows(metric, scores, good, n, failed, where)
+        for metric, ((scores,), good, failed) in zip(metrics, parts, strict=True)
+    ]
 
 
 def _rows(
-    metric: Metric,
-    scores: MetricScores,
-    good: Sequence[int],
-    n: int,
-    failed: dict[int, str],
-    where: Callable[[int], str],
+    metric: Metric, scores: MetricScores, good: list[int], n: int, failed: dict[int, str], where: Callable[[int], str]
 ) -> RowScores:
     """Return the scores of the items at ``good`` among n, with notes."""
-    import numpy as np
-
-    values = np.full(n, np.nan)
+    values, notes = np.full(n, np.nan), []
     values[good] = scores.values if metric.higher_is_better else -scores.values
-    result = RowScores(metric.spec, values, str(scores.signature), [], failed, not metric.higher_is_better)
-    if result.turned:
-        result.notes.append(f"lower is better for {metric.spec}: scores are multiplied by -1")
-    for name, what in (
-        ("empty", "have an empty side"),
-        ("undefined", "have no defined score"),
-        ("truncated", "were cut off at the model's limit"),
-    ):
-        if len(getattr(scores, name)):
-            result.notes.append(f"{metric.spec}: {len(getattr(scores, name))} of {len(good)} scores {what}")
+    if not metric.higher_is_better:
+        notes.append(f"lower is better for {metric.spec}: scores are multiplied by -1")
+    kinds = {
+        "have an empty side": scores.empty,
+        "have no defined score": scores.undefined,
+        "were cut off at the model's limit": scores.truncated,
+    }
+    notes += [f"{metric.spec}: {len(rows)} of {len(good)} scores {what}" for what, rows in kinds.items() if len(rows)]
     if failed:
         shown = "; ".join(f"{where(place)}: {message}" for place, message in list(failed.items())[:3])
         more = f"; and {len(failed) - 3} more" if len(failed) > 3 else ""
-        result.notes.append(f"{metric.spec} failed on {len(failed)} of {n}, left out: {shown}{more}")
-    return result
+        notes.append(f"{metric.spec} failed on {len(failed)} of {n}, left out: {shown}{more}")
+    return RowScores(metric.spec, values, str(scores.signature), notes, failed)
 
 
 def _message(error: Exception) -> str:

@@ -76,7 +76,7 @@ def shortfalls(
     """Return one sentence for each system's score that is worse than its bound; of error rates, that is higher.
 
     Args:
-        summary: what `bsx.metrics.summary.summarise` or `apart` returns, of one layer.
+        summary: what `bsx.metrics.summary.Tally.summary` returns, of one layer.
         gates: name -> bound.
         shares: given a gate of `bsx.data.outputs.GATES`, says how many of how many candidates of each system it counts.
     """

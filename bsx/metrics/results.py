@@ -1,8 +1,11 @@
-"""What metrics return: one number a segment, with the signature and what is worth knowing about them."""
+"""What metrics return: one number a segment, with the signature and what is worth knowing about them.
+
+Scores of several systems come with what a corpus-level metric's score of a resample is made of.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,8 +14,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from bsx.data.corpus import Corpus
-from bsx.metrics.core import BlockScores, MetricCore
-from bsx.metrics.run import prepare, stream
+from bsx.metrics.core import BlockScores, MetricCore, Values
+from bsx.metrics.run import Plan, Prepared, prepare, stream
 from bsx.metrics.summary import Totals
 from bsx.support.optional import need
 from bsx.support.progress import Watch, told
@@ -137,30 +140,100 @@ def score_corpus(
     Returns:
         How the metric was asked for -> system -> scores.
     """
-    progress = told(progress)
-    prepared = prepare(metrics, corpus, progress=progress)
-    blocks = list(stream(prepared, progress=progress))
-    ids = tuple(segment.id for block in blocks for segment in block.segments)
+    prepared, ids, rows = scored_rows(metrics, corpus, progress=progress)
     result: dict[str, dict[str, MetricScores]] = {}
-    for i, metric in enumerate(metrics):
-        totals = Totals(metric, len(corpus.systems))
-        for block in blocks:
-            totals.add(block.scores[i], block.segments)
-        whole, signature = BlockScores.joined([block.scores[i] for block in blocks]), prepared.signature(i)
+    for i, (metric, (totals, scores)) in enumerate(zip(metrics, rows, strict=True)):
         result[metric.spec] = {}
         for k, name in enumerate(corpus.systems):
-            rows = slice(k, None, len(corpus.systems))
-            lost = whole.lost[rows]
+            own = scores.select(np.arange(k, len(scores.values), len(corpus.systems)))
             result[metric.spec][name] = MetricScores(
                 metric=metric.spec,
-                values=np.ascontiguousarray(whole.values[rows], dtype=np.float64),
+                values=np.asarray(own.values, dtype=np.float64),
                 system=totals.system(k),
                 higher_is_better=metric.higher_is_better,
-                signature=signature,
+                signature=prepared.signature(i),
                 ids=ids,
-                empty=np.flatnonzero(whole.empty[rows]),
-                undefined=np.flatnonzero(whole.undefined[rows]),
-                truncated=np.flatnonzero(lost),
-                tokens_lost=lost[lost > 0],
+                empty=np.flatnonzero(own.empty),
+                undefined=np.flatnonzero(own.undefined),
+                truncated=np.flatnonzero(own.lost),
+                tokens_lost=own.lost[own.lost > 0],
             )
     return result
+
+
+def scored_rows(
+    metrics: Sequence[MetricCore], corpus: Corpus, *, plan: Plan | None = None, progress: Watch = None
+) -> tuple[Prepared, tuple[str, ...], list[tuple[Totals, BlockScores]]]:
+    """Score a corpus with several metrics, in memory.
+
+    Returns:
+        What the pass over the corpus taught the metrics, its segments' names, and each metric's totals and scores of
+        all rows, segments x systems, systems fastest.
+    """
+    progress = told(progress)
+    prepared = prepare(metrics, corpus, plan=plan, progress=progress)
+    totals = [Totals(metric, len(corpus.systems)) for metric in metrics]
+    ids, parts = list[str](), list[list[BlockScores]]()
+    for block in stream(prepared, progress=progress):
+        ids += [segment.id for segment in block.segments]
+        parts.append(block.scores)
+        for total, scores in zip(totals, block.scores, strict=True):
+            total.add(scores, block.segments)
+    rows = map(BlockScores.joined, zip(*parts, strict=True))
+    return prepared, tuple(ids), list(zip(totals, rows, strict=True))
+
+
+@dataclass(frozen=True)
+class PairedScores:
+    """One metric's scores of all systems.
+
+    Attributes:
+        metric: the metric.
+        scores: system -> scores of segments (n,), or sufficient statistics (n, k) if ``aggregate`` is given.
+        aggregate: from the mean statistics of any number of resamples (…, k) to scores (…,); None: the mean of scores.
+    """
+
+    metric: MetricCore
+    scores: dict[str, Values]
+    aggregate: Callable[[Values], Values] | None
+
+
+def paired_scores(
+    metrics: Sequence[MetricCore], corpus: Corpus, *, plan: Plan | None = None, progress: Watch = None
+) -> tuple[Prepared, list[Totals], list[PairedScores]]:
+    """Score all systems of a corpus.
+
+    Returns:
+        What the pass over the corpus taught the metrics, each metric's totals, and each metric's scores by system.
+    """
+    prepared, _, scored = scored_rows(metrics, corpus, plan=plan, progress=progress)
+    paired = []
+    for metric, (_, scores) in zip(metrics, scored, strict=True):
+        rows = scores.values[:, None] if scores.statistics is None else scores.statistics
+        metric.refuse_missing(rows)
+        by_system = rows.reshape(-1, len(corpus.systems), rows.shape[1])
+        whole = scores.statistics is not None
+        scores_of = {
+            name: np.ascontiguousarray(by_system[:, k] if whole else by_system[:, k, 0])
+            for k, name in enumerate(corpus.systems)
+        }
+        aggregate = aggregate_of(metric.system_score, len(by_system)) if whole else None
+        paired.append(PairedScores(metric, scores_of, aggregate))
+    return prepared, [totals for totals, _ in scored], paired
+
+
+def aggregate_of(score: Callable[[Values], float], segments: int) -> Callable[[Values], Values]:
+    """Return what makes a system's scores of the means of its segments' statistics (draws, k).
+
+    Args:
+        score: from the sums of any number of segments (k,) to the score.
+        segments: how many there are.
+    """
+
+    def aggregate(means: Values) -> Values:
+        # Sums of counts are whole numbers again, as the metric wants them; TER's mean lengths keep their fractions.
+        sums = np.round(means * segments, 6)
+        flat = [score(row) for row in sums.reshape(-1, sums.shape[-1])]
+        return np.array(flat, dtype=np.float64).reshape(sums.shape[:-1])
+
+    return aggregate

@@ -18,10 +18,9 @@ from bsx.catalog.specs import naming
 from bsx.data.corpus import Corpus, Segment, about_tokens, without_context
 from bsx.data.writing import Form, InForm, form_of, forms_note, segment_in_form
 from bsx.errors import InputError
-from bsx.metrics.core import Block, BlockScores, Fitted, MetricCore, Reading, as_block, not_scores
+from bsx.metrics.core import Block, BlockScores, Fitted, MetricCore, Reading, as_block, check_scores
 from bsx.support.arrays import device_type
 from bsx.support.memory import refuse_beyond, show_bytes, text_size
-from bsx.support.optional import source_of
 from bsx.support.progress import Progress, Say
 from bsx.support.provenance import Signature
 
@@ -339,13 +338,7 @@ def score_segments(
     for metric, learnt in zip(metrics, fitted, strict=True):
         with naming(metric.spec, among=len(metrics)):
             result = metric.score_block(block, learnt)
-        wrong = not_scores(result, BlockScores, len(block))  # of a metric of somebody's own
-        if wrong is not None:
-            kind = type(metric)
-            raise InputError(
-                f"{source_of(kind)}: {kind.__name__}.score_block returned {wrong} for {len(block)} rows; BlockScores "
-                "with a finite number, or NaN, for each are due"
-            )
+        check_scores(metric, result, BlockScores, len(block))
         if metric.encoders.config.strict and result.lost.any():
             row = int(result.lost.argmax())
             name = block.ids[row] if block.ids else row + 1

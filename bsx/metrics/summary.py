@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,9 +124,8 @@ class Tally:
     """
 
     def __init__(self, prepared: Prepared) -> None:
-        self._metrics = prepared.metrics
-        self.totals = [Totals(metric, len(prepared.corpus.systems)) for metric in self._metrics]
-        self._systems = len(prepared.corpus.systems)
+        self._prepared, self._systems = prepared, prepared.corpus.systems
+        self.totals = self._nothing()
         self.by_system: dict[str, list[Totals]] = {}
         self.by_document: dict[tuple[str, str], list[Totals]] = {}
         self.pairing = Pairing()
@@ -138,15 +136,9 @@ class Tally:
         code, script = (None, None) if asked is None else (asked.target.code, asked.script or asked.target.script)
         check = OutputCheck(prepared.corpus, code, script)
         self.outputs = OutputCounts(check, None if asked is None else f"{asked.target.name} ({script})")
-        self._names = prepared.corpus.systems
 
-    def notes(self) -> list[str]:
-        """Return what is odd about the rows of systems, and what their candidates are, a sentence each."""
-        notes = [*self.pairing.notes(), *self.outputs.notes()]
-        if not self.by_system or not self.unnamed:
-            return notes
-        rows = self.totals[0].segments
-        return [f"{self.unnamed:,} of {rows:,} rows name no system: they count in the score of all rows alone", *notes]
+    def _nothing(self) -> list[Totals]:
+        return [Totals(metric, len(self._systems)) for metric in self._prepared.metrics]
 
     def add(self, block: ScoredBlock, systems: Sequence[str | None] | None = None) -> None:
         """Count a block in.
@@ -157,126 +149,133 @@ class Tally:
         """
         _count(self.totals, block)
         rows: dict[str, list[int]] = {}
-        for row, system in enumerate([item.system for item in block.segments] if systems is None else systems):
-            self.outputs.add(block.segments[row], self._names if system is None else [system])
+        documents: dict[tuple[str, str], list[int]] = {}
+        for row, segment in enumerate(block.segments):
+            system = segment.system if systems is None else systems[row]
+            self.outputs.add(segment, self._systems if system is None else [system])
             if system is None:
                 self.unnamed += 1
             else:
                 rows.setdefault(system, []).append(row)
-                segment = block.segments[row]
                 self.pairing.add(system, printed(segment.id), (segment.references, segment.source), segment.id)
+            if segment.document is not None:
+                documents.setdefault((segment.system or "", segment.document), []).append(row)
         for system, some in rows.items():
-            totals = self.by_system.setdefault(system, [Totals(metric, 1) for metric in self._metrics])
-            _count(totals, block.select(np.array(some)))
-        documents: dict[tuple[str, str], list[int]] = {}
-        for row, item in enumerate(block.segments):
-            if item.document is not None:
-                documents.setdefault((item.system or "", item.document), []).append(row)
-        for place, some in documents.items():
-            totals = self.by_document.setdefault(place, [Totals(metric, self._systems) for metric in self._metrics])
-            _count(totals, block.select(np.array(some)))
+            _count(self.by_system.setdefault(system, self._nothing()), block.select(np.array(some)))
+        for document, some in documents.items():
+            _count(self.by_document.setdefault(document, self._nothing()), block.select(np.array(some)))
+
+    def notes(self) -> list[str]:
+        """Return what is odd about the rows of systems, and what their candidates are, a sentence each."""
+        notes = [*self.pairing.notes(), *self.outputs.notes()]
+        if not self.by_system or not self.unnamed:
+            return notes
+        rows = self.totals[0].segments
+        return [f"{self.unnamed:,} of {rows:,} rows name no system: they count in the score of all rows alone", *notes]
+
+    def flags(self) -> list[str]:
+        """Return one sentence for each kind of row that the user should know about."""
+        rows = self.totals[0].segments * len(self._systems)
+        results = []
+        for metric, total in zip(self._prepared.metrics, self.totals, strict=True):
+            figures = metric.figures
+            for kind, text in (_REMARKS if figures is None else figures.remarks).items():
+                count = int(total.counts[kind].sum())
+                if not count:
+                    continue
+                if figures is None:
+                    why = _NO_SCORE if kind == "undefined" and metric.keeps_missing else text
+                    results.append(f"{metric.spec}: {count} of {rows} rows {why}")
+                    continue
+                where = ", ".join(total.first[kind]) + (", …" if count > len(total.first[kind]) else "")
+                lost = int(total.counts["lost"].sum())
+                results.append(f"{count} of {rows} rows {text.format(lost=lost)} (segments {where})")
+        return results
+
+    def summary(self) -> JsonObject:
+        """Return signatures, and every system's scores with their counts.
+
+        Of metrics, that is one entry each. A metric that is summed up by several figures stands by itself, its figures
+        over all systems' rows at the top level, where ``n`` counts those rows. Systems that stand one below the other
+        are summed up each by itself.
+        """
+        result = self._summary(self.totals)
+        if len(self.by_system) > 1:
+            parts = {name: self._summary(totals) for name, totals in self.by_system.items()}
+            if self._prepared.metrics[0].figures is not None:
+                result["systems"] = [{**part["systems"][0], "name": name} for name, part in parts.items()]
+            else:
+                result["systems"] = list(parts)
+                for i, entry in enumerate(result["metrics"]):
+                    entry["scores"] = [
+                        {**part["metrics"][i]["scores"][0], "system": name, "n": part["segments"]}
+                        for name, part in parts.items()
+                    ]
+        return result
+
+    def _summary(self, totals: Sequence[Totals]) -> JsonObject:
+        prepared, systems, n = self._prepared, self._systems, totals[0].segments
+        figures = prepared.metrics[0].figures
+        if figures is not None:
+            (total,), signature = totals, prepared.signature(0)
+            sums = total.figure_sums()
+            return {
+                "metric": signature["metric"],
+                "model": figures.model,
+                "layer": "all" if figures.every else figures.layers[0],
+                "n": n * len(systems),
+                **_means(figures, sums.sum(axis=1) / (n * len(systems))),
+                "signature": str(signature),
+                **total.flagged(undefined=figures.undefined),
+                "systems": [
+                    {
+                        "name": name,
+                        "n": n,
+                        **_means(figures, sums[:, k] / n),
+                        **total.flagged(k, undefined=figures.undefined),
+                    }
+                    for k, name in enumerate(systems)
+                ],
+            }
+        metrics = [
+            {
+                "metric": metric.spec,
+                "higher_is_better": metric.higher_is_better,
+                "signature": str(prepared.signature(i)),
+                "scores": [
+                    {"system": system, "score": total.system(k), "mean": total.mean(k), **total.flagged(k)}
+                    for k, system in enumerate(systems)
+                ],
+            }
+            for i, (metric, total) in enumerate(zip(prepared.metrics, totals, strict=True))
+        ]
+        return {"segments": n, "systems": list(systems), "metrics": metrics}
+
+    def documents(self) -> list[JsonObject]:
+        """Return the score of each document of each system: a metric's own of its rows together, and their mean.
+
+        The two differ for metrics that add up counts, which can pass over a row with a blank side; its mean has it as
+        the score of an empty text.
+        """
+        metrics, figures = self._prepared.metrics, self._prepared.metrics[0].figures
+        rows: list[JsonObject] = []
+        for (named, document), totals in self.by_document.items():
+            for k, column in enumerate(self._systems):
+                n = totals[0].segments
+                if figures is not None:
+                    scores = means = _means(figures, totals[0].figure_sums()[:, k] / n)
+                else:
+                    scores = {metric.spec: total.system(k) for metric, total in zip(metrics, totals, strict=True)}
+                    means = {metric.spec: total.mean(k) for metric, total in zip(metrics, totals, strict=True)}
+                empty = int(totals[0].counts["empty"][k])
+                about_row = {"document": document, "system": named or column, "segments": n, "empty": empty}
+                rows.append({**about_row, "scores": scores, "means": means})
+        return rows
 
 
 def _count(totals: Sequence[Totals], block: ScoredBlock) -> None:
     for total, scores in zip(totals, block.scores, strict=True):
         total.add(scores, block.segments)
-
-
-def summarise(
-    prepared: Prepared, totals: Sequence[Totals], by_system: Mapping[str, Sequence[Totals]] | None = None
-) -> JsonObject:
-    """Return signatures, and every system's scores with their counts.
-
-    Of metrics, that is one entry each. A metric that is summed up by several figures stands by itself, its figures
-    over all systems' rows at the top level, where ``n`` counts those rows.
-
-    Args:
-        prepared: metrics and corpus.
-        totals: each metric's.
-        by_system: each system's, where systems stand one below the other: if there are several, each is summed up by
-            itself.
-    """
-    pooled = _summarise(prepared, totals)
-    if by_system is None or len(by_system) < 2:
-        return pooled
-    parts = {}
-    for name, own in by_system.items():
-        plan = replace(prepared.plan, segments=own[0].segments)
-        parts[name] = _summarise(replace(prepared, plan=plan), own)
-    if prepared.metrics[0].figures is not None:
-        return {**pooled, "systems": [{**part["systems"][0], "name": name} for name, part in parts.items()]}
-    metrics = []
-    for i, entry in enumerate(pooled["metrics"]):
-        scores = [
-            {**part["metrics"][i]["scores"][0], "system": name, "n": part["segments"]} for name, part in parts.items()
-        ]
-        metrics.append({**entry, "scores": scores})
-    return {**pooled, "systems": list(parts), "metrics": metrics}
-
-
-def _summarise(prepared: Prepared, totals: Sequence[Totals]) -> JsonObject:
-    figures, systems, n = prepared.metrics[0].figures, prepared.corpus.systems, prepared.segments
-    if figures is not None:
-        sums, signature = totals[0].figure_sums(), prepared.signature(0)
-        return {
-            "metric": signature["metric"],
-            "model": figures.model,
-            "layer": "all" if figures.every else figures.layers[0],
-            "n": n * len(systems),
-            **_means(figures, sums.sum(axis=1) / (n * len(systems))),
-            "signature": str(signature),
-            **totals[0].flagged(undefined=figures.undefined),
-            "systems": [
-                {
-                    "name": name,
-                    "n": n,
-                    **_means(figures, sums[:, k] / n),
-                    **totals[0].flagged(k, undefined=figures.undefined),
-                }
-                for k, name in enumerate(systems)
-            ],
-        }
-    metrics = []
-    for i, (metric, total) in enumerate(zip(prepared.metrics, totals, strict=True)):
-        scores = [
-            {"system": system, "score": total.system(k), "mean": total.mean(k), **total.flagged(k)}
-            for k, system in enumerate(systems)
-        ]
-        metrics.append(
-            {
-                "metric": metric.spec,
-                "higher_is_better": metric.higher_is_better,
-                "signature": str(prepared.signature(i)),
-                "scores": scores,
-            }
-        )
-    return {"segments": n, "systems": list(systems), "metrics": metrics}
-
-
-def by_document(prepared: Prepared, found: Mapping[tuple[str, str], Sequence[Totals]]) -> list[JsonObject]:
-    """Return the score of each document of each system: a metric's own of its rows together, and their mean.
-
-    The two differ for metrics that add up counts, which can pass over a row with a blank side; its mean has it as the
-    score of an empty text.
-
-    Args:
-        prepared: metrics and corpus.
-        found: (system, document) -> each metric's totals.
-    """
-    figures = prepared.metrics[0].figures
-    rows: list[JsonObject] = []
-    for (named, document), totals in found.items():
-        for k, column in enumerate(prepared.corpus.systems):
-            n = totals[0].segments
-            if figures is not None:
-                scores = means = _means(figures, totals[0].figure_sums()[:, k] / n)
-            else:
-                pairs = list(zip(prepared.metrics, totals, strict=True))
-                scores = {metric.spec: total.system(k) for metric, total in pairs}
-                means = {metric.spec: total.mean(k) for metric, total in pairs}
-            told = {"document": document, "system": named or column, "segments": n}
-            rows.append({**told, "empty": int(totals[0].counts["empty"][k]), "scores": scores, "means": means})
-    return rows
 
 
 def _means(figures: Figures, means: NDArray[np.float64]) -> dict[str, float | list[float]]:
@@ -289,7 +288,7 @@ def to_text(prepared: Prepared, result: JsonObject, *, full: bool = False) -> st
 
     Args:
         prepared: metrics and corpus.
-        result: what `summarise` made of them.
+        result: the summary of their tally.
         full: all systems, with whole names.
     """
     figures = prepared.metrics[0].figures
@@ -397,24 +396,3 @@ def about(metrics: Sequence[MetricCore]) -> list[str]:
     """Return what the user should know about metrics and the encoders that they share, each sentence once."""
     of_metrics = [note for metric in metrics for note in metric.notes]
     return list(dict.fromkeys([*of_metrics, *(note for metric in metrics for note in metric.encoders.notes)]))
-
-
-def flags(prepared: Prepared, totals: Sequence[Totals]) -> list[str]:
-    """Return one sentence for each kind of row that the user should know about."""
-    rows = prepared.segments * len(prepared.corpus.systems)
-    results = []
-    for metric, total in zip(prepared.metrics, totals, strict=True):
-        figures = metric.figures
-        for kind, text in (_REMARKS if figures is None else figures.remarks).items():
-            count = int(total.counts[kind].sum())
-            if not count:
-                continue
-            if kind == "undefined" and metric.keeps_missing:
-                text = _NO_SCORE
-            if figures is None:
-                results.append(f"{metric.spec}: {count} of {rows} rows {text}")
-                continue
-            where = ", ".join(total.first[kind]) + (", …" if count > len(total.first[kind]) else "")
-            lost = int(total.counts["lost"].sum())
-            results.append(f"{count} of {rows} rows {text.format(lost=lost)} (segments {where})")
-    return results

@@ -18,7 +18,7 @@ from bsx.errors import InputError
 from bsx.frames.metrics import build_metrics, check_sides, detected, encoding, wanted_sides
 from bsx.frames.settings import Input, Reported
 from bsx.metrics.run import Prepared, ScoredBlock, block_tokens, prepare, stream, survey
-from bsx.metrics.summary import Tally, Totals, about, by_document, flags, summarise, to_text
+from bsx.metrics.summary import Tally, Totals, about, to_text
 from bsx.support.progress import Progress, told
 from bsx.support.provenance import provenance
 from bsx.support.result import as_json
@@ -131,9 +131,9 @@ class ScoredFiles:
 
     def to_dict(self) -> JsonObject:
         """Return the summary, as ``bsx score`` prints it in JSON."""
-        result = summarise(self.prepared, self.totals, self.tally.by_system)
+        result = self.tally.summary()
         if self.tally.by_document:
-            result["documents"] = by_document(self.prepared, self.tally.by_document)
+            result["documents"] = self.tally.documents()
         if notices := self.tally.outputs.notices():
             result["outputs"] = as_json(notices)
         if self.prepared.metrics[0].figures is not None:
@@ -158,7 +158,7 @@ class ScoredFiles:
         several = len(self.tally.by_system)
         column = self.column or "system"
         below = [f"the column {column!r} names {several} systems: each is summed up by itself"] if several > 1 else []
-        notes = [*about(self.prepared.metrics), *flags(self.prepared, self.totals)]
+        notes = [*about(self.prepared.metrics), *self.tally.flags()]
         return [*below, *self.tally.notes(), *notes]
 
 

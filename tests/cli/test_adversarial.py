@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("scipy")
 pytest.importorskip("sacrebleu")
 from bsx.analysis.datasets.triples import load_triples
-from bsx.metrics.failures import score_all, score_rows
+from bsx.metrics.failures import score_rows
 from tests.helpers.tables import read_rows
 
 Run = Callable[..., Any]
@@ -140,9 +140,9 @@ def test_metrics_run_together_or_apart_give_the_same() -> None:
 
     metrics = [bsx.get_metric("chrf"), bsx.get_metric("ter")]
     texts, references = ["a dog", "the cat sat"], ["a dog ran", "a cat sat"]
-    together = score_all(metrics, texts, references)
+    together = score_rows(metrics, texts, references)
     for metric, found in zip(metrics, together, strict=True):
-        alone = score_rows(metric, texts, references)
+        (alone,) = score_rows([metric], texts, references)
         assert (found.values.tolist(), found.signature) == (alone.values.tolist(), alone.signature)
     assert (together[1].values <= 0).all()
 

@@ -18,7 +18,6 @@ from pydantic import BaseModel
 import bsx
 from bsx.bertscore.metric import BertScore
 from bsx.catalog.catalog import shipped
-from bsx.catalog.entries.metrics import MetricEntry
 from bsx.catalog.overlay import write_ensemble
 from bsx.data.columns import read_columns
 from bsx.data.corpus import MemoryCorpus, about_tokens
@@ -778,27 +777,17 @@ def test_the_first_setting_may_lack_its_name(plugin: None) -> None:
     assert get_metric("lengths:2", shift=1.0).spec == "lengths:2,shift=1.0"
     named, bare = (get_metric(spec).signature() for spec in ("lengths:factor=2", "lengths:2"))
     assert str(named) == str(bare)
-    with pytest.raises(InputError, match="metric lengths: factor is given twice"):
-        get_metric("lengths:2,factor=3")
-    with pytest.raises(InputError, match="metric lengths: factor is given twice"):
-        get_metric("lengths:2", factor=3.0)
-    with pytest.raises(InputError, match="'3' is not field=value"):
-        get_metric("lengths:2,3")
-    with pytest.raises(InputError, match="'' is not field=value"):
-        get_metric("lengths:")
-    with pytest.raises(InputError, match="factor: .*'two'"):
-        get_metric("lengths:two")
-    with pytest.raises(InputError, match="metric chrf: '2' is not field=value"):
-        get_metric("chrf:2")
-
-
-def test_metrics_shared_by_hand_share_encoders(tiny_model: Callable[[str], str]) -> None:
-    encoders = Encoders(model=tiny_model("bert"))
-    first, second = get_metric("sbert", encoders=encoders), get_metric("bertr", encoders=encoders)
-    first.score(TEXTS, TEXTS)
-    second.score(TEXTS, TEXTS)
-    assert encoders.sequences_encoded == len(TEXTS)
-    assert isinstance(first.entry, MetricEntry)
+    wrong: list[tuple[str, dict[str, Any], str]] = [
+        ("lengths:2,factor=3", {}, "metric lengths: factor is given twice"),
+        ("lengths:2", {"factor": 3.0}, "metric lengths: factor is given twice"),
+        ("lengths:2,3", {}, "'3' is not field=value"),
+        ("lengths:", {}, "'' is not field=value"),
+        ("lengths:two", {}, "factor: .*'two'"),
+        ("chrf:2", {}, "metric chrf: '2' is not field=value"),
+    ]
+    for spec, settings, message in wrong:
+        with pytest.raises(InputError, match=message):
+            get_metric(spec, **settings)
 
 
 def test_settings_that_name_programs_are_marked() -> None:

@@ -24,53 +24,52 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("long.tsv").write_text("\n".join(rows) + "\n")
 
 
-def test_bounds_are_read() -> None:
-    assert read_gates(["chrf=55", "bleu:tokenize=char=1e1"], ["chrf", "bleu:tokenize=char"]) == {
-        "chrf": 55,
-        "bleu:tokenize=char": 10,
-    }
-    assert read_gates(["bertscore.f1=0.8"], None) == {"bertscore.f1": 0.8}
-    for text in ("chrf", "chrf=", "chrf=high", "=5", "chrf=nan", "chrf=1_000", "chrf=inf", "chrf=1e400", "chrf=\uff11"):
-        with pytest.raises(bsx.InputError, match="write a score and the least"):
-            read_gates([text], ["chrf"])
-    with pytest.raises(bsx.UnknownNameError, match="no score 'f1' in this run; there are bertscore.precision"):
-        read_gates(["f1=0.5"], None)
-
-
-def test_shares_of_candidates_are_read_in_percent() -> None:
-    assert read_gates(["copy=1%", "wrong-language=0%", "empty=0.5%", "chrf=1"], ["chrf"]) == {
-        "copy": 0.01,
-        "wrong-language": 0.0,
-        "empty": 0.005,
-        "chrf": 1,
-    }
-    for text in ("copy=1", "copy=%", "copy=-1%", "copy=101%", "copy=1e1%", "copy=nan%", "loop=1 %", "empty=\uff11%"):
-        with pytest.raises(bsx.InputError, match="write the largest share of candidates, from 0% to 100%"):
-            read_gates([text], ["chrf"])
-    with pytest.raises(bsx.UnknownNameError, match="shares of candidates: empty, copy.* Near: wrong-language"):
-        read_gates(["wrong-langage=1%"], ["chrf"])
+KNOWN = ["chrf", "bleu:tokenize=char", "bertscore:idf=true,layer=5", "judge:copy=1,chrf=2"]
 
 
 @pytest.mark.parametrize(
     ("given", "read"),
     [
-        ("chrf=40,copy=1%", {"chrf": 40, "copy": 0.01}),
-        ("chrf=40, copy=1%,", {"chrf": 40, "copy": 0.01}),
-        ("bertscore:idf=true,layer=5=0.8", {"bertscore:idf=true,layer=5": 0.8}),
-        ("chrf=4,bertscore:idf=true,layer=5=0.8,empty=0%", {"chrf": 4, "bertscore:idf=true,layer=5": 0.8, "empty": 0}),
-        ("judge:copy=1,chrf=2=3", {"judge:copy=1,chrf=2": 3}),
+        (["chrf=55", "bleu:tokenize=char=1e1"], {"chrf": 55, "bleu:tokenize=char": 10}),
+        (["copy=1%", "wrong-language=0%", "empty=0.5%"], {"copy": 0.01, "wrong-language": 0, "empty": 0.005}),
+        (["chrf=40, copy=1%,"], {"chrf": 40, "copy": 0.01}),
+        (
+            ["chrf=4,bertscore:idf=true,layer=5=0.8,empty=0%"],
+            {"chrf": 4, "bertscore:idf=true,layer=5": 0.8, "empty": 0},
+        ),
+        (["judge:copy=1,chrf=2=3"], {"judge:copy=1,chrf=2": 3}),
     ],
 )
-def test_several_bounds_with_commas(given: str, read: dict[str, float]) -> None:
-    assert read_gates([given], ["chrf", "bertscore:idf=true,layer=5", "judge:copy=1,chrf=2"]) == read
+def test_bounds_are_read(given: list[str], read: dict[str, float]) -> None:
+    assert read_gates(given, KNOWN) == read
+    assert read_gates(["bertscore.f1=0.8"], None) == {"bertscore.f1": 0.8}
+
+
+SCORE, SHARE = "write a score and the least", "write the largest share of candidates, from 0% to 100%"
 
 
 @pytest.mark.parametrize(
-    "given", ["chrf=40,5", "chrf=40,,copy=1%", "chrf=40,nosuch=1", "chrf:a=1,b=2=3", "", "=1", "chrf=9,chrf=1"]
+    ("metrics", "given", "kind", "message"),
+    [
+        *((["chrf"], f"chrf={bound}", bsx.InputError, SCORE) for bound in ("", "high", "nan", "1_000", "inf", "1e400")),
+        *((["chrf"], given, bsx.InputError, SCORE) for given in ("chrf", "=5", "chrf=\uff11", "")),
+        *((["chrf"], f"copy={bound}", bsx.InputError, SHARE) for bound in ("1", "%", "-1%", "101%", "1e1%", "nan%")),
+        *((["chrf"], given, bsx.InputError, SHARE) for given in ("loop=1 %", "empty=\uff11%")),
+        *((["chrf"], given, bsx.BsxError, "") for given in ("chrf=40,5", "chrf=40,,copy=1%", "chrf:a=1,b=2=3")),
+        (["chrf"], "chrf=40,nosuch=1", bsx.UnknownNameError, "no score 'nosuch'"),
+        (["chrf"], "chrf=9,chrf=1", bsx.InputError, "two bounds"),
+        (
+            ["chrf"],
+            "wrong-langage=1%",
+            bsx.UnknownNameError,
+            "shares of candidates: empty.* Near: wrong-language",
+        ),
+        (None, "f1=0.5", bsx.UnknownNameError, "no score 'f1' in this run; there are bertscore.precision"),
+    ],
 )
-def test_commas_hide_no_mistake(given: str) -> None:
-    with pytest.raises(bsx.BsxError, match="fail_under: "):
-        read_gates([given], ["chrf"])
+def test_wrong_bounds(metrics: list[str] | None, given: str, kind: type[bsx.BsxError], message: str) -> None:
+    with pytest.raises(kind, match=f"fail_under: .*{message}"):
+        read_gates([given], metrics)
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def test_tied_embeddings_are_scaled_as_upstream_does(tmp_path: Path) -> None:
 
     folder = tiny.build_metricx(tmp_path / "tied", tied=True)
     metric = get_metric("metricx", encoders=Encoders(device="cpu"), model=str(folder))
-    _, row = metric._model  # type: ignore[attr-defined]
+    _, row = metric.model  # type: ignore[attr-defined]
     shared = load_file(folder / "model.safetensors")["shared.weight"][250089]
     torch.testing.assert_close(row, shared * 8**-0.5)
 
@@ -116,7 +116,7 @@ def test_tied_embeddings_are_scaled_as_upstream_does(tmp_path: Path) -> None:
     [
         ({"model_type": "t5"}, "is a t5 checkpoint, not MetricX's"),
         ({"vocab_size": 250}, "too few for MetricX"),
-        ({"num_layers": 3}, "is no MetricX checkpoint: its weights lack"),
+        ({"num_layers": 3}, r"is no MetricX checkpoint: its weights .* lack"),
     ],
 )
 def test_what_is_no_checkpoint_is_refused(change: dict[str, Any], said: str, model: str, tmp_path: Path) -> None:

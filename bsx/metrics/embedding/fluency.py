@@ -28,24 +28,22 @@ class LanguageModel:
     Args:
         name: a folder or a hub id.
         encoders: says where to run.
+
+    Attributes:
+        identity: name and shortened digest, for a signature.
     """
 
     def __init__(self, name: str, encoders: Encoders) -> None:
-        self._resource = locate_resource(name, "language model")
+        self._folder, self.identity = locate_resource(name, "language model")
         self._device = encoders.device
-        self._tokenizer = load_tokenizer(self._resource.folder)
-
-    @property
-    def identity(self) -> str:
-        """Name and shortened digest, for a signature."""
-        return self._resource.identity
+        self._tokenizer = load_tokenizer(self._folder)
 
     @cached_property
     def _model(self) -> Untyped:
         from transformers import AutoConfig, AutoModelForCausalLM
 
         local: Settings = {"local_files_only": True, "trust_remote_code": False}
-        folder = self._resource.folder
+        folder = self._folder
         with blaming(f"{folder}: cannot be loaded as a language model"):
             refuse_endless(NamedFile(folder / "config.json").json())
             config = AutoConfig.from_pretrained(folder, **local)
@@ -76,6 +74,6 @@ class LanguageModel:
             mean = (chosen.sum(dim=1) / (mask.sum(dim=1) - 1)).double().cpu().numpy()
             lengths = np.array([len(ids[i]) for i in rows])
             if not finite(mean):
-                raise InputError(f"{self._resource.folder}: its weights cannot be used: they make no finite numbers")
+                raise InputError(f"{self._folder}: its weights cannot be used: they make no finite numbers")
             values[rows] = np.exp(mean) ** (1 / lengths) if root else mean
         return values

@@ -164,17 +164,11 @@ def _dense(folder: Path) -> Dense:
     return Dense(as_fp32(fetch(weights["linear.weight"])), None if bias is None else as_fp32(fetch(bias)), name)
 
 
-def _gelu(values: NDArray[np.float32]) -> NDArray[np.float32]:
-    special = need("scipy.special", "A sentence encoder with GELU")
-    result: NDArray[np.float32] = values * special.ndtr(values)
-    return result
-
-
 _ACTIVATIONS: dict[str, Callable[[NDArray[np.float32]], NDArray[np.float32]]] = {
     "Tanh": np.tanh,
     "Identity": lambda values: values,
     "ReLU": lambda values: np.maximum(values, np.float32(0)),
-    "GELU": _gelu,
+    "GELU": lambda values: values * need("scipy.special", "A sentence encoder with GELU").ndtr(values),
 }
 
 

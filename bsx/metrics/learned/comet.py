@@ -50,16 +50,15 @@ class Comet(Metric[CometConfig]):
         """
         name = str(self.config.model or self.entry.model)
         self._worker = open_worker(self.package, self.config, self.encoders, {"model": name}, self.name)
-        told = self._worker.greeting
-        with_references = "reference" in self.needs
-        if with_references and not told["reads_references"]:
+        greeting, with_references = self._worker.greeting, "reference" in self.needs
+        problem = None
+        if with_references and not greeting["reads_references"]:
             problem = f"{name} reads no references: use comet-qe with it"
-        elif not with_references and told["needs_references"]:
+        elif not with_references and greeting["needs_references"]:
             problem = f"{name} needs references: use comet with it"
-        else:
-            return
-        self._worker.close()
-        raise InputError(f"{problem}", file=self.name)
+        if problem is not None:
+            self._worker.close()
+            raise InputError(problem, file=self.name)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -68,7 +67,7 @@ class Comet(Metric[CometConfig]):
 
     def signature_fields(self, fitted: object) -> dict[str, object]:
         """Return the model's identity and its environment's versions."""
-        return {"model": self._worker.told("model"), **self._worker.signature_fields()}
+        return {"model": self._worker.greeting["model"], **self._worker.signature_fields()}
 
     def score_block(self, block: Block, fitted: object) -> BlockScores:
         """Score rows, each with every reference that is not blank; see `Metric.score_block`."""
@@ -87,8 +86,8 @@ class Comet(Metric[CometConfig]):
                 samples.append(sample)
         if not samples:
             return BlockScores(np.empty(0), empty, np.empty(0, dtype=np.int64))
-        scores, cut = self._worker.numbers({"samples": samples}, len(samples), "scores", "lost")
-        lost = np.add.reduceat(cut.astype(np.int64), starts)
+        reply = self._worker.ask({"samples": samples})
+        scores, lost = np.array(reply["scores"]), np.add.reduceat(np.array(reply["lost"], dtype=np.int64), starts)
         if self.config.multi_ref == "mean":
             counts = np.diff([*starts, len(samples)])
             return BlockScores(np.add.reduceat(scores, starts) / counts, empty, lost)

@@ -17,8 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Annotated
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from bsx.encode.session import Encoders
@@ -27,7 +25,7 @@ from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.support.children import start
 from bsx.support.environment import forbidden
 from bsx.support.settings import UserOnly
-from bsx.support.untyped import JsonObject, Untyped
+from bsx.support.untyped import JsonObject
 
 _WORKERS = Path(__file__).parent / "workers"
 _PATIENCE = 5  # seconds until a worker that does not end is killed
@@ -128,40 +126,6 @@ class Worker:
             self._start()
         return self._exchange(request)
 
-    def numbers(self, request: Mapping[str, object], count: int, *names: str) -> list[NDArray[np.float64]]:
-        """Return those parts of the reply to a request that are numbers, each (count,).
-
-        Raises:
-            InputError: see `ask`; or if the reply lacks one of them, or holds anything else or another number of them.
-        """
-        reply = self.ask(request)
-        results = []
-        for name in names:
-            try:
-                array = np.asarray(reply.get(name), dtype=np.float64)
-            except (TypeError, ValueError):
-                array = np.empty(0)
-            if array.shape != (count,):
-                raise self._no_answer(f"it lacks {count} numbers as {name!r}")
-            results.append(array)
-        return results
-
-    def told(self, name: str) -> Untyped:
-        """Return what the worker said about itself when it started.
-
-        Raises:
-            InputError: if it did not say it.
-        """
-        if name not in self.greeting:
-            raise self._no_answer(f"it lacks {name!r}")
-        return self.greeting[name]
-
-    def _no_answer(self, why: str) -> InputError:
-        self.close()
-        return InputError(
-            f"{self._metric}: the worker {self._python} for {self._package.name} answered what is no answer ({why})"
-        )
-
     def close(self) -> None:
         """End the worker; the next request starts another one."""
         if self._stop is not None:
@@ -182,7 +146,7 @@ class Worker:
             errors.close()
             raise InputError(f"{self._metric}: {self._python} cannot be run: {error.strerror}") from error
         self._process, self._errors = process, errors
-        self._stop = weakref.finalize(self, _end, process, errors, os.getpid())
+        self._stop = weakref.finalize(self, _end, process, errors)
         return self._exchange(self._options)
 
     def _exchange(self, message: Mapping[str, object]) -> JsonObject:
@@ -194,12 +158,9 @@ class Worker:
                 process.stdin.write(json.dumps(message).encode("ascii") + b"\n")
                 process.stdin.flush()
                 line = process.stdout.readline()
-            try:
-                reply = json.loads(line)
-            except (ValueError, RecursionError):
-                reply = None
-            if not isinstance(reply, dict):
+            if not line.startswith(b"{"):
                 raise self._death(process)
+            reply: JsonObject = json.loads(line)
             if "error" in reply:
                 raise self._explain(reply)
             answered = True
@@ -245,7 +206,7 @@ class Worker:
 
     def notes(self, metric: str) -> tuple[str, ...]:
         """Say when it runs elsewhere than the rest of the run."""
-        wanted, ran = str(self._options["device"]).partition(":")[0], str(self.told("device"))
+        wanted, ran = str(self._options["device"]).partition(":")[0], str(self.greeting["device"])
         if ran.partition(":")[0] == wanted:
             return ()
         return (f"{metric}: the torch of its environment does not run on {wanted}; it runs on {ran}",)
@@ -253,17 +214,15 @@ class Worker:
     def signature_fields(self) -> dict[str, object]:
         """Return what the worker's environment adds to a signature."""
         return {
-            "python": self.told("python"),
-            self._package.name.replace("-", "_"): self.told("version"),
+            "python": self.greeting["python"],
+            self._package.name.replace("-", "_"): self.greeting["version"],
             "dtype": "fp32",
-            "backend": f"torch-{str(self.told('torch')).partition('+')[0]}",
+            "backend": f"torch-{str(self.greeting['torch']).partition('+')[0]}",
         }
 
 
-def _end(process: subprocess.Popen[bytes], errors: IO[bytes], owner: int) -> None:
-    """End a worker and close what led to it; a forked copy of this process leaves it alone."""
-    if os.getpid() != owner:
-        return
+def _end(process: subprocess.Popen[bytes], errors: IO[bytes]) -> None:
+    """End a worker and close what led to it."""
     process.terminate()
     for pipe in (process.stdin, process.stdout):
         with suppress(OSError):

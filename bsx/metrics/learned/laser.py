@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 from pydantic import Field
 
 from bsx.errors import InputError
@@ -69,10 +70,10 @@ class Laser(PairMetric[LaserConfig]):
 
     def signature_fields(self, fitted: object) -> dict[str, object]:
         """Return the encoders' identities and their environment's versions."""
-        models = dict.fromkeys(map(str, self._worker.told("models")))
+        models = dict.fromkeys(self._worker.greeting["models"])
         return {"model_dir": "+".join(models), **self._worker.signature_fields()}
 
     def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
         """Score pairs; see `PairMetric.score_pairs`."""
         request = {"texts": pairs.texts, "left": pairs.left.tolist(), "right": pairs.right.tolist()}
-        return PairScores(self._worker.numbers(request, len(pairs.left), "scores")[0])
+        return PairScores(np.array(self._worker.ask(request)["scores"], dtype=np.float64))

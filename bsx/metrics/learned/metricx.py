@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -11,18 +10,13 @@ import numpy as np
 import torch
 from pydantic import Field
 
-from bsx.encode.architecture import refuse_endless
-from bsx.encode.batching import default_batch_tokens, plan_batches
 from bsx.encode.tokenizer import load_tokenizer
 from bsx.errors import InputError, ModelUnavailableError
-from bsx.metrics.base import PairMetric
 from bsx.metrics.core import MetricConfig, MultiRef, Pairs, PairScores
-from bsx.metrics.learned.resources import locate_resource
+from bsx.metrics.learned.regression import Regression
 from bsx.models.files import TOKENIZERS, digest_of, matching_files
-from bsx.support.arrays import finite, gathered
 from bsx.support.environment import forbidden
-from bsx.support.tensors import load_weights
-from bsx.support.untyped import JsonObject, Untyped, blaming
+from bsx.support.untyped import Untyped
 
 if TYPE_CHECKING:
     from bsx.catalog.catalog import Catalog
@@ -60,7 +54,7 @@ class MetricXConfig(MetricConfig):
         return needs - {"source"} if self.layout == "23" and "reference" in needs else needs
 
 
-class MetricX(PairMetric[MetricXConfig]):
+class MetricX(Regression[MetricXConfig]):
     """An error score of a candidate, 0 to 25, lower is better. Source: Juraska et al. 2023; Juraska et al. 2024.
 
     As google-research/metricx computes it: mT5 reads all texts as one, its decoder takes one step from the padding
@@ -68,41 +62,26 @@ class MetricX(PairMetric[MetricXConfig]):
     """
 
     Config = MetricXConfig
-    shares_model = False
+    title = "MetricX"
+    architectures = ("mt5",)
+    size_field = "d_model"
 
     def setup(self) -> None:
         """Find the checkpoint and read its configuration."""
         if self.config.layout == "23" and self.config.model is None:
             raise InputError(f"{self.name}: layout 23 needs model: the default reads as MetricX-24 does")
-        name = str(self.config.model or self.entry.model)
-        self._resource = locate_resource(name, self.name)
-        with blaming(f"{self._resource.folder}: its config.json cannot be used"):
-            self._said: JsonObject = json.loads((self._resource.folder / "config.json").read_text(encoding="utf-8"))
-            refuse_endless(self._said)
-            kind = self._said.get("model_type")
-            if kind != "mt5":
-                raise InputError(f"{self._resource.folder}: is a {kind} checkpoint, not MetricX's, which are mt5")
-            if int(self._said["vocab_size"]) <= _SCORE:
-                raise InputError(f"{self._resource.folder}: has {self._said['vocab_size']} pieces: too few for MetricX")
+        super().setup()
+        if int(self.checkpoint.get("vocab_size", 0)) <= _SCORE:
+            raise InputError(f"{self.folder}: has {self.checkpoint.get('vocab_size')} pieces: too few for MetricX")
 
-    @property
-    def bytes_per_token(self) -> int:
-        """Nothing is kept, but a batch's activations must fit."""
-        return 8 * int(self._said["d_model"])
+    def most_tokens(self) -> int:
+        """Return how many tokens it reads at most."""
+        return _LIMITS[self.config.layout]
 
     def signature_fields(self, fitted: object) -> dict[str, object]:
         """Return the checkpoint's identity, and what it reads."""
-        import transformers
-
-        return {
-            "model": self._resource.identity,
-            "tokenizer": f"sha256-{digest_of(matching_files(self._pieces(), TOKENIZERS))[:12]}",
-            "layout": self.config.layout,
-            "limit": _LIMITS[self.config.layout],
-            "dtype": "fp32",
-            "backend": f"torch-{torch.__version__.partition('+')[0]}",
-            "transformers": transformers.__version__,
-        }
+        tokenizer = f"sha256-{digest_of(matching_files(self._pieces(), TOKENIZERS))[:12]}"
+        return {**super().signature_fields(fitted), "tokenizer": tokenizer, "layout": self.config.layout}
 
     @cached_property
     def _tokenizer(self) -> Untyped:
@@ -115,8 +94,8 @@ class MetricX(PairMetric[MetricXConfig]):
             InputError: if it is neither a folder nor a hub id.
             ModelUnavailableError: if the hub cannot be reached and the files are not here.
         """
-        if self.config.tokenizer is None and matching_files(self._resource.folder, ("tokenizer.json", "*.model")):
-            return self._resource.folder
+        if self.config.tokenizer is None and matching_files(self.folder, ("tokenizer.json", "*.model")):
+            return self.folder
         name = self.config.tokenizer or _TOKENIZER
         if Path(name).is_dir():
             return Path(name)
@@ -132,37 +111,24 @@ class MetricX(PairMetric[MetricXConfig]):
             raise ModelUnavailableError(f"{self.name}: the tokenizer {name} is not on this machine: {why}") from error
         return Path(found)
 
-    @cached_property
-    def _model(self) -> tuple[Untyped, torch.Tensor]:
-        """The encoder-decoder, and the row of the output layer that gives the score (d_model,)."""
+    def build(self, weights: dict[str, torch.Tensor]) -> tuple[Untyped, torch.Tensor]:
+        """Return the encoder-decoder, and the row of the output layer that gives the score (d_model,)."""
         from transformers import MT5Config, MT5Model
 
-        where = self._resource.folder
-        with blaming(f"{where}: its config.json or its weights cannot be used"):
-            weights = {name: tensor.float() for name, tensor in load_weights(where).items()}
-            # transformers of today takes mT5's embeddings for tied, whatever the checkpoint says.
-            tied = bool(self._said.get("tie_word_embeddings", True))
-            head = weights.pop("lm_head.weight", None)
-            if head is None and tied:
-                head = weights.get("shared.weight")
-            if head is None:
-                raise InputError(f"{where}: is no MetricX checkpoint: its weights lack lm_head.weight")
-            config = MT5Config(**{k: v for k, v in self._said.items() if k not in ("model_type", "architectures")})
-            with torch.device("meta"):  # what does not fit takes no memory
-                model = MT5Model(config)
-            if "shared.weight" in weights:
-                weights |= dict.fromkeys(_COPIES, weights["shared.weight"])
-            missing, unexpected = model.load_state_dict(weights, strict=False, assign=True)
-            unexpected = [
-                name for name in unexpected if not name.endswith("EncDecAttention.relative_attention_bias.weight")
-            ]
-            if missing or unexpected:
-                what = f"lack {missing[0]}" if missing else f"hold {unexpected[0]}, which mT5 has not"
-                raise InputError(f"{where}: is no MetricX checkpoint: its weights {what}")
-            row = head[_SCORE] * (int(self._said["d_model"]) ** -0.5 if tied else 1.0)
-        made: Untyped = model
+        # transformers of today takes mT5's embeddings for tied, whatever the checkpoint says.
+        tied = bool(self.checkpoint.get("tie_word_embeddings", True))
+        head = weights.pop("lm_head.weight", weights.get("shared.weight") if tied else None)
+        if head is None:
+            raise self.bad_weights("lack lm_head.weight")
+        settings = {k: v for k, v in self.checkpoint.items() if k not in ("model_type", "architectures")}
+        with torch.device("meta"):  # its weights are the checkpoint's
+            model: Untyped = MT5Model(MT5Config(**settings))
+        if "shared.weight" in weights:
+            weights |= dict.fromkeys(_COPIES, weights["shared.weight"])
+        self.load(model, weights, ("EncDecAttention.relative_attention_bias.weight",))
+        row = head[_SCORE] * (self.dimensions**-0.5 if tied else 1.0)
         device = self.encoders.device
-        return made.to(device).eval().requires_grad_(False), row.to(device)
+        return model.to(device).eval().requires_grad_(False), row.to(device)
 
     def read(self, candidate: str, other: str, source: str | None) -> str:
         """Return what the model reads.
@@ -187,30 +153,14 @@ class MetricX(PairMetric[MetricXConfig]):
             for i, j, source in zip(pairs.left.tolist(), pairs.right.tolist(), sources, strict=True)
         ]
         # Upstream cuts with the end piece on, and then takes that off.
-        most = _LIMITS[self.config.layout] - 1
         whole = self._tokenizer(read, add_special_tokens=False, verbose=False)["input_ids"]
-        cut = [ids[:most] for ids in whole]
+        cut = [ids[: self.limit - 1] for ids in whole]
         lost = [len(ids) - len(kept) for ids, kept in zip(whole, cut, strict=True)]
-        lengths = [len(ids) for ids in cut]
-        done = []
-        model, row = self._model
-        device = self.encoders.device
-        budget = self.encoders.config.batch_tokens or default_batch_tokens(device, int(self._said["d_model"]))
-        for batch in plan_batches(lengths, budget):
-            longest = max(lengths[i] for i in batch)
-            ids = torch.tensor([[*cut[i], *[0] * (longest - lengths[i])] for i in batch], device=device)
-            mask = torch.tensor([[1] * lengths[i] + [0] * (longest - lengths[i]) for i in batch], device=device)
-            with torch.inference_mode():
-                states = model(
-                    input_ids=ids,
-                    attention_mask=mask,
-                    decoder_input_ids=torch.zeros((len(batch), 1), dtype=torch.long, device=device),
-                    use_cache=False,
-                ).last_hidden_state
-                done.append((batch, (states[:, 0] @ row).clamp(0, _WORST).double()))
-        values = gathered(done, len(read))
-        if not finite(values):
-            raise InputError(
-                f"{self._resource.folder}: its weights (model.safetensors, or .bin) make scores that are no numbers"
-            )
-        return PairScores(values, lost_together=np.array(lost, dtype=np.int64))
+        model, row = self.model
+
+        def forward(batch: list[int], ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+            start = torch.zeros((len(batch), 1), dtype=torch.long, device=ids.device)
+            states = model(input_ids=ids, attention_mask=mask, decoder_input_ids=start, use_cache=False)
+            return (states.last_hidden_state[:, 0] @ row).clamp(0, _WORST)
+
+        return PairScores(self.score_sequences(cut, 0, forward), lost_together=np.array(lost, dtype=np.int64))

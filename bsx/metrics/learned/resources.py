@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from bsx.catalog.entries.models import Source
@@ -12,26 +11,11 @@ from bsx.errors import InputError, ModelUnavailableError
 from bsx.models.files import fetch, find
 
 
-@dataclass(frozen=True)
-class Resource:
-    """A checkpoint on this machine.
-
-    Attributes:
-        name: what the user called it.
-        folder: where its files are.
-        identity: name and shortened digest, for a signature.
-    """
-
-    name: str
-    folder: Path
-    identity: str
-
-
-def locate_resource(name: str, purpose: str) -> Resource:
-    """Return a checkpoint's files: a folder as it is, a hub id from the cache or the hub.
+def locate_resource(name: str, purpose: str) -> tuple[Path, str]:
+    """Return a checkpoint's folder, and its name and shortened digest for a signature.
 
     Args:
-        name: a folder or a hub id.
+        name: a folder, taken as it is, or a hub id, from the cache or the hub.
         purpose: what it is wanted for, for the message.
 
     Raises:
@@ -54,4 +38,4 @@ def locate_resource(name: str, purpose: str) -> Resource:
             raise ModelUnavailableError(f"{purpose}: the model {name} is not on this machine: {error}") from error
     result = identified(source, folder, name)
     shown = name if source.path is None else Path(os.path.realpath(folder)).name
-    return Resource(name, folder, f"{shown}@{result.label}")
+    return folder, f"{shown}@{result.label}"

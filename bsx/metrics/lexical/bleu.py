@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
@@ -13,9 +14,8 @@ from bsx.data.tokenizers import opening
 from bsx.errors import InputError
 from bsx.metrics.base import Metric
 from bsx.metrics.core import BY_SCRIPT, Block, BlockScores, MetricConfig, Reading, Values
-from bsx.metrics.lexical.all_pairs import distinct, ngrams_of
-from bsx.metrics.lexical.common import language_of, present, row_flags, say_cut
-from bsx.metrics.lexical.ngrams import Cutter13a, Words, by_words, numbered, placed
+from bsx.metrics.lexical.common import block_scores, language_of, present, say_cut
+from bsx.metrics.lexical.ngrams import Cutter13a, Words, count_ngrams, ngrams_of, numbered, placed
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
 
@@ -74,37 +74,11 @@ class BleuConfig(MetricConfig):
         return self
 
 
-def moses_bleu(lengths: tuple[int, int], matches: Sequence[int], totals: Sequence[int]) -> float:
-    """Return sentence BLEU with one added to every match and total, times 100; 0 where a text has no words.
-
-    Source: the ``sentence-bleu`` tool of Moses, SENTBLEU of the WMT metrics tasks (Bojar et al. 2017).
-
-    Args:
-        lengths: words of the candidate, and of the reference nearest to it in length.
-        matches: clipped n-grams in common, of each order.
-        totals: n-grams of the candidate, of each order.
-    """
-    if not all(lengths):  # the added counts alone would make a score
-        return 0.0
-    logs = [math.log((m + 1) / (t + 1)) for m, t in zip(matches, totals, strict=True)]
-    return 100 * math.exp(sum(logs) / len(logs) + min(0.0, 1 - lengths[1] / lengths[0]))
-
-
-def coco_bleu(lengths: tuple[int, int], matches: Sequence[int], totals: Sequence[int]) -> float:
-    """Return BLEU as the COCO captioning toolkit has it, times 100, of a segment or of the sums over a corpus.
-
-    Source: Chen et al. 2015, Microsoft COCO Captions, whose program adds 1e-15 to matches and 1e-9 to what they are
-    divided by, so that an order without a match makes the score tiny, not 0.
-
-    Args:
-        lengths: words of the candidate, and of the reference nearest to it in length.
-        matches: clipped n-grams in common, of each order.
-        totals: n-grams of the candidate, of each order.
-    """
-    tiny, small = 1e-15, 1e-9
-    logs = [math.log((m + tiny) / (t + small)) for m, t in zip(matches, totals, strict=True)]
-    ratio = (lengths[0] + tiny) / (lengths[1] + small)
-    return 100 * math.exp(sum(logs) / len(logs) + min(0.0, 1 - 1 / ratio))
+def _exactly(function: Callable[[float], float], values: Values) -> Values:
+    """Return a function of Python's of each number: NumPy's logarithms and powers may differ in the last bit."""
+    return np.fromiter(map(function, values.ravel().tolist()), dtype=np.float64, count=values.size).reshape(
+        values.shape
+    )
 
 
 class Bleu(Metric[BleuConfig]):
@@ -168,23 +142,19 @@ class Bleu(Metric[BleuConfig]):
         config = self.config
         order = config.max_ngram_order
         groups = [present(references) for references in block.references]
-        lost, flags = np.zeros(len(block), dtype=np.int64), row_flags(block)
         many = np.fromiter(map(len, groups), dtype=np.int64, count=len(groups)) + 1
         texts, places = placed(text for row in zip(block.candidates, groups, strict=True) for text in (row[0], *row[1]))
         words = self._words(texts, fitted)
-        counted = by_words(words, places, many, order)
+        counted = count_ngrams(words, places, many, order)
         lengths = words.lengths[places]
         first = np.cumsum(many) - many
         near = lengths[first + 1]
         for row in np.flatnonzero(many > 2).tolist():
             own, *others = lengths[first[row] : first[row] + many[row]].tolist()
             near[row] = self._corpus._get_closest_ref_len(own, others)
-        statistics = np.concatenate([[lengths[first], near], counted.matches, counted.candidate]).T
-        if config.variant == "sacrebleu":
-            values = self._sentences(statistics)
-        else:
-            values = np.array([self.system_score(row) for row in statistics])
-        return BlockScores(values, flags, lost, statistics if config.system == "corpus" else None)
+        statistics = np.concatenate([[lengths[first], near], counted.matches, counted.candidate])
+        values = self._scores(statistics[0], statistics[1], counted.matches, counted.candidate, exact=True)
+        return block_scores(block, values, statistics.T if config.system == "corpus" else None)
 
     def _words(self, texts: Sequence[str], fitted: str | None) -> Words:
         """Return texts cut into words."""
@@ -194,86 +164,67 @@ class Bleu(Metric[BleuConfig]):
         self._cutter = self._cutter or Cutter13a(scorer.tokenizer._post_tokenizer._re)
         return self._cutter([text.lower() for text in texts] if self.config.lowercase else texts)
 
-    def _sentences(self, statistics: Values) -> Values:
-        """Return sentence BLEU of rows of statistics, by sacreBLEU's operations in its order."""
-        order, method, value = self.config.max_ngram_order, self.config.smooth_method, self._smooth_value
-        matches, totals = statistics[:, 2 : 2 + order].copy(), statistics[:, 2 + order :].copy()
-        found = np.asarray(matches.any(axis=1))
-        if method == "add-k":
-            matches[:, 1:] += value
-            totals[:, 1:] += value
-        # From the first order that a candidate is too short for, all are left out.
-        there = np.logical_and.accumulate(totals > 0, axis=1)
-        under, none = np.where(there, totals, 1.0), matches == 0
-        precisions = 100.0 * matches / under
-        if method == "exp":
-            precisions = np.where(none, 100.0 / (np.cumprod(np.where(none, 2.0, 1.0), axis=1) * under), precisions)
-        elif method == "floor":
-            precisions = np.where(none, 100.0 * value / under, precisions)
-        used = there.sum(axis=1) if self.config.effective_order else np.full(len(statistics), order)
-        # As sacreBLEU does it: NumPy's logarithms and sums may differ in the last bit.
-        known = np.where(there & (precisions > 0), precisions, 1.0)
-        logs = np.fromiter(map(math.log, known.ravel().tolist()), dtype=np.float64, count=known.size)
-        logs = np.where(there & (precisions > 0), logs.reshape(known.shape), _NO_LOG)
-        means = [sum(row[:n]) / n if n else 0.0 for row, n in zip(logs.tolist(), used.tolist(), strict=True)]
-        own, other = statistics[:, 0], statistics[:, 1]
-        short = np.where(own < other, 1 - other / np.maximum(own, 1), 0.0)
-        scores = np.array([math.exp(a) * math.exp(b) for a, b in zip(short.tolist(), means, strict=True)])
-        return np.where(found, scores, 0.0)
-
     def score_product(self, candidates: Sequence[str], references: Sequence[str], fitted: str | None) -> Values:
         """Count each text's n-grams once; see `Metric.score_product`."""
         order = self.config.max_ngram_order
-        texts, left, right = distinct(candidates, references)
+        texts, places = placed([*candidates, *references])
+        left, right = places[: len(candidates)], places[len(candidates) :]
         words = self._words(texts, fitted)
         matches = np.stack([ngrams.shared(left, right) for ngrams in ngrams_of(words, order)])
         mine, other = (words.lengths[side].astype(np.float64) for side in (left, right))
         totals = np.maximum(mine[None, :] - np.arange(order)[:, None], 0.0)[:, :, None]
-        return self._scores(mine[:, None], other[None, :], matches, totals)
+        return self._scores(mine[:, None], other[None, :], matches, totals, exact=False)
 
-    def _scores(self, mine: Values, other: Values, matches: Values, totals: Values) -> Values:
-        """Return the scores of n texts against m, by the same operations as pair by pair.
+    def _scores(self, candidate: Values, reference: Values, matches: Values, totals: Values, *, exact: bool) -> Values:
+        """Return sentence BLEU, times 100.
+
+        Sources: Post 2018 for sacreBLEU's smoothing. The ``sentence-bleu`` tool of Moses, SENTBLEU of the WMT metrics
+        tasks (Bojar et al. 2017), adds one to every match and total; a text without words has 0 there. The program of
+        Chen et al. 2015, Microsoft COCO Captions, adds 1e-15 to matches and 1e-9 to what they are divided by, so that
+        an order without a match makes the score tiny, not 0.
 
         Args:
-            mine: words of the candidates (n, 1).
-            other: words of the references (1, m).
-            matches: n-grams in common of each order (order, n, m).
-            totals: n-grams of the candidates (order, n, 1).
+            candidate: words of the candidates (…,).
+            reference: words of the references, of several that nearest in length (…,).
+            matches: clipped n-grams in common of each order (orders, …).
+            totals: n-grams of the candidates of each order (orders, …).
+            exact: by sacreBLEU's operations in its order, to the last bit.
         """
-        variant, method, value = self.config.variant, self.config.smooth_method, self._smooth_value
-        shape, orders = matches.shape[1:], len(matches)
-        if variant == "coco":
-            logs = np.log((matches + 1e-15) / (totals + 1e-9)).sum(axis=0)
-            ratio = (mine + 1e-15) / (other + 1e-9)
-            return np.asarray(100 * np.exp(logs / orders + np.minimum(0.0, 1 - 1 / ratio)))
-        short = np.minimum(0.0, 1 - other / np.maximum(mine, 1))
-        if variant == "moses":
-            logs = np.log((matches + 1) / (totals + 1)).sum(axis=0)
-            return np.where((mine > 0) & (other > 0), 100 * np.exp(logs / orders + short), 0.0)
-        logs, doubled = np.zeros(shape), np.ones(shape)
-        counted, alive = np.full(shape, float(orders)), np.ones(shape, dtype=bool)
-        for n, (match, total) in enumerate(zip(matches, totals, strict=True)):
-            if method == "add-k" and n > 0:
-                match, total = match + value, total + value
-            alive &= total > 0
-            if self.config.effective_order:
-                counted[alive] = n + 1
-            none = match == 0
-            precision = 100 * match / np.maximum(total, 1e-300)
-            if method == "exp":
-                doubled = np.where(alive & none, 2 * doubled, doubled)
-                precision = np.where(none, 100 / (doubled * np.maximum(total, 1)), precision)
-            elif method == "floor":
-                precision = np.where(none, 100 * value / np.maximum(total, 1), precision)
-            precision = np.where(alive, precision, 0.0)
-            log = np.where(precision > 0, np.log(np.where(precision > 0, precision, 1.0)), -9999999999.0)
-            logs += np.where(alive, log, 0.0 if self.config.effective_order else -9999999999.0)
-        return np.where(matches.any(axis=0), np.exp(short) * np.exp(logs / counted), 0.0)
+        config, value = self.config, self._smooth_value
+        log, exp = (partial(_exactly, math.log), partial(_exactly, math.exp)) if exact else (np.log, np.exp)
+        matched, used = matches.any(axis=0), np.full(matches.shape[1:], len(matches))
+        short = np.where(candidate < reference, 1 - reference / np.maximum(candidate, 1), 0.0)
+        if config.variant == "coco":
+            logs = log((matches + 1e-15) / (totals + 1e-9))
+            short = np.minimum(0.0, 1 - 1 / ((candidate + 1e-15) / (reference + 1e-9)))
+        elif config.variant == "moses":
+            logs = log((matches + 1) / (totals + 1))
+        else:
+            if config.smooth_method == "add-k":
+                further = np.arange(len(matches)).reshape(-1, *[1] * (matches.ndim - 1)) > 0
+                matches, totals = matches + value * further, totals + value * further
+            # From the first order that a candidate is too short for, all are left out.
+            counted = np.logical_and.accumulate(totals > 0)
+            none, under = matches == 0, np.where(counted, totals, 1.0)
+            precisions = 100.0 * matches / under
+            if config.smooth_method == "exp":
+                precisions = np.where(none, 100.0 / (np.cumprod(np.where(none, 2.0, 1.0), axis=0) * under), precisions)
+            elif config.smooth_method == "floor":
+                precisions = np.where(none, 100.0 * value / under, precisions)
+            known = counted & (precisions > 0)
+            logs = np.where(known, log(np.where(known, precisions, 1.0)), _NO_LOG)
+            if config.effective_order:
+                logs, used = np.where(counted, logs, 0.0), np.maximum(counted.sum(axis=0), 1)
+        # Of many numbers, Python's sum may differ from NumPy's in the last bit.
+        means = (np.fromiter(map(sum, logs.T.tolist()), np.float64, len(logs.T)) if exact else logs.sum(axis=0)) / used
+        if config.variant == "sacrebleu":
+            return np.where(matched, exp(short) * exp(means), 0.0)
+        scores = 100 * exp(means + short)
+        return np.where((candidate > 0) & (reference > 0), scores, 0.0) if config.variant == "moses" else scores
 
     def system_score(self, statistics: Values) -> float:
         """Return corpus BLEU."""
-        counted, order = [int(value) for value in statistics], self.config.max_ngram_order
-        if self.config.variant == "sacrebleu":
-            return float(self._corpus._compute_score_from_stats(counted).score)
-        formula = coco_bleu if self.config.variant == "coco" else moses_bleu
-        return formula((counted[0], counted[1]), counted[2 : 2 + order], counted[2 + order :])
+        if self.config.variant == "coco":
+            candidate, reference, *counts = statistics[:, None]
+            return float(self._scores(candidate, reference, *np.split(np.array(counts), 2), exact=True)[0])
+        return float(self._corpus._compute_score_from_stats([int(value) for value in statistics]).score)

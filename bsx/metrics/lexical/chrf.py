@@ -11,9 +11,8 @@ from pydantic import Field
 
 from bsx.metrics.base import Metric
 from bsx.metrics.core import Block, BlockScores, MetricConfig, Values
-from bsx.metrics.lexical.all_pairs import distinct, letters_of, ngrams_of
-from bsx.metrics.lexical.common import present, row_flags
-from bsx.metrics.lexical.ngrams import by_characters, by_words, numbered
+from bsx.metrics.lexical.common import block_scores, present
+from bsx.metrics.lexical.ngrams import count_ngrams, letters_of, ngrams_of, numbered, placed
 from bsx.support.optional import need
 
 _PER_LETTER = 150  # bytes of what counting n-grams holds at a time, one order after the other
@@ -62,20 +61,18 @@ class Chrf(Metric[ChrfConfig]):
             highest = np.flatnonzero(values == np.repeat(np.maximum.reduceat(values, first), many))
             chosen = highest[np.searchsorted(highest, first)]
             values, statistics = values[chosen], statistics[chosen]
-        lost = np.zeros(len(block), dtype=np.int64)
-        return BlockScores(values, row_flags(block), lost, statistics)
+        return block_scores(block, values, statistics)
 
     def _statistics(self, pairs: Sequence[tuple[str, str]]) -> Values:
         """Return how many n-grams two texts have and share, order by order, characters first (pairs, 3 * orders)."""
         config = self.config
-        texts = {text: self._chrf._preprocess_segment(text) for pair in pairs for text in pair}
-        letters = texts if config.whitespace else {text: "".join(cut.split()) for text, cut in texts.items()}
-        counted = [by_characters([(letters[one], letters[other]) for one, other in pairs], config.char_order)]
+        given, places = placed(text for pair in pairs for text in pair)
+        texts, many = list(map(self._chrf._preprocess_segment, given)), np.full(len(pairs), 2)
+        letters = letters_of(texts if config.whitespace else ["".join(text.split()) for text in texts])
+        counted = [count_ngrams(letters, places, many, config.char_order)]
         if config.word_order:
-            words = numbered(map(self._chrf._remove_punctuation, texts.values()))
-            number = dict(zip(texts, range(len(texts)), strict=True))
-            places = np.fromiter((number[text] for pair in pairs for text in pair), dtype=np.int64)
-            counted.append(by_words(words, places, np.full(len(pairs), 2), config.word_order))
+            words = numbered(map(self._chrf._remove_punctuation, texts))
+            counted.append(count_ngrams(words, places, many, config.word_order))
         orders = [
             # Nothing is compared with a reference that has no n-gram.
             (np.where(other > 0, candidate, 0.0), other, shared)
@@ -89,9 +86,9 @@ class Chrf(Metric[ChrfConfig]):
         if _PER_LETTER * sum(map(len, (*candidates, *references))) > self.encoders.budget // 4:
             return None
         config, prepared = self.config, self._chrf._preprocess_segment
-        texts, left, right = distinct(
-            [prepared(text) for text in candidates], [prepared(text if text.strip() else "") for text in references]
-        )
+        present = (text if text.strip() else "" for text in references)
+        texts, places = placed(map(prepared, (*candidates, *present)))
+        left, right = places[: len(candidates)], places[len(candidates) :]
         letters = letters_of(texts if config.whitespace else ["".join(text.split()) for text in texts])
         ngrams = ngrams_of(letters, config.char_order)
         if config.word_order:

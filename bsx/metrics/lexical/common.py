@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bsx.data.writing import IMPLIED, scripts_of
-from bsx.metrics.core import Block
+from bsx.metrics.core import Block, BlockScores, Values
 
 if TYPE_CHECKING:
     from bsx.catalog.entries.models import LanguageEntry
@@ -23,10 +22,11 @@ def present(references: Sequence[str]) -> list[str]:
     return kept or [""]
 
 
-def row_flags(block: Block) -> NDArray[np.bool_]:
-    """Return which rows have no content on one side (rows,)."""
+def block_scores(block: Block, values: Values, statistics: Values | None) -> BlockScores:
+    """Return the scores of a block, of which no text is cut off, with the rows that have no content on one side."""
     rows = zip(block.candidates, block.references, strict=True)
-    return np.array([not c.strip() or not "".join(refs).strip() for c, refs in rows], dtype=bool)
+    empty = np.array([not c.strip() or not "".join(references).strip() for c, references in rows], dtype=bool)
+    return BlockScores(values, empty, np.zeros(len(block), dtype=np.int64), statistics)
 
 
 _FIRST_UNSPACED = "\u0e00"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import cache, cached_property
 from types import SimpleNamespace
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from bsx.support.optional import need
 from bsx.support.untyped import Untyped
 
 _BETA = 1.2
+_FIGURES = ("precision", "recall", "f1")
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
 _CUT = "cut into words by the tokenizer "
 
@@ -140,38 +141,30 @@ class Rouge(PairMetric[RougeConfig]):
 
     def score_pairs(self, pairs: Pairs, fitted: str | None) -> PairScores:
         """Score pairs; see `PairMetric.score_pairs`. Undefined where the tokenizer finds no word in a text."""
-        figure = {"f1": "fmeasure"}.get(self.config.measure, self.config.measure)
-        texts = pairs.texts
+        texts, pair_of = pairs.texts, list(zip(pairs.left.tolist(), pairs.right.tolist(), strict=True))
         scorer, tokenizer = self._made(fitted or self._chosen or "ascii")
-        rows = zip(pairs.left.tolist(), pairs.right.tolist(), strict=True)
         tokens = [tokenizer.tokenize(text) for text in texts]
         if self._kind == "rougeL":
-            results = [_longest_common(tokens[j], tokens[i]) for i, j in rows]
+            scores = [_longest_common(tokens[j], tokens[i]) for i, j in pair_of]
         else:
-            results = [scorer.score(texts[j], texts[i])[self._kind] for i, j in rows]
+            scores = [scorer.score(texts[j], texts[i])[self._kind] for i, j in pair_of]
+        figures = np.array(scores, dtype=np.float64).reshape(-1, len(_FIGURES))
         if self.config.variant == "coco":
-            return PairScores(_coco(results, pairs.rows, self.config.measure))
-        words = np.array([bool(found) for found in tokens])
-        values = [getattr(item, figure) for item in results]
-        return PairScores(np.where(words[pairs.left] & words[pairs.right], values, np.nan))
+            figures = _coco(figures, pairs.rows)
+        else:
+            words = np.array([bool(found) for found in tokens])
+            figures[~(words[pairs.left] & words[pairs.right])] = np.nan
+        return PairScores(figures[:, _FIGURES.index(self.config.measure)])
 
 
-class _Overlap(NamedTuple):
-    """Three figures of a pair, as the package has them."""
-
-    precision: float
-    recall: float
-    fmeasure: float
-
-
-def _longest_common(reference: list[str], candidate: list[str]) -> _Overlap:
-    """Return ROUGE-L of two lists of words.
+def _longest_common(reference: list[str], candidate: list[str]) -> tuple[float, float, float]:
+    """Return precision, recall and F1 of the longest common subsequence of two lists of words.
 
     A row of the table of common subsequences is the bits of one number, which has a zero where the length grows.
     Source: Hyyrö 2004, Bit-parallel LCS-length computation revisited.
     """
     if not reference or not candidate:
-        return _Overlap(0, 0, 0)
+        return 0, 0, 0
     places: dict[str, int] = {}
     for place, word in enumerate(reference):
         places[word] = places.get(word, 0) | 1 << place
@@ -181,21 +174,18 @@ def _longest_common(reference: list[str], candidate: list[str]) -> _Overlap:
             row = (row + both) | (row - both)
     length = len(reference) - (row & every).bit_count()
     precision, recall = length / len(candidate), length / len(reference)
-    f = 2 * precision * recall / (precision + recall) if length else 0.0
-    return _Overlap(precision, recall, f)
+    return precision, recall, 2 * precision * recall / (precision + recall) if length else 0.0
 
 
-def _coco(scores: Sequence[Untyped], rows: NDArray[np.int64], measure: str) -> Values:
-    """Return a row's score at each of its pairs: the highest precision and recall over its references count.
+def _coco(figures: Values, rows: NDArray[np.int64]) -> Values:
+    """Return each row's figures at each of its pairs (pairs, 3): of its references, the highest precision and recall.
 
     Source: Lin 2004 for the F measure; Chen et al. 2015, Microsoft COCO Captions, for beta and the references.
     """
     _, row = np.unique(rows, return_inverse=True)
-    best = np.zeros((2, row.max(initial=-1) + 1))
-    for side, name in zip(best, ("precision", "recall"), strict=True):
-        np.maximum.at(side, row, [getattr(item, name) for item in scores])
-    precision, recall = best
+    best = np.zeros((row.max(initial=-1) + 1, 2))
+    np.maximum.at(best, row, figures[:, :2])
+    precision, recall = best.T
     weighted = recall + _BETA**2 * precision
-    f = np.divide((1 + _BETA**2) * precision * recall, weighted, out=np.zeros_like(weighted), where=weighted > 0)
-    chosen: Values = {"precision": precision, "recall": recall, "f1": f}[measure]
-    return chosen[row]
+    f1 = np.divide((1 + _BETA**2) * precision * recall, weighted, out=np.zeros_like(weighted), where=weighted > 0)
+    return np.stack([precision, recall, f1], axis=1)[row]

@@ -12,7 +12,7 @@ from pydantic import Field
 from bsx.catalog.entries.models import LanguageEntry
 from bsx.metrics.base import Metric
 from bsx.metrics.core import BY_SCRIPT, Block, BlockScores, MetricConfig, Reading, Values
-from bsx.metrics.lexical.common import language_of, present, row_flags, say_cut, units
+from bsx.metrics.lexical.common import block_scores, language_of, present, say_cut, units
 from bsx.metrics.lexical.shifts import Reference
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
@@ -108,8 +108,7 @@ class Ter(Metric[TerConfig]):
         edits, lengths = statistics.T
         # Where no reference has a word, any word is wrong.
         rates = np.divide(edits, lengths, out=(edits > 0).astype(np.float64), where=lengths > 0)
-        lost = np.zeros(len(block), dtype=np.int64)
-        return BlockScores(100 * rates, row_flags(block), lost, statistics)
+        return block_scores(block, 100 * rates, statistics)
 
     def system_score(self, statistics: Values) -> float:
         """Return all edits over all reference words (the mean number, with several references), times 100."""

@@ -25,7 +25,7 @@ from bsx.analysis.stats.systems.paired import deciding, prepared
 from bsx.data.corpus import MemoryCorpus
 from bsx.errors import InputError
 from bsx.metrics.base import get_metrics
-from bsx.metrics.paired import paired_scores
+from bsx.metrics.results import paired_scores
 from tests.helpers.systems import bootstrap_systems, randomise_systems, studentised_systems
 from tests.helpers.tables import read_rows, write_lines
 
