@@ -156,10 +156,17 @@ def _nothing_shown(result: MetaResult) -> str:
     metrics = [one for one in _overall(result).metrics if not one.control and one.ci[0] == one.ci[0]]
     if not metrics or any(one.ci[0] > _null(one) for one in metrics):
         return ""
-    reach = "the interval reaches" if len(metrics) == 1 else "every interval reaches"
-    if result.headline != "acc_eq":
-        return f" No agreement is shown: {reach} 0."
-    return f" Nothing is shown to beat chance ({number(_null(metrics[0])).text}): {reach} it."
+    below = [one.metric for one in metrics if one.ci[1] < _null(one)]
+    chance = result.headline == "acc_eq"
+    head = (
+        f" Nothing is shown to beat chance ({number(_null(metrics[0])).text})" if chance else " No agreement is shown"
+    )
+    reached = "it" if chance else "0"
+    if not below:
+        return f"{head}: {'the' if len(metrics) == 1 else 'every'} interval reaches {reached}."
+    of = f" of {listed(below)}" if len(metrics) > 1 else ""
+    rest = f"; every other interval reaches {reached}" if len(below) < len(metrics) else ""
+    return f"{head}: the {'accuracy' if chance else 'correlation'}{of} is {'lower' if chance else 'negative'}{rest}."
 
 
 def _null(agreement: MetricAgreement) -> float:
@@ -214,7 +221,7 @@ def _unseen(result: MetaResult) -> str:
     null = "chance" if result.headline == "acc_eq" else "0"
     if not unseen:
         return f"Every metric agrees with each of {count}: no interval of {_statistic(result)} reaches {null}."
-    none = f"no agreement is shown, the interval reaches {null}, of {'; '.join(unseen)}"
+    none = f"no agreement is shown, the interval is not above {null}, of {'; '.join(unseen)}"
     return f"{_statistic(result)} with {count}: {none}."
 
 

@@ -242,3 +242,22 @@ def test_what_reads_no_candidate_is_no_control_of_systems() -> None:
     assert any("SENTINEL-SRC" in note for note in found["sys"].notes)
     answer = next(part.text for part in parts_of(found["sys"]) if isinstance(part, Answer))
     assert "SENTINEL-SRC" not in answer
+
+
+@pytest.mark.parametrize(
+    ("metrics", "answer"),
+    [
+        (["poor"], "the interval reaches 0."),
+        (["bad"], "the correlation is negative."),
+        (["bad", "poor"], "the correlation of bad is negative; every other interval reaches 0."),
+        (["bad", "worse"], "the correlation of bad and worse is negative."),
+    ],
+)
+def test_an_interval_below_zero_is_not_one_that_reaches_it(metrics: list[str], answer: str) -> None:
+    columns = invented(1)
+    rng, human = np.random.default_rng(6), np.array(columns["human"])
+    columns |= {"poor": rng.normal(size=150).tolist()}
+    columns |= {name: (rng.normal(size=150) - human).tolist() for name in ("bad", "worse")}
+    found = meta_evaluate(columns, metrics, "human")
+    assert [one.metric for one in found.groups[0].metrics if one.ci[1] < 0] == [m for m in metrics if m != "poor"]
+    assert f"No agreement is shown: {answer}" in next(p.text for p in parts_of(found) if isinstance(p, Answer))
