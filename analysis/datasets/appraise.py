@@ -8,7 +8,6 @@ from pathlib import Path
 from bsx.analysis.datasets.judged import Builder, Given, JudgedTable
 from bsx.analysis.datasets.mqm import human_translation
 from bsx.data import cells
-from bsx.data.lines import Problems
 from bsx.data.tables import Row, Table
 from bsx.errors import InputError
 
@@ -47,29 +46,32 @@ def load_esa(
     Raises:
         InputError: naming file, line and reason of a malformed row.
     """
-    judgments, builder, notes = _appraised(path, lp, name, skip_malformed)
-    for (pair, system, document, item), judged in judgments.items():
+    builder = Builder(path, name, skip_malformed)
+    for (pair, system, document, item), judged in _appraised(path, lp, builder).items():
         for group in [[each] for each in judged] if per_rater else [judged]:
             counted: dict[str, Given] = {"judge": group[0][0]} if per_rater else {"judgments": len(group)}
             mean = sum(score for _, score, _ in group) / len(group)
             spans = sum(spans for _, _, spans in group) / len(group)
-            values: dict[str, Given] = {"lp": pair, "system": system, "segment": item, "document": document}
-            values |= {"human": float(mean), "human_spans": float(spans)}
-            builder.add(**values, human_system=human_translation(system), **counted)
-    builder.notes += notes
-    return builder.finish(str(path), drop_human=drop_human)
+            builder.add(
+                lp=pair,
+                system=system,
+                segment=item,
+                document=document,
+                human=float(mean),
+                human_spans=float(spans),
+                human_system=human_translation(system),
+                **counted,
+            )
+    return builder.finish(drop_human=drop_human)
 
 
-def _appraised(
-    path: Path | str, lp: str | None, name: str | None, skip_malformed: bool
-) -> tuple[_Judged, Builder, list[str]]:
-    """Return (pair, system, document, item) -> (annotator, score, score of spans), a builder, and what is left out."""
-    problems = Problems(skip=skip_malformed)
-    table = Table(path, problems, separator=",", quoted=True, header=_FIELDS)
+def _appraised(path: Path | str, lp: str | None, builder: Builder) -> _Judged:
+    """Return (pair, system, document, item) -> (annotator, score, score of spans); note what is left out."""
+    table = Table(path, builder.problems, separator=",", quoted=True, header=_FIELDS)
     left_out = {"tutorials": 0, "attention checks": 0, "judgments of whole documents": 0}
     results: _Judged = {}
     for row in table.rows():
-        with problems:
+        with builder.problems:
             pair = f"{row.name('src')}-{row.name('tgt')}"
             document = row.name("doc").removesuffix("#incomplete")
             if lp not in (None, pair):
@@ -91,9 +93,9 @@ def _appraised(
                 raise InputError(f"{row.where}: the score {score:g} is not between 0 and 100")
             key = (pair, row.name("system"), document, row.name("item"))
             results.setdefault(key, []).append((row.name("annotator"), score, _span_score(row)))
-    notes = [f"{count} {what} are left out" for what, count in left_out.items() if count]
-    notes.append("the file has no texts; segments have the numbers that the test set gives them")
-    return results, Builder(name or Path(path).stem, problems), notes
+    builder.notes += [f"{count} {what} are left out" for what, count in left_out.items() if count]
+    builder.notes.append("the file has no texts; segments have the numbers that the test set gives them")
+    return results
 
 
 def _span_score(row: Row) -> float:
@@ -101,7 +103,7 @@ def _span_score(row: Row) -> float:
     try:
         spans = json.loads(cells.text(row["spans"], where))
         severities = [str(span["severity"]).lower() for span in spans]
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError) as error:
         raise InputError(f"{where}: is no list of error spans with a severity") from error
     for severity in severities:
         if severity not in ("major", "minor", "undecided"):

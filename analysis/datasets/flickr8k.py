@@ -45,10 +45,8 @@ def load_flickr8k(
         InputError: naming file, line and reason of a malformed row.
         UnknownNameError: for a column that does not exist; lists those present.
     """
-    problems = Problems(skip=skip_malformed)
-    builder = Builder(name or Path(path).stem, problems)
-    own = 0
-    rows = _original(Path(path), problems) if Path(path).is_dir() else _table(path, problems)
+    builder, own = Builder(path, name, skip_malformed), 0
+    rows = _original(Path(path), builder.problems) if Path(path).is_dir() else _table(path, builder.problems)
     for image, candidate, references, grades, more in rows:
         if candidate in references:
             own += 1
@@ -64,7 +62,7 @@ def load_flickr8k(
     done = "left out" if drop_own else "kept; drop_own=True leaves them out"
     if own:
         builder.notes.append(f"{own} candidates equal one of their own references: {done}")
-    return builder.finish(str(path))
+    return builder.finish()
 
 
 def _table(path: Path | str, problems: Problems) -> Iterator[_Judged]:

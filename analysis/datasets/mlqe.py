@@ -6,9 +6,7 @@ import json
 import re
 from pathlib import Path
 
-from bsx.analysis.datasets.judged import Builder, Given, JudgedTable, pair_in_name
-from bsx.data.lines import Problems
-from bsx.data.tables import Table
+from bsx.analysis.datasets.judged import Builder, JudgedTable, pair_in_name
 from bsx.errors import InputError
 
 
@@ -29,27 +27,23 @@ def load_mlqe(
         if len(result) != 1:
             raise InputError(f"needs exactly one file *.df.short.tsv, has {len(result)}; name one", file=path)
         file = result[0]
-    problems = Problems(skip=skip_malformed)
-    table = Table(file, problems)
-    table.require("index", "original", "translation", "mean", "z_mean")
-    builder = Builder(name or file.name.removesuffix(".df.short.tsv"), problems)
+    builder = Builder(path, name or file.name.removesuffix(".df.short.tsv"), skip_malformed)
+    table = builder.table(file, "index", "original", "translation", "mean", "z_mean")
     joined = re.search(r"\.([a-z]{2})([a-z]{2})\.", file.name)
     pair = lp or (f"{joined[1]}-{joined[2]}" if joined else pair_in_name(file) or pair_in_name(file.parent))
     for row in table.rows():
-        with problems:
-            values: dict[str, Given] = {
-                "segment": row.name("index"),
-                "source": row.text("original"),
-                "candidate": row.text("translation"),
-                "human": row.number("z_mean"),
-                "human_raw": row.number("mean"),
-            }
-            if "scores" in table.columns:
-                values["judgments"] = _length(row["scores"], f"{row.where}, column 'scores'")
-            if "model_scores" in table.columns:
-                values["model_scores"] = row.number("model_scores")
-            builder.add(lp=pair, **values)
-    return builder.finish(table.name)
+        with builder.problems:
+            builder.add(
+                lp=pair,
+                segment=row.name("index"),
+                source=row.text("original"),
+                candidate=row.text("translation"),
+                human=row.number("z_mean"),
+                human_raw=row.number("mean"),
+                judgments=_length(row["scores"], f"{row.where}, column 'scores'") if "scores" in row else None,
+                model_scores=row.number("model_scores") if "model_scores" in row else None,
+            )
+    return builder.finish()
 
 
 def _length(value: object, where: str) -> int:

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bsx.analysis.datasets.judged import Builder, Given, JudgedTable, pair_in_name
-from bsx.data.lines import Problems
-from bsx.data.tables import Row, Table
+from bsx.data.tables import Row
 from bsx.errors import InputError, UnknownNameError, did_you_mean
 
 MQM_WEIGHTS: Mapping[str, float] = {
@@ -73,8 +72,8 @@ def load_mqm(
         InputError: naming file, line and reason, such as a severity without a weight.
         UnknownNameError: for a missing column or reference; lists those present.
     """
-    problems = Problems(skip=skip_malformed)
-    table = Table(path, problems)
+    builder = Builder(path, name or Path(path).name.partition(".")[0], skip_malformed)
+    table = builder.table(path)
     segment = table.first(*_SEGMENT) or _SEGMENT[0]
     table.require("system", "doc", segment, "rater", "source", "target", "category", "severity")
     known = {key.lower(): float(weight) for key, weight in {**MQM_WEIGHTS, **(weights or {})}.items()}
@@ -82,7 +81,7 @@ def load_mqm(
     ratings: dict[tuple[str, str, str], dict[str, _Rating]] = {}
     checks = 0
     for row in table.rows():
-        with problems:
+        with builder.problems:
             key = (row.name("system"), row.name("doc"), row.name(segment))
             category, severity = row.name("category").rstrip("!"), row.name("severity")
             if severity.lower() == "hotw-test":
@@ -94,7 +93,6 @@ def load_mqm(
             rating = ratings.setdefault(key, {}).setdefault(row.name("rater"), _Rating([]))
             if severity.lower() != _NOTHING and category.lower() != _NOTHING:
                 rating.errors.append((category, severity, weight))
-    builder = Builder(name or Path(path).name.partition(".")[0], problems)
     references = _references(table.name, texts, reference)
     parts = _parts(ratings)
     ids = _identifiers(texts)
@@ -108,15 +106,14 @@ def load_mqm(
             lacking += 1
             continue
         source, target = texts[key]
-        values: dict[str, Given] = {} if not pair else {"lp": pair}
-        values |= {"system": system, "segment": ids[key], "document": document, "source": source, "candidate": target}
-        if reference is not None:
-            values["references"] = [references[key[1:]]]
+        values: dict[str, Given] = {"system": system, "segment": ids[key], "document": document}
+        values |= {"source": source, "candidate": target}
+        values |= {} if reference is None else {"references": [references[key[1:]]]}
         groups = [[rating] for rating in raters.values()] if per_rater else [list(raters.values())]
         for number, group in enumerate(groups):
             scores = {column: _score(group, column, parts) for column in ("human", *parts)}
             counted: dict[str, Given] = {"judge": list(raters)[number]} if per_rater else {"judgments": len(raters)}
-            builder.add(**values, **scores, human_system=human_translation(system), **counted)
+            builder.add(lp=pair or None, **values, **scores, human_system=human_translation(system), **counted)
     if checks:
         builder.notes.append(f"{checks} attention checks (HOTW-test) are left out")
     if lacking:
@@ -124,7 +121,7 @@ def load_mqm(
     uneven = {len(raters) for raters in ratings.values()}
     if len(uneven) > 1 and not per_rater:
         builder.notes.append(f"translations have {min(uneven)} to {max(uneven)} raters; scores are their means")
-    return builder.finish(table.name, drop_human=drop_human)
+    return builder.finish(drop_human=drop_human)
 
 
 def _weight(category: str, severity: str, known: Mapping[str, float], row: Row) -> float:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, Literal, cast
@@ -76,42 +76,27 @@ class Rows:
         metrics: name -> scores, (n,) or (systems, segments); NaN where there is no row.
         human: of the same shape.
         segments: whether the columns of a matrix are segments; False if there is one row a system.
-        every: for ``level=sys``, name -> scores of all segments, judged or not (systems, all segments).
-        judged: the human scores in that arrangement.
-        corpus: name -> what corpus scores are made of, in that arrangement.
         systems: names of a matrix's rows, for messages.
         clusters: what is drawn whole, counted from 0: of vectors the document or segment of each row (n,), of matrices
             the document of each segment (segments,); None if rows or segments are drawn.
-        every_clusters: the same in the arrangement of ``every`` (all segments,).
         families: the family of each system, drawn whole where systems are (systems,); None if systems are drawn.
+        corpus: name -> what corpus scores are made of, in the arrangement of a matrix.
+        whole: for ``level=sys``, the scores of all segments, judged or not; None where these are they.
     """
 
     metrics: Mapping[str, Array]
     human: Array
     segments: bool = True
-    every: Mapping[str, Array] = field(default_factory=dict)
-    judged: Array | None = None
-    corpus: Mapping[str, CorpusScores] = field(default_factory=dict)
     systems: Sequence[Hashable] = ()
     clusters: Clustered = None
-    every_clusters: Clustered = None
     families: Clustered = None
+    corpus: Mapping[str, CorpusScores] = field(default_factory=dict)
+    whole: Rows | None = None
 
     @property
     def matrix(self) -> bool:
         """Whether rows are arranged by system and segment."""
         return self.human.ndim == 2
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Systems and segments that can be drawn."""
-        rows, columns = (self.human if self.judged is None else self.judged).shape
-        return rows, columns
-
-    @property
-    def drawn(self) -> Clustered:
-        """The document of each segment that can be drawn, None if segments are drawn."""
-        return self.clusters if self.judged is None else self.every_clusters
 
     def scored(self, name: str | None = None) -> SegmentsToSystems:
         """Return the function from how often segments are drawn (b, segments) to scores of systems (b, systems).
@@ -119,10 +104,10 @@ class Rows:
         Args:
             name: of the metric; None for human scores.
         """
-        if name is None:
-            return means_of_drawn(self.human if self.judged is None else self.judged)
+        if self.whole is not None:
+            return self.whole.scored(name)
         if name not in self.corpus:
-            return means_of_drawn(self.every.get(name, self.metrics[name]))
+            return means_of_drawn(self.human if name is None else self.metrics[name])
         corpus = self.corpus[name]
 
         def scores(counts: Array) -> Array:
@@ -134,8 +119,15 @@ class Rows:
 
     def of_systems(self, name: str | None = None) -> Array:
         """Return a metric's score of each system, human scores without a name (systems,)."""
-        scores: Array = self.scored(name)(np.ones((1, self.shape[1])))[0]
+        scores: Array = self.scored(name)(np.ones((1, (self.whole or self).human.shape[1])))[0]
         return scores
+
+    def turned(self, names: Collection[str]) -> Rows:
+        """Return the rows with the sign of some metrics turned."""
+        metrics = {name: -x if name in names else x for name, x in self.metrics.items()}
+        corpus = {name: upside_down(one) if name in names else one for name, one in self.corpus.items()}
+        whole = None if self.whole is None else self.whole.turned(names)
+        return replace(self, metrics=metrics, corpus=corpus, whole=whole)
 
 
 def upside_down(corpus: CorpusScores) -> CorpusScores:
@@ -171,22 +163,13 @@ def agreement(rows: Rows, settings: MetaSettings) -> Agreement:
         InputError: if rows are too few for what is asked, or nothing is defined.
     """
     if settings.absolute:  # metrics that rank upside down are turned round
-        metrics, every, corpus = dict(rows.metrics), dict(rows.every), dict(rows.corpus)
-        for name, x in rows.metrics.items():
-            of_systems = settings.level == "sys"
-            pair = (rows.of_systems(name), rows.of_systems()) if of_systems else (x.ravel(), rows.human.ravel())
-            if ROWS[settings.statistic](*pair) < 0:
-                metrics[name] = -x
-                every |= {name: -every[name]} if name in every else {}
-                corpus |= {name: upside_down(corpus[name])} if name in corpus else {}
-        rows = replace(rows, metrics=metrics, every=every, corpus=corpus)
+        human = rows.of_systems() if settings.level == "sys" else rows.human.ravel()
+        scores = {n: rows.of_systems(n) if settings.level == "sys" else x.ravel() for n, x in rows.metrics.items()}
+        rows = rows.turned([name for name, x in scores.items() if ROWS[settings.statistic](x, human) < 0])
     if settings.level != "seg":
         return {"darr": _preferences, "sys": _systems, "hybrid": _hybrids}[settings.level](rows, settings)
     if rows.matrix:
         return (_tied if settings.statistic == "acc_eq" else _grouped)(rows, settings)
-    for name in ("statistic", "resample"):
-        if (name == "resample" and settings.resample) or settings.statistic == "acc_eq":
-            raise InputError(f"{name}={getattr(settings, name)} needs the columns system and segment")
     return _rowwise(rows, settings)
 
 
@@ -297,12 +280,13 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
     heavy = heavy_tails(scores, human, settings) if not whole else []
     of = sampled_units(over, documents=rows.clusters is not None)
     # What an interval over segments or documents rests on.
-    units = drawn_units(rows.shape[1], rows.drawn) if over == "segments" else None
+    sample = rows.whole or rows
+    units = drawn_units(sample.human.shape[1], sample.clusters) if over == "segments" else None
 
     @cache
     def drawn(name: str, statistic: str) -> Array:
-        sides = (rows.scored(name), rows.scored(), rows.shape)
-        return resampled_scores(*sides, statistic, over, **settings.draw, clusters=rows.drawn)
+        sides = (rows.scored(name), rows.scored(), sample.human.shape)
+        return resampled_scores(*sides, statistic, over, **settings.draw, clusters=sample.clusters)
 
     metrics = []
     for name, x in scores.items():
@@ -330,19 +314,17 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
                 **settings.resampling,
             )
             figures |= {"spa": soft.estimate, "spa_ci": soft.ci}
-        scored = (
-            "corpus scores of all" if name in rows.corpus else f"means of {'all' if name in rows.every else 'judged'}"
-        )
         without, values = None, without_each(x, human, settings.statistic)
         if len(x) >= 4 and not np.isnan(values).all():
             low, high = int(np.nanargmin(values)), int(np.nanargmax(values))
             names = [str(rows.systems[at]) for at in (low, high)]
             without = WithoutOne(float(values[low]), names[0], float(values[high]), names[1])
-        method = f"{method}, systems ({scored} segments)"
+        kind = "corpus scores" if name in sample.corpus else "means"
+        method = f"{method}, systems ({kind} of {'judged' if rows.whole is None else 'all'} segments)"
         metrics.append(MetricAgreement(name, result.value, ends, figures, method, without_one=without))
     test = settings.test_for(dependent=True, heavy=bool(heavy or whole))
     swapped = test == "permutation" and over == "segments"
-    if swapped and (rows.corpus or rows.every):
+    if swapped and rows.whole is not None:
         raise InputError(
             "test permutation cannot swap the segments of corpus scores, nor those that nobody judged: use "
             "bootstrap, resample systems or system_score judged",

@@ -288,6 +288,11 @@ class MetaSettings(DrawSettings, Significance, MetaColumns):
         of_segments = self.grouped_by != "none" or self.statistic == "acc_eq" or self.resample is not None
         return self.level != "seg" or of_segments
 
+    @property
+    def ties_count(self) -> bool:
+        """Whether a metric that ties everything has a figure, and not only a correlation that is not defined."""
+        return self.statistic == "acc_eq" or self.level == "darr"
+
     def target(self, unit: str, *, systems: bool) -> str:
         """Return what the interval and the tests speak about, in words.
 

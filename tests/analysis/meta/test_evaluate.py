@@ -17,11 +17,11 @@ import pytest
 from scipy import stats
 
 import bsx
+from bsx.analysis.meta.average import shared_units
 from bsx.analysis.meta.levels import checked_williams
 from bsx.analysis.meta.result import Judgments, MetaResult
 from bsx.analysis.meta.run import meta_evaluate
 from bsx.analysis.meta.settings import MetaSettings
-from bsx.analysis.meta.shared import shared_units
 from bsx.analysis.present.forms import parts_of, records_of
 from bsx.analysis.present.parts import Answer, Notes, TablePart
 from bsx.analysis.stats.clusters import adjust
@@ -738,10 +738,10 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
         (["--columns", "flat", "--human", "human"], "flat has the value 1 in all 150 rows: nothing can be ranked"),
         (["--columns", "good", "--human", "flat"], "flat has the value 1 in all 150 rows"),
         (["--columns", "good", "--human", "human", "--group", "few"], "group b: 1 rows are too few for a correlation"),
-        (["--columns", "good", "--human", "human", "--level", "darr"], "name the columns system and segment"),
+        (["--columns", "good", "--human", "human", "--level", "darr"], "needs the columns system and segment"),
         (
             ["--columns", "good", "--human", "human", "--level", "sys"],
-            "level sys correlates systems: name the column",
+            "level sys needs the column system",
         ),
         (
             ["--columns", "good", "--human", "human", "--detail", "grouping=item"],

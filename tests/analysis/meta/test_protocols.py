@@ -234,7 +234,7 @@ def test_tables_say_what_the_folder_says(folder: Path, tmp_path: Path) -> None:
     for name in set(plain.columns) - {"dataset"}:
         np.testing.assert_array_equal(plain[name], table[name])
     assert load_test_set(f"{tmp_path}/wmt24/en-de").columns.keys() == table.columns.keys()
-    for kind, message in (("texts", "83 rows, 84 are due"), ("sys", "one of them twice")):
+    for kind, message in (("texts", "83 rows, 84 are due"), ("sys", r"rows, \d+ are due")):
         file = tmp_path / f"wmt24/en-de.{kind}.tsv.gz"
         whole = file.read_bytes()
         rows = gzip.decompress(whole).decode().splitlines()

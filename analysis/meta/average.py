@@ -1,24 +1,24 @@
-"""What groups of rows have in common, and what rows have of their raters: errors that do not cancel out."""
+"""Means over groups, whose errors do not cancel out where groups have segments in common."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from bsx.analysis.meta.result import MetricAgreement
-from bsx.analysis.meta.settings import MetaSettings
+from bsx.analysis.meta.result import Figure, GroupResult, MetricAgreement
+from bsx.analysis.meta.settings import MetaSettings, averaged
+from bsx.analysis.stats.clusters import adjust, corrected_tests
 from bsx.analysis.stats.correlation import influence
+from bsx.analysis.stats.equivalence import equivalence_p
 from bsx.analysis.stats.resample import Indices, cluster_codes
 from bsx.analysis.stats.results import Comparison
 from bsx.data.columns import Labels
 from bsx.support.checks import Array
 from bsx.support.optional import need
-
-FEWEST_RATERS = 5  # of fewer, next to nothing is known of other raters: intervals speak of those that judged
 
 
 def shared_units(documents: Labels | None, segments: Labels | None, sources: Sequence[str] | None) -> Indices | None:
@@ -119,77 +119,97 @@ def standard_error(test: Comparison) -> float:
     return abs(test.difference) / float(normal.isf(min(max(test.p_two_sided, 1e-6), 0.9) / 2))
 
 
-@dataclass(frozen=True, eq=False)
-class Raters:
-    """Raters who are drawn beside segments or documents, so that intervals and tests speak of other raters too.
-
-    The variance over both is that over segments and that over raters less that over what a rater judged of a segment,
-    which is in both; it is never taken to be less than the first. Degrees of freedom are those of the raters' part.
-
-    Source: Cameron, Gelbach & Miller 2011 for two ways of clusters; Satterthwaite 1946 for degrees of freedom.
-
-    Attributes:
-        many: how many there are.
-        added: what each segment (or document), each rater, and each two of them add to a metric's figure (units,).
-        confidence: level of intervals.
-    """
-
-    many: int
-    added: Sequence[Mapping[str, Array]]
-    confidence: float
-
-    def _reach(self, a: str, b: str | None = None) -> tuple[float, float]:
-        """Return by how much the error of a figure, or a difference, is larger; and its degrees of freedom."""
-        units, raters, both = (float(np.square(of[a] - (0.0 if b is None else of[b])).sum()) for of in self.added)
-        more = max(0.0, raters * self.many / (self.many - 1) - both)
-        if not (units > 0 and more > 0):
-            return 1.0, math.inf
-        return math.sqrt(1 + more / units), (self.many - 1) * (1 + units / more) ** 2
-
-    def _ends(self, value: float, ends: tuple[float, float], wider: float, df: float) -> tuple[float, float]:
-        stats, tail = need("scipy.stats", "intervals"), (1 - self.confidence) / 2
-        wider *= float(stats.t.isf(tail, df) / stats.norm.isf(tail))
-        return value - wider * (value - ends[0]), value + wider * (ends[1] - value)
-
-    def metric(self, one: MetricAgreement) -> MetricAgreement:
-        """Return a metric's figure with an interval for other raters too."""
-        low, high = self._ends(one.value, one.ci, *self._reach(one.metric))
-        return replace(one, ci=(max(-1.0, low), min(1.0, high)))
-
-    def test(self, one: Comparison, a: str, b: str) -> Comparison:
-        """Return a test of two metrics for other raters too."""
-        (wider, df), error = self._reach(a, b), standard_error(one)
-        if wider == 1 or not error > 0:
-            return one
-        p = float(2 * need("scipy.stats", "tests").t.sf(abs(one.difference) / error / wider, df))
-        ends, floor = self._ends(one.difference, one.ci, wider, df), one.at_floor and math.isnan(one.ci[0])
-        return replace(one, ci=ends, p=p / 2 if one.p < 0.5 else 1 - p / 2, p_two_sided=p, at_floor=floor)
+def with_margin(tests: Sequence[Comparison], settings: MetaSettings) -> tuple[Comparison, ...]:
+    """Test equivalence too, where there is a margin: by the interval, or the error that gives a test its p."""
+    if settings.margin is None or not tests:
+        return tuple(tests)
+    normal = need("scipy.stats", "the test of equivalence").norm
+    p = []
+    for test in tests:
+        half = float(normal.ppf((1 + settings.confidence) / 2)) * standard_error(test)
+        ends = (test.difference - half, test.difference + half) if math.isnan(test.ci[0]) else test.ci
+        p.append(equivalence_p(test.difference, ends, settings.margin, confidence=settings.confidence))
+    place = {frozenset((test.a, test.b)): i for i, test in enumerate(tests)}  # both directions are one test
+    adjusted = dict(zip(place, adjust([p[i] for i in place.values()], settings.corrected_by), strict=True))
+    return tuple(replace(test, p_equivalence=float(adjusted[frozenset((test.a, test.b))])) for test in tests)
 
 
-def raters_of(
-    rows: Mapping[str, Array],
-    human: str,
-    names: Sequence[Labels | None],
-    raters: Labels,
+def average_tests(
+    pairs: Iterable[tuple[str, str]],
+    groups: Sequence[GroupResult],
     settings: MetaSettings,
-) -> Raters | None:
-    """Return the raters of a group's rows, if they are drawn: at level seg, `FEWEST_RATERS` or more, not one a row.
+    added: Sequence[Mapping[str, Array]] = (),
+) -> tuple[Comparison, ...]:
+    """Test whether two metrics' mean differences over groups are 0, one test for each pair, corrected.
+
+    Each group's standard error is that with which its own test gets its two-sided p; see `together`.
 
     Args:
-        rows: scores (n,).
-        human: name of the human scores among them.
-        names: each row's system, segment and document, if known.
-        raters: who judged each row (n,), empty where it is not known.
+        pairs: of metrics.
+        groups: results of the groups.
         settings: how.
+        added: of each group, what each unit adds to a metric's figure (units,).
     """
-    here = ~np.any([np.isnan(x) for x in rows.values() if not np.isnan(x).all()], axis=0)
-    who = [name or f"\0{row}" for row, name in enumerate(raters)]
-    many = len({name for name, there in zip(who, here, strict=True) if there})
-    if settings.level != "seg" or settings.sampled != "segments" or not FEWEST_RATERS <= many < int(here.sum()):
-        return None
-    _, segment, document = names
-    units = document or segment or range(len(who))
-    ways: list[Sequence[Hashable]] = [units, who, list(zip(units, who, strict=True))]
-    places = np.arange(len(who))
-    of_ways = [added_by(rows, human, names, cluster_codes(way), places, settings) for way in ways]
-    return Raters(many, of_ways, settings.confidence)
+    normal = need("scipy.stats", "the test of an average").norm
+    results: list[Comparison] = []
+    for a, b in pairs:
+        every = [test for group in groups for test in (*group.tests, *group.control_tests)]
+        tests = [test for test in every if (test.a, test.b) == (a, b)]
+        if len(tests) < len(groups):
+            continue
+        errors = [standard_error(test) for test in tests]
+        apart = [of[a] if settings.level == "sys" else of[a] - of[b] for of in added if a in of and b in of]
+        error = together(errors, apart if len(apart) == len(errors) else [])
+        difference, error = float(np.mean([test.difference for test in tests])), error / len(tests)
+        z = difference / error if error > 0 else 0.0
+        half = float(normal.ppf((1 + settings.confidence) / 2)) * error
+        results.append(
+            Comparison(
+                a=a,
+                b=b,
+                difference=difference,
+                ci=(difference - half, difference + half),
+                p=float(normal.sf(z)),
+                p_two_sided=float(2 * normal.sf(abs(z))),
+                n=len(tests),
+                method="mean difference, normal",
+                unit="group",
+                statistic=z,
+                confidence=settings.confidence,
+            )
+        )
+    return with_margin(corrected_tests(results, settings.corrected_by), settings)
+
+
+def average_of(
+    metric: str,
+    groups: Sequence[GroupResult],
+    settings: MetaSettings,
+    added: Sequence[Mapping[str, Array]] = (),
+    *,
+    competes: bool,
+) -> MetricAgreement:
+    """Return the plain mean over groups; its interval combines those of the groups, see `together`.
+
+    Source: Zou & Donner 2008 (MOVER) for the interval of a sum from the intervals of its parts.
+    """
+    results = [group.find(metric) for group in groups]
+    tested = [group.clusters for group in groups if group.clusters is not None]
+    wins = sum(metric in clusters.winners for clusters in tested) if tested and competes else None
+    present = [agreement for agreement in results if agreement is not None]
+    nothing = math.nan
+    names = averaged(settings.level, settings.statistic)
+    if len(present) < len(groups):
+        return MetricAgreement(
+            metric, nothing, (nothing, nothing), dict.fromkeys(names, nothing), control=not competes, wins=wins
+        )
+    figures: dict[str, Figure] = {}
+    for name in names:
+        values = [value for item in present if isinstance(value := item.figures[name], float | int)]
+        figures[name] = float(np.mean(values)) if len(values) == len(present) else nothing
+    value = float(np.mean([agreement.value for agreement in present]))
+    shared = [of[metric] for of in added if metric in of]
+    shared = shared if len(shared) == len(present) else []
+    down = together([agreement.value - agreement.ci[0] for agreement in present], shared) / len(present)
+    up = together([agreement.ci[1] - agreement.value for agreement in present], shared) / len(present)
+    return MetricAgreement(metric, value, (value - down, value + up), figures, control=not competes, wins=wins)
