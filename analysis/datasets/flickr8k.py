@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from bsx.analysis.datasets.judged import Builder, Given, JudgedTable, reference_columns
 from bsx.data import cells
@@ -14,13 +13,8 @@ from bsx.errors import InputError
 
 JUDGES = 3
 
-
-class _Judged(NamedTuple):
-    image: str
-    candidate: str
-    references: list[str]
-    grades: list[float]
-    more: dict[str, str]
+_Judged = tuple[str, str, list[str], list[float], dict[str, str]]
+"""Image, candidate, references, grades, and further columns."""
 
 
 def load_flickr8k(
@@ -72,13 +66,9 @@ def _table(path: Path | str, problems: Problems) -> Iterator[_Judged]:
     table.require("imageid", "candidate", "ref1", *judges)
     for row in table.rows():
         with problems:
-            yield _Judged(
-                row.name("imageid"),
-                row.text("candidate"),
-                [row.text(name) for name in several],
-                [_grade(row[name], f"{row.where}, column {name!r}") for name in judges],
-                {},
-            )
+            references = [row.text(name) for name in several]
+            grades = [_grade(row[name], f"{row.where}, column {name!r}") for name in judges]
+            yield row.name("imageid"), row.text("candidate"), references, grades, {}
 
 
 def _original(folder: Path, problems: Problems) -> Iterator[_Judged]:
@@ -105,7 +95,7 @@ def _original(folder: Path, problems: Problems) -> Iterator[_Judged]:
                 missing = image if image not in images else caption
                 raise InputError(f"{where}: there is no caption of {missing} in {places['Flickr8k.token.txt']}")
             given = [_grade(grade, where) for grade in grades]
-            yield _Judged(image, captions[caption], images[image], given, {"caption": caption})
+            yield image, captions[caption], images[image], given, {"caption": caption}
 
 
 def _grade(value: object, where: str) -> float:

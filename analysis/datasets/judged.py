@@ -259,7 +259,10 @@ class Builder:
             self._rows = [row for row in self._rows if not row.get("human_system")]
             if not self._rows:
                 raise InputError(f"{self._path}: all systems are human translations: nothing is left")
-        content = {name: _column(values) for name, values in self._columns().items()}
+        content: dict[str, Column] = {}
+        for name, values in self._columns().items():
+            kind = np.float64 if isinstance(values[0], float) else np.int64
+            content[name] = list(map(str, values)) if isinstance(values[0], str) else np.array(values, dtype=kind)
         missing: dict[int, list[str]] = {}
         for name, column in content.items():
             if not isinstance(column, list) and (count := int(np.isnan(column).sum())):
@@ -299,12 +302,6 @@ class Builder:
             return order.get(known, len(order) + (name in self.metrics))
 
         return {name: columns[name] for name in sorted(columns, key=place)}
-
-
-def _column(values: Sequence[str | float]) -> Column:
-    if isinstance(values[0], str):
-        return list(map(str, values))
-    return np.array(values, dtype=np.float64 if isinstance(values[0], float) else np.int64)
 
 
 def parallel_lines(*paths: Path) -> Iterator[tuple[str, tuple[str, ...]]]:

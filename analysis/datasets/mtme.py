@@ -373,9 +373,8 @@ def _scores_of_tables(folder: Path, lp: str, human: str, wanted: Collection[str]
     systems, segments = (list(dict.fromkeys(map(str, judged[key]))) for key in ("system", "seg"))
     scores: dict[str, dict[str, dict[str, Array]]] = {kind: {"seg": {}, "sys": {}} for kind in ("human", "metrics")}
     for kind, file in tables.items():
-        level, keys, due = "seg", ["system", "seg"], list(product(systems, segments))
-        if kind.endswith("sys"):
-            level, keys, due = "sys", ["system"], list(product(systems))
+        level, keys = ("sys", ["system"]) if kind.endswith("sys") else ("seg", ["system", "seg"])
+        due = list(product(*[systems, segments][: len(keys)]))
         names = {} if kind == "human" else _scored(file, kind, ("system", "seg", "mqm", "da-sqm", human), wanted)
         own = [human] if kind in ("human", "sys") else []
         columns = read_columns(file, [*own, *names], ["system"], keys=keys[1:])

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from bsx.analysis.datasets.appraise import load_esa
 from bsx.analysis.datasets.challenge import load_challenge_table
 from bsx.analysis.datasets.eval4nlp import load_eval4nlp
 from bsx.analysis.datasets.flickr8k import load_flickr8k
 from bsx.analysis.datasets.judged import Builder, JudgedTable
-from bsx.analysis.datasets.mlqe import load_mlqe
-from bsx.analysis.datasets.mqm import load_mqm
+from bsx.analysis.datasets.mqm import load_esa, load_mqm
 from bsx.analysis.datasets.mtme import load_mt_metrics_eval, load_mt_metrics_eval_tables
 from bsx.analysis.datasets.pairs import load_paws, load_qqp, load_stsb
 from bsx.analysis.datasets.settings import LoaderSettings
 from bsx.analysis.datasets.summaries import load_realsumm, load_summeval
 from bsx.analysis.datasets.systems import load_metric_scores, load_system_outputs
 from bsx.analysis.datasets.tabular import load_multi_reference, load_table
-from bsx.analysis.datasets.wmt import load_darr, load_wmt_da, load_wmt_da_system
+from bsx.analysis.datasets.wmt import load_darr, load_mlqe, load_wmt_da, load_wmt_da_system
 from bsx.catalog.datasets import DatasetEntry, Layout, find_dataset
 from bsx.data.tables import Table
 from bsx.errors import DataUnavailableError, InputError, UnknownNameError, did_you_mean
@@ -97,19 +95,24 @@ def load_data(name: str, settings: LoaderSettings) -> JudgedTable:
             raise UnknownNameError(
                 f"loader: there is no {settings.loader!r}; there are {', '.join(LOADERS)}.{hint}", setting="loader"
             )
-        loader = LOADERS[settings.loader]
-        _check_settings(name, loader, given)
-        return loader(Path(name), **given)
-    entry = find_dataset(name)
-    result = find_layout(entry, settings.data_dir)
-    if result is None:
-        how = f"{how_to_get(entry)}; data_dir names another folder"
-        raise DataUnavailableError(f"{name} is not in {data_folder(settings.data_dir)}: {how}")
-    layout, folder = result
-    loader = LOADERS[layout.loader]
-    _check_settings(name, loader, given)
-    arguments = {key: _resolve(folder, path) for key, path in layout.arguments.items()}
-    return loader(_resolve(folder, layout.path), **arguments, **{"name": name, **layout.options, **given})
+        loader, path = LOADERS[settings.loader], Path(name)
+        options: dict[str, object] = {}
+    else:
+        entry = find_dataset(name)
+        result = find_layout(entry, settings.data_dir)
+        if result is None:
+            how = f"{how_to_get(entry)}; data_dir names another folder"
+            raise DataUnavailableError(f"{name} is not in {data_folder(settings.data_dir)}: {how}")
+        layout, folder = result
+        loader, path = LOADERS[layout.loader], _resolve(folder, layout.path)
+        options = {key: _resolve(folder, value) for key, value in layout.arguments.items()}
+        options |= {"name": name, **layout.options}
+    known = inspect.signature(loader).parameters
+    if unknown := [setting for setting in given if setting not in known]:
+        raise InputError(
+            f"{name}: its loader {loader.__name__} has no setting {unknown[0]!r}; it has {', '.join(known)}"
+        )
+    return loader(path, **options | given)
 
 
 @settled(LoaderSettings)
@@ -177,15 +180,6 @@ def _example(entry: DatasetEntry) -> JudgedTable:
                 human=row.number(f"{side}_grade"),
             )
     return replace(builder.finish(), example=True)
-
-
-def _check_settings(name: str, loader: Callable[..., JudgedTable], given: Mapping[str, object]) -> None:
-    known = inspect.signature(loader).parameters
-    for setting in given:
-        if setting not in known:
-            raise InputError(
-                f"{name}: its loader {loader.__name__} has no setting {setting!r}; it has {', '.join(known)}"
-            )
 
 
 def how_to_get(entry: DatasetEntry) -> str:

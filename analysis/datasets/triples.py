@@ -74,7 +74,10 @@ def load_triples(path: AnyTable, metrics: Sequence[str] | None = None) -> Triple
             raise InputError(
                 f"a table of {', '.join(_WIDE)} has one row for two scores: score it anew", file=table.name
             )
-        wide = [Triple(*map(row.text, _WIDE), at) for at, row in enumerate(table.rows(), start=1)]
+        wide = [
+            Triple(row.text("anchor"), row.text("paraphrase"), row.text("nonparaphrase"), number)
+            for number, row in enumerate(table.rows(), start=1)
+        ]
         if not wide:
             raise InputError("has a header but no rows", file=table.name)
         return TripleTable(tuple(wide), {})
@@ -86,8 +89,9 @@ def load_triples(path: AnyTable, metrics: Sequence[str] | None = None) -> Triple
     names, notes = (list(metrics), []) if metrics is not None else _numeric(table, rows)
     columns = {name: np.array([row.number(name) for row in rows]) for name in names}
     triples = [
-        Triple(*(str(rows[good][name]) for name in _LONG[1:]), str(rows[bad]["sentence2"]), min(good, bad) + 1)
+        Triple(row.text("sentence1"), row.text("sentence2"), rows[bad].text("sentence2"), min(good, bad) + 1)
         for good, bad in pairs
+        if (row := rows[good])
     ]
     good, bad = map(list, zip(*pairs, strict=True))
     scores = {name: (column[good], column[bad]) for name, column in columns.items()}

@@ -9,7 +9,7 @@ import math
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 
@@ -65,7 +65,6 @@ from bsx.support.checks import Array
 STATISTICS: tuple[Statistic, ...] = ("pearson", "spearman", "kendall")
 FEWEST_ITEMS = 6  # of fewer, an interval of r = .5 holds more than three quarters of what r can be
 Compare = Callable[[str, str], Comparison]
-_Correlation = Literal["pearson", "spearman", "kendall", "kendall_c"]
 
 
 @dataclass(frozen=True)
@@ -106,7 +105,7 @@ class Rows:
         """
         if self.whole is not None:
             return self.whole.scored(name)
-        if name not in self.corpus:
+        if name is None or name not in self.corpus:
             return means_of_drawn(self.human if name is None else self.metrics[name])
         corpus = self.corpus[name]
 
@@ -191,7 +190,7 @@ def _rowwise(rows: Rows, settings: MetaSettings) -> Agreement:
 
 def _grouped(rows: Rows, settings: MetaSettings) -> Agreement:
     """Segment level of matrices: intervals and tests resample the same, by default segments as a whole."""
-    by, over, human, statistic = settings.grouped_by, settings.sampled, rows.human, _correlation(settings)
+    by, over, human, statistic = settings.grouped_by, settings.sampled, rows.human, settings.correlation
     how: dict[str, Any] = {"by": by, "statistic": statistic, "resample": over, "nan": "omit", "cluster": rows.clusters}
     metrics = []
     for name, x in rows.metrics.items():
@@ -388,10 +387,6 @@ def statistics_of(settings: MetaSettings) -> tuple[Statistic, ...]:
     return (*STATISTICS, "kendall_c") if settings.statistic == "kendall_c" else STATISTICS
 
 
-def _correlation(settings: MetaSettings) -> _Correlation:
-    return cast("_Correlation", settings.statistic)  # acc_eq has figures and tests of its own
-
-
 def correlations(
     name: str,
     x: Array,
@@ -497,7 +492,7 @@ def items_compared(
     """Return the comparison of columns (n,) whose items are independent, or whose clusters (n,), called ``unit``."""
     if test == "williams":
         return lambda a, b: checked_williams(metrics[a], metrics[b], human, settings)
-    statistic = _correlation(settings)
+    statistic = settings.correlation
     if test in ("perm-both", "permutation"):
         whole = test == "permutation"
         items = unit if clusters is not None else "systems" if settings.level == "sys" else "rows"
@@ -537,30 +532,18 @@ def matrices_compared(
     rows: Rows, agreements: list[MetricAgreement], by: By, test: Test, settings: MetaSettings
 ) -> Compare:
     """Return the comparison of matrices (systems, segments) by resampling or swapping."""
-    x, human, statistic, over, clusters = (
-        rows.metrics,
-        rows.human,
-        _correlation(settings),
-        settings.sampled,
-        rows.clusters,
-    )
+    x, human, statistic, over = rows.metrics, rows.human, settings.correlation, settings.sampled
+    clusters = rows.clusters
     if test in ("perm-both", "permutation"):
         swap: Literal["cells", "segments", "systems"] = "systems" if over == "systems" else "segments"
-        if test == "perm-both":
-            swap = "cells"
-        of = clusters if swap == "segments" else None
-        how: dict[str, Any] = {
-            "by": by,
-            "statistic": statistic,
-            "swap": swap,
-            "plus_one": test == "permutation",
-            "nan": "omit",
-        }
-        return lambda a, b: perm_both(x[a], x[b], human, **how, cluster=of, **settings.draw)
+        swap = "cells" if test == "perm-both" else swap
+        how: dict[str, Any] = {"swap": swap, "plus_one": test == "permutation", "nan": "omit", **settings.draw}
+        how["cluster"] = clusters if swap == "segments" else None
+        return lambda a, b: perm_both(x[a], x[b], human, by=by, statistic=statistic, **how)
 
     def resample() -> dict[str, Array]:
-        how: dict[str, Any] = {**settings.draw, "resample": over, "clusters": clusters}
-        return {name: resampled_groups(z, human, by, statistic, **how) for name, z in x.items()}
+        draws: dict[str, Any] = {**settings.draw, "resample": over, "clusters": clusters}
+        return {name: resampled_groups(z, human, by, statistic, **draws) for name, z in x.items()}
 
     values = {metric.metric: metric.value for metric in agreements}
     drawn = sampled_units(over, documents=clusters is not None)

@@ -12,15 +12,13 @@ from pydantic import Field
 
 from bsx.analysis.datasets.mtme import STANDARD, ScoreSet, find_scores, load_scores, pairs_of_scores, references_of
 from bsx.analysis.meta.protocol import (
-    Column,
     LeftOutSystem,
     ProtocolResult,
     ProtocolScores,
     ProtocolSettings,
-    RankedMetric,
     rank_by_protocol,
 )
-from bsx.catalog.protocols import ProtocolEntry, ProtocolPair, find_protocol, load_protocols
+from bsx.catalog.protocols import ProtocolPair, find_protocol, load_protocols
 from bsx.data.run import as_one_run
 from bsx.errors import InputError, did_you_mean
 from bsx.frames.settings import Watched
@@ -118,14 +116,18 @@ def protocol_table(settings: ProtocolRun) -> ProtocolResult:
         raise InputError(
             f"also: there are no scores of {unknown[0]!r} for the reference of {entry.name}.{hint}", setting="also"
         )
-    columns = [Column(task.level, task.statistic, task.pooled) for task in entry.tasks]
-    tasks, metrics = rank_by_protocol(columns, pairs, settings.progress, **part(settings, ProtocolSettings))
+    tasks, metrics = rank_by_protocol(entry.tasks, pairs, settings.progress, **part(settings, ProtocolSettings))
+    names = {metric.metric: metric.metric.removesuffix(_NOREF) for metric in metrics}
+    main = {*entry.primary, *entry.baselines}
     return ProtocolResult(
         protocol=entry.name,
         title=entry.title,
         source=entry.source,
         tasks=tasks,
-        metrics=tuple(_told(metric, entry) for metric in metrics),
+        metrics=tuple(
+            replace(metric, baseline=names[metric.metric] in entry.baselines, primary=names[metric.metric] in main)
+            for metric in metrics
+        ),
         left_out=tuple(left_out),
         missing_pairs=tuple(pair for pair in entry.language_pairs if pair not in chosen),
         missing_metrics=tuple(name for name in (*entry.primary, *entry.baselines) if name not in found),
@@ -138,11 +140,6 @@ def protocol_table(settings: ProtocolRun) -> ProtocolResult:
 
 
 _NOREF = "[noref]"
-
-
-def _told(metric: RankedMetric, entry: ProtocolEntry) -> RankedMetric:
-    base = metric.metric.removesuffix(_NOREF)
-    return replace(metric, baseline=base in entry.baselines, primary=base in entry.primary or base in entry.baselines)
 
 
 def ranked(scores: ScoreSet, rules: ProtocolPair) -> tuple[ProtocolScores, list[LeftOutSystem]]:

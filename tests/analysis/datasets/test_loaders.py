@@ -12,14 +12,13 @@ import pytest
 
 from bsx.analysis.datasets.flickr8k import load_flickr8k
 from bsx.analysis.datasets.judged import COLUMNS, JudgedTable
-from bsx.analysis.datasets.mlqe import load_mlqe
 from bsx.analysis.datasets.mtme import load_mt_metrics_eval
 from bsx.analysis.datasets.obtain import verify_dataset
 from bsx.analysis.datasets.pairs import load_paws, load_qqp, load_stsb
 from bsx.analysis.datasets.store import LOADERS, load_data
 from bsx.analysis.datasets.systems import load_metric_scores, load_system_outputs
 from bsx.analysis.datasets.tabular import load_multi_reference, load_table
-from bsx.analysis.datasets.wmt import load_darr, load_wmt_da, load_wmt_da_system
+from bsx.analysis.datasets.wmt import load_darr, load_mlqe, load_wmt_da, load_wmt_da_system
 from bsx.catalog.datasets import DatasetEntry, LoaderName, load_datasets
 from bsx.catalog.entries import read_list
 from bsx.errors import InputError, RegistryError, UnknownNameError
