@@ -95,8 +95,8 @@ def load_data(name: str, settings: LoaderSettings) -> JudgedTable:
             raise UnknownNameError(
                 f"loader: there is no {settings.loader!r}; there are {', '.join(LOADERS)}.{hint}", setting="loader"
             )
-        loader, path = LOADERS[settings.loader], Path(name)
-        options: dict[str, object] = {}
+        loader, options = LOADERS[settings.loader], dict[str, object]()
+        path: Path | None = Path(name)
     else:
         entry = find_dataset(name)
         result = find_layout(entry, settings.data_dir)

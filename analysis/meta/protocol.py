@@ -304,7 +304,7 @@ def _compute(
             people.append(one.human_systems[judged])
             grids.append(np.stack([one.of_systems[name][judged] for name in names]))
             _enough(len(people[-1]), where)
-            _whole(grids[-1][:, :, None], names, np.array(one.systems)[judged], one.pair)
+            _whole(grids[-1][:, :, None], names, np.array(one.systems)[judged].tolist(), one.pair)
         counts = tuple(map(len, people))
         if column.pooled:
             scores = SwappedAccuracy(grids, people, resamples, seed)
@@ -317,7 +317,7 @@ def _compute(
         counts = (len(rows),)
         human, present = pairs[0].human_segments[rows], present[rows]
         grid = np.stack([pairs[0].of_segments[name][rows] for name in names])
-        ranked = np.array(pairs[0].systems)[rows]
+        ranked = np.array(pairs[0].systems)[rows].tolist()
         _whole(np.where(present, grid, 0.0), names, ranked, where)
         some, complete = present.any(axis=0), present.all(axis=0)
         used = int(some.sum())

@@ -178,17 +178,6 @@ def test_the_answer_names_controls_that_are_better_than_every_metric(group: str 
     assert not any("No metric" in part.text for part in parts_of(good) if isinstance(part, Answer))
 
 
-def test_length_and_overlap_by_hand() -> None:
-    candidates, references = ["The cat  sat", "", "猫 坐"], ["the cat sat down", "a dog", "坐"]
-    sources = ["die Katze saß", "ein Hund", "a"]
-    assert bsx.get_metric("length").score(candidates, references).values.tolist() == [9, 0, 2]
-    assert bsx.get_metric("length:unit=words").score(candidates, references).values.tolist() == [3, 0, 2]
-    assert bsx.get_metric("length-qe:of=other,unit=words").score(candidates, sources=sources).values[0] == 3
-    assert bsx.get_metric("overlap").score(candidates, references).values == pytest.approx([6 / 7, 0, 2 / 3])
-    letters = bsx.get_metric("overlap:unit=characters").score(candidates, references).values
-    assert letters == pytest.approx([18 / 22, 0, 2 / 3])
-
-
 def test_a_table_keeps_its_own_constant() -> None:
     columns = {**invented(), "constant": np.arange(150.0).tolist()}
     found = meta_evaluate(columns, ["good"], "human", sentinels=["constant"])
