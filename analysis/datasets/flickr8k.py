@@ -39,11 +39,11 @@ def load_flickr8k(
         InputError: naming file, line and reason of a malformed row.
         UnknownNameError: for a column that does not exist; lists those present.
     """
-    builder, own = Builder(path, name, skip_malformed), 0
+    builder, copies = Builder(path, name, skip_malformed), 0
     rows = _original(Path(path), builder.problems) if Path(path).is_dir() else _table(path, builder.problems)
     for image, candidate, references, grades, more in rows:
         if candidate in references:
-            own += 1
+            copies += 1
             if drop_own:
                 continue
         row: dict[str, Given] = {"segment": image, "candidate": candidate, "references": references, **more}
@@ -54,8 +54,8 @@ def load_flickr8k(
             judges = {f"judge{i}": grade for i, grade in enumerate(grades, start=1)}
             builder.add(**row, human=sum(grades) / JUDGES, **judges)
     done = "left out" if drop_own else "kept; drop_own=True leaves them out"
-    if own:
-        builder.notes.append(f"{own} candidates equal one of their own references: {done}")
+    if copies:
+        builder.notes.append(f"{copies} candidates equal one of their own references: {done}")
     return builder.finish()
 
 

@@ -263,10 +263,8 @@ class Builder:
         for name, values in self._columns().items():
             if isinstance(values[0], str):
                 content[name] = list(map(str, values))
-            elif isinstance(values[0], float):
-                content[name] = np.array(values, dtype=np.float64)
             else:
-                content[name] = np.array(values, dtype=np.int64)
+                content[name] = np.array(values, dtype=np.float64 if isinstance(values[0], float) else np.int64)
         missing: dict[int, list[str]] = {}
         for name, column in content.items():
             if not isinstance(column, list) and (count := int(np.isnan(column).sum())):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -86,9 +86,9 @@ def load_mt_metrics_eval(
                 values |= {"domain": places[i][0], "document": places[i][1]} if places else {}
                 values |= {"references": [texts[translations[key]][i] for key in used]} if used else {}
             builder.add(lp=lp, system=system, human_system=int(system in translations), **values)
-    own = [system for system in outputs if system in used]
-    if own and level == "seg":
-        builder.notes.append(f"{', '.join(own)}: system and reference at once; metrics give it the score of a copy")
+    both = [system for system in outputs if system in used]
+    if both and level == "seg":
+        builder.notes.append(f"{', '.join(both)}: system and reference at once; metrics give it the score of a copy")
     return builder.finish()
 
 
@@ -208,6 +208,14 @@ def _chosen(wanted: Sequence[str] | None, names: Collection[str], what: str) -> 
     return chosen
 
 
+def _two_fields(path: Path, names: str) -> Iterator[tuple[str, str, str]]:
+    """Yield where each line of a file is, and its two fields, which are between white space."""
+    for where, fields in delimited(NamedFile(path), None, Problems()):
+        if len(fields) != 2:
+            raise InputError(f"{where} has {len(fields)} fields, 2 are due: {names}")
+        yield where, *fields
+
+
 def _read_scores(path: Path, size: int, systems: Collection[str], *, missing: bool) -> Array:
     """Read ``SYSTEM SCORE`` lines: for each system a block of ``size`` scores in the order of the segments.
 
@@ -215,10 +223,7 @@ def _read_scores(path: Path, size: int, systems: Collection[str], *, missing: bo
         Scores (systems, size), NaN for a system that has none.
     """
     scores: dict[str, list[float]] = {}
-    for where, fields in delimited(NamedFile(path), None, Problems()):
-        if len(fields) != 2:
-            raise InputError(f"{where} has {len(fields)} fields, 2 are due: SYSTEM SCORE")
-        system, value = fields
+    for where, system, value in _two_fields(path, "SYSTEM SCORE"):
         if system not in systems:
             raise InputError(f"{where}: there is no output of the system {system!r}")
         score = cells.number(value, where)
@@ -235,11 +240,7 @@ def _read_documents(path: Path, size: int) -> list[tuple[str, str]]:
     """Return (domain, document) of each segment, or an empty list if the test set does not say."""
     if not path.is_file():
         return []
-    places: list[tuple[str, str]] = []
-    for where, fields in delimited(NamedFile(path), None, Problems()):
-        if len(fields) != 2:
-            raise InputError(f"{where} has {len(fields)} fields, 2 are due: DOMAIN DOCUMENT")
-        places.append((fields[0], fields[1]))
+    places = [(domain, document) for _, domain, document in _two_fields(path, "DOMAIN DOCUMENT")]
     if len(places) != size:
         raise InputError(f"has {len(places)} lines, the sources have {size}", file=path)
     return places
@@ -376,16 +377,16 @@ def _scores_of_tables(folder: Path, lp: str, human: str, wanted: Collection[str]
         level, keys = ("sys", ["system"]) if kind.endswith("sys") else ("seg", ["system", "seg"])
         due = list(product(*[systems, segments][: len(keys)]))
         names = {} if kind == "human" else _scored(file, kind, ("system", "seg", "mqm", "da-sqm", human), wanted)
-        own = [human] if kind in ("human", "sys") else []
-        columns = read_columns(file, [*own, *names], ["system"], keys=keys[1:])
+        judged_by = [human] if kind in ("human", "sys") else []
+        columns = read_columns(file, [*judged_by, *names], ["system"], keys=keys[1:])
         rows = list(zip(*(map(str, columns[key]) for key in keys), strict=True))
         if sorted(rows) != sorted(due):
             of = f"each of the systems{' x segments' * (level == 'seg')} of {tables['human'].name} once"
             raise InputError(f"has {len(rows)} rows, {len(due)} are due: {of}", file=file)
         place = {row: number for number, row in enumerate(rows)}
         order = [place[row] for row in due]
-        grids = {name: np.asarray(columns[name])[order].reshape(len(systems), -1) for name in [*own, *names]}
-        scores["human"][level] |= {name: grids[name] for name in own}
+        grids = {name: np.asarray(columns[name])[order].reshape(len(systems), -1) for name in [*judged_by, *names]}
+        scores["human"][level] |= {name: grids[name] for name in judged_by}
         scores["metrics"][level] |= {full: grids[name] for name, full in names.items()}
     heads = Table(texts).columns if texts is not None else []
     references = tuple(name.removeprefix("reference_") for name in heads if name.startswith("reference_"))

@@ -58,7 +58,7 @@ def load_table(
     several = list(references) if references is not None else reference_columns(table.columns)
     table.require(*renamed.values(), *several, *metrics, *numbers)
     # "dataset" is a column of tables that were written by JudgedTable.save; this table has its own name.
-    tidy = {own: own for own in table.columns if own not in several and own != "dataset"}
+    tidy = {column: column for column in table.columns if column not in several and column != "dataset"}
     for new, old in renamed.items():
         if new in tidy and new != old:
             raise InputError(
@@ -70,14 +70,14 @@ def load_table(
     for row in table.rows():
         with builder.problems:
             values: dict[str, Given] = {}
-            for own, new in tidy.items():
-                at = f"{row.where}, column {own!r}"
-                if own in numeric or new in numeric:
-                    values[new] = cells.number(row[own], at)
+            for column, new in tidy.items():
+                at = f"{row.where}, column {column!r}"
+                if column in numeric or new in numeric:
+                    values[new] = cells.number(row[column], at)
                 elif new in _READ:
-                    values[new] = _READ[new](row[own], at)
+                    values[new] = _READ[new](row[column], at)
                 else:
-                    values[new] = "" if row[own] is None else str(row[own])
+                    values[new] = "" if row[column] is None else str(row[column])
             builder.add(**values, references=_references(row, several) if several else None)
     return builder.finish()
 

@@ -110,9 +110,9 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
                 raise InputError("1 segment is too few to compare systems: at least 2 are needed", file=frame.name)
         if people:
             values = np.asarray(frame.read(people)[people[0]], dtype=np.float64)
-            found = {float(value) for value in values if not np.isnan(value)}
-            if len(found) < 2:
-                holds = f"the value {found.pop():g} in every row" if found else "no value"
+            scores = {float(value) for value in values if not np.isnan(value)}
+            if len(scores) < 2:
+                holds = f"the value {scores.pop():g} in every row" if scores else "no value"
                 named = ", ".join(settings.human or people)
                 notes.append(f"human scores ({named}) have {holds}: nothing can be correlated with them")
                 if given.human:
@@ -155,9 +155,9 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
         compare = compared(only, build_config({"all_pairs": True, "registry": settings.registry}, CompareRun))
     if people:
         how = {"metrics": list(frame.scores), "sentinels": controls, "human": people, "registry": settings.registry}
-        found = judged(frame, build_config(how, MetaRun))
-        assert isinstance(found, MetaResult)  # noqa: S101 - for the type checker; there is one column
-        meta = replace(found, human=human)
+        agreement = judged(frame, build_config(how, MetaRun))
+        assert isinstance(agreement, MetaResult)  # noqa: S101 - for the type checker; there is one column
+        meta = replace(agreement, human=human)
     summary: JsonObject = frame.summary or {}
     figures = [
         SystemFigure(entry["metric"], name, of.get("n", summary["segments"]), of["score"])
@@ -283,23 +283,25 @@ def _look(
         best = [s.system for s in sorted(compare.metrics[0].systems, key=lambda s: -s.score * sign[specs[0]])]
     mine = np.array([place for place, system in enumerate(systems) if system == best[0]])
     lowest = mine[np.argsort(first[mine], kind="stable")[:_LOOK]].tolist()
-    found: list[tuple[Why, int, str | None, float | None]] = [("lowest", place, None, None) for place in lowest]
+    chosen: list[tuple[Why, int, str | None, float | None]] = [("lowest", place, None, None) for place in lowest]
     if len(best) > 1:
         theirs = {segments[place]: place for place, system in enumerate(systems) if system == best[1]}
         both = [place for place in mine.tolist() if segments[place] in theirs]
-        apart = sorted(both, key=lambda place: -abs(first[place] - first[theirs[segments[place]]]))[:_LOOK]
-        found += [("difference", place, best[1], float(values[specs[0]][theirs[segments[place]]])) for place in apart]
+        differing = sorted(both, key=lambda place: -abs(first[place] - first[theirs[segments[place]]]))[:_LOOK]
+        chosen += [
+            ("difference", place, best[1], float(values[specs[0]][theirs[segments[place]]])) for place in differing
+        ]
     if len(specs) > 1:
         one, two = (
             (of - np.mean(of)) / spread if (spread := float(np.std(of))) > 0 else of * 0.0 for of in turned.values()
         )
         order = np.argsort(np.nan_to_num(-np.abs(one - two)), kind="stable")[:_LOOK].tolist()
-        found += [("disagreement", place, specs[1], float(values[specs[1]][place])) for place in order]
-    against, own = "reference" if frame.roles["reference"] else "source", values[specs[0]]
+        chosen += [("disagreement", place, specs[1], float(values[specs[1]][place])) for place in order]
+    against, scores = "reference" if frame.roles["reference"] else "source", values[specs[0]]
     texts = [(str(row["candidate"]), str(row[against])) for row in rows]
     return [
-        LookAt(why, segments[place], systems[place], float(own[place]), *texts[place], other, score)
-        for why, place, other, score in found
+        LookAt(why, segments[place], systems[place], float(scores[place]), *texts[place], other, score)
+        for why, place, other, score in chosen
     ]
 
 

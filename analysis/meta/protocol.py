@@ -234,12 +234,13 @@ def rank_by_protocol(
     resamples = settings.resamples if settings.tested else 0
     rng = np.random.default_rng(settings.seed)
     seeds = iter(rng.spawn(len(columns) * len(pairs)))
-    due = [(column, own) for column in columns for own in ([pairs] if column.pooled else [[pair] for pair in pairs])]
+    alone = [[pair] for pair in pairs]
+    due = [(column, some) for column in columns for some in ([pairs] if column.pooled else alone)]
     computed: list[_Computed] = []
-    for place, (column, own) in enumerate(due):
+    for place, (column, task_pairs) in enumerate(due):
         watch("tasks", place, len(due))
-        weight = len(own) / (len(columns) * len(pairs))
-        computed.append(_compute(column, own, weight, resamples, next(seeds)))
+        weight = len(task_pairs) / (len(columns) * len(pairs))
+        computed.append(_compute(column, task_pairs, weight, resamples, next(seeds)))
     watch("tasks", len(due), len(due))
     every = list(dict.fromkeys(name for task in computed for name in task.values))
     averages = {  # of the metrics that all tasks have
@@ -260,8 +261,8 @@ def rank_by_protocol(
             for one in pairs
         }
         return [
-            _compute(column, [some[one.pair] for one in own], old.task.weight, MORE * resamples, seed)
-            for (column, own), old, seed in zip(due, computed, rng.spawn(len(due)), strict=True)
+            _compute(column, [some[one.pair] for one in task_pairs], old.task.weight, MORE * resamples, seed)
+            for (column, task_pairs), old, seed in zip(due, computed, rng.spawn(len(due)), strict=True)
         ]
 
     ranks, p_first, task_ranks, unclear = _ranks(computed, averages, again, settings, watch)

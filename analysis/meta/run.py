@@ -8,14 +8,13 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import combinations, permutations, product
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 
-from bsx.analysis.meta.average import added_by, average_of, average_tests, shared_units, with_margin
+from bsx.analysis.meta.errors import Raters, added_by, average_of, average_tests, raters_of, shared_units, with_margin
 from bsx.analysis.meta.levels import Agreement, Rows, agreement, upside_down
-from bsx.analysis.meta.raters import Raters, raters_of
 from bsx.analysis.meta.result import (
     AverageResult,
     GroupResult,
@@ -118,11 +117,11 @@ def matching(setting: str, names: Sequence[str], columns: Sequence[str]) -> list
     """
     results: list[str] = []
     for name in names:
-        found = [column for column in columns if fnmatchcase(column, name)] if "*" in name else [name]
-        if not found:
+        matched = [column for column in columns if fnmatchcase(column, name)] if "*" in name else [name]
+        if not matched:
             known = ", ".join(columns)
             raise UnknownNameError(f"{setting}: no column matches {name!r}; there are {known}", setting=setting)
-        results += [one for one in found if "*" not in name or one not in (*names, *results)]
+        results += [one for one in matched if "*" not in name or one not in (*names, *results)]
     return results
 
 
@@ -181,18 +180,18 @@ def judged(frame: Frame, settings: MetaRun) -> MetaResult | Judgments:
     values = frame.read(numbers, labels, keys=[*guessed, *pairs, *within])
     unit = frame.unit(values, group=group, paired=settings.paired, judged=~np.isnan(np.asarray(values[human[0]])))
     lower = [name for name in frame.lower if name in named]
-    own = {**part(settings, MetaSettings), "group": group, "lower": lower, "corpus": frame.corpus}
-    own |= {"system": unit.system, "segment": unit.segment}
-    own |= {"document": unit.document if settings.sampled != "systems" else None}
+    how = {**part(settings, MetaSettings), "group": group, "lower": lower, "corpus": frame.corpus}
+    how |= {"system": unit.system, "segment": unit.segment}
+    how |= {"document": unit.document if settings.sampled != "systems" else None}
     known = None not in (family, unit.system)
     if of := families(*(list(values[str(name)]) for name in (system, family))) if known else {}:
         unit.values[str(family)] = [of[name] for name in values[str(system)]]
-        own["family"] = family
+        how["family"] = family
     if rater is not None and any(values[rater]):  # a row of which it is not known has a rater of its own
         unit.values[rater] = [name or f"\0{row}" for row, name in enumerate(values[rater])]
-        own["rater"] = rater
-    own |= {"sources": frame.sources() if group is not None else None}
-    results = [meta_evaluate(unit.values, metrics, name, **own) for name in human]
+        how["rater"] = rater
+    how |= {"sources": frame.sources() if group is not None else None}
+    results = [meta_evaluate(unit.values, metrics, name, **how) for name in human]
     signatures = {name: text for name, text in frame.signatures.items() if name in named}
     # What learned from human scores stands in a folder or a file, which its name or its signature says.
     marks, warnings = ("|folder:", "|file:"), tuple[Notice, ...]()
@@ -210,9 +209,9 @@ def judged(frame: Frame, settings: MetaRun) -> MetaResult | Judgments:
         return replace(results[0], signatures=signatures, notes=(*notes, *results[0].notes), warnings=warnings)
     # What holds for all judgments is said once.
     shared = [note for note in results[0].notes if all(note in result.notes for result in results)]
-    apart = [f"{result.human}: {note}" for result in results for note in result.notes if note not in shared]
+    separate = [f"{result.human}: {note}" for result in results for note in result.notes if note not in shared]
     parts = tuple(replace(result, notes=()) for result in results)
-    return Judgments(parts, signatures=signatures, notes=(*notes, *shared, *apart), warnings=warnings)
+    return Judgments(parts, signatures=signatures, notes=(*notes, *shared, *separate), warnings=warnings)
 
 
 @settled(MetaSettings)
@@ -499,17 +498,15 @@ def _group(
         refuse_rounding(name, present)
     judgments = rows.pop(human)
     clusters = of_segments if systems else of_rows
-    if clusters is not None and (units := drawn_units(len(clusters), clusters)) < FEWEST_ITEMS:
-        unit = "documents" if document is not None else "segments"
-        several_units(units, unit, "rows", unit.removesuffix("s"))
-        notes.append(f"{units} {unit} are few: intervals and tests that draw them say little about others")
-    how: dict[str, Any] = {"segments": segment is not None, "systems": systems, "clusters": clusters}
-    if of_family:
-        how["families"] = cluster_codes([of_family[str(name)] for name in systems])
-        several_units(units := drawn_units(len(systems), how["families"]), "family", "systems", "family")
-        if units < FEWEST_ITEMS:
-            notes.append(f"{units} families are few: intervals and tests that draw them say little about others")
-    result = agreement(Rows(rows, judgments, **how, whole=whole), settings)
+    families_of = cluster_codes([of_family[str(name)] for name in systems]) if of_family else None
+    unit = "documents" if document is not None else "segments"
+    drawn = ((clusters, unit, unit, "rows"), (families_of, "families", "family", "systems"))
+    for codes, called, name, of_what in drawn:
+        if codes is not None and (units := drawn_units(len(codes), codes)) < FEWEST_ITEMS:
+            several_units(units, name, of_what, name.removesuffix("s"))
+            notes.append(f"{units} {called} are few: intervals and tests that draw them say little about others")
+    arrangement = Rows(rows, judgments, segment is not None, systems, clusters, families_of, whole=whole)
+    result = agreement(arrangement, settings)
     if raters is not None:
         compare = result.compare
         wider = [raters.metric(one) for one in result.metrics]

@@ -161,10 +161,10 @@ def _sample(judged: Array, rows: NDArray[np.int64], each: int, seed: int) -> Sam
     rows = np.sort(rows)
     scores = np.empty(len(rows))
     for i, row in enumerate(rows):
-        there = judged[row][~np.isnan(judged[row])]
+        known = judged[row][~np.isnan(judged[row])]
         # An instance's judgments come in one order for a seed, so that more judgments hold the fewer ones.
-        order = np.random.default_rng([seed, 1, int(row)]).permutation(len(there))
-        scores[i] = there[order[: each or len(there)]].mean()
+        order = np.random.default_rng([seed, 1, int(row)]).permutation(len(known))
+        scores[i] = known[order[: each or len(known)]].mean()
     return Sample(rows, scores, each, seed)
 
 

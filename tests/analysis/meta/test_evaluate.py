@@ -17,7 +17,7 @@ import pytest
 from scipy import stats
 
 import bsx
-from bsx.analysis.meta.average import shared_units
+from bsx.analysis.meta.errors import shared_units
 from bsx.analysis.meta.result import MetaResult
 from bsx.analysis.meta.run import meta_evaluate
 from bsx.analysis.meta.settings import MetaSettings
