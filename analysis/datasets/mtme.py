@@ -213,7 +213,8 @@ def _two_fields(path: Path, names: str) -> Iterator[tuple[str, str, str]]:
     for where, fields in delimited(NamedFile(path), None, Problems()):
         if len(fields) != 2:
             raise InputError(f"{where} has {len(fields)} fields, 2 are due: {names}")
-        yield where, *fields
+        first, second = fields
+        yield where, first, second
 
 
 def _read_scores(path: Path, size: int, systems: Collection[str], *, missing: bool) -> Array:

@@ -194,26 +194,21 @@ def _named_rows(
     if path.suffix.lower() in TABLE_FORMATS and not _is_spaced(path, "lp"):
         table = Table(path, problems)
         lowered = {column.lower(): column for column in table.columns}
-        for name in names:
-            if name not in lowered:
-                table.require(name)
+        table.require(*(name for name in names if name not in lowered))
         used = [*names, *(name for name in optional if name in lowered)]
         for row in table.rows():
             yield Row(row.where, {name: row[lowered[name]] for name in used})
         return
     fields = delimited(NamedFile(path), None, problems)
     header = [name.lower() for name in next(fields)[1]]
-    if header == [name for name in names if name != "data"] and "data" in names:
+    if header == [name for name in names if name != "data"]:
         header = list(names)
-    for name in names:
-        if name not in header:
-            raise UnknownNameError(f"has no column {name!r}; it has {', '.join(header)}", file=path)
-    # Fields beyond the header are taken for the optional ones if the first row has them; then all rows need them.
-    extra: tuple[str, ...] | None = None
+    if lacking := [name for name in names if name not in header]:
+        raise UnknownNameError(f"has no column {lacking[0]!r}; it has {', '.join(header)}", file=path)
+    due: list[str] = []
     for where, values in fields:
-        if extra is None:
-            extra = optional if len(values) == len(header) + len(optional) else ()
-        due = [*header, *extra]
+        # Fields beyond the header are taken for the optional ones if the first row has them; then all rows need them.
+        due = due or [*header, *(optional if len(values) == len(header) + len(optional) else ())]
         if len(values) != len(due):
             problems.report(f"{where} has {len(values)} fields, {len(due)} are due")
             continue

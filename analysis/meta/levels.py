@@ -228,20 +228,12 @@ def _tied(rows: Rows, settings: MetaSettings) -> Agreement:
         epsilons[name] = result.epsilon
         metrics.append(MetricAgreement(name, result.estimate, result.ci, figures, result.method))
     test = settings.test_for(dependent=True)
+    how |= {"test": "bootstrap" if test == "bootstrap" else "permutation", "plus_one": test == "permutation"}
+    how |= {"swap": "pairs" if test == "perm-both" else "segments", **settings.resampling}
 
     def compare(a: str, b: str) -> Comparison:
-        return compare_ties(
-            rows.metrics[a],
-            rows.metrics[b],
-            human,
-            epsilon_a=epsilons[a],
-            epsilon_b=epsilons[b],
-            swap="pairs" if test == "perm-both" else "segments",
-            test="bootstrap" if test == "bootstrap" else "permutation",
-            plus_one=test == "permutation",
-            **how,
-            **settings.resampling,
-        )
+        x, y = rows.metrics[a], rows.metrics[b]
+        return compare_ties(x, y, human, epsilon_a=epsilons[a], epsilon_b=epsilons[b], **how)
 
     return Agreement(metrics, test, compare)
 
@@ -254,8 +246,8 @@ def _preferences(rows: Rows, settings: MetaSettings) -> Agreement:
             f"no two systems' human scores differ by {settings.threshold:g} or more on any segment; "
             "is the threshold on the scale of the human scores?"
         )
-    how: dict[str, Any] = {"ties": settings.ties, "unit": settings.unit, **settings.resampling}
-    how["cluster"] = None if rows.clusters is None else rows.clusters[pairs.segment]
+    clusters = None if rows.clusters is None else rows.clusters[pairs.segment]
+    how: dict[str, Any] = {"ties": settings.ties, "unit": settings.unit, "cluster": clusters, **settings.resampling}
     sides = {name: pairs.scores(x) for name, x in rows.metrics.items()}
     metrics = []
     for name, (better, worse) in sides.items():
@@ -360,14 +352,8 @@ def _hybrids(rows: Rows, settings: MetaSettings) -> Agreement:
         limit = hybrid_correlation_limit(x[name], human, **how)
         sampled = pearson(values, drawn.human, confidence=settings.confidence)
         chosen = expected_model_selection(values, drawn.human, settings.sample)
-        figures: dict[str, Figure] = {
-            "limit": limit.estimate,
-            "pearson": sampled.estimate,
-            "pearson_ci": sampled.ci,
-            "hits_at_1": chosen.hits_at_1,
-            "mrr": chosen.mrr,
-            "difference": chosen.difference,
-        }
+        figures: dict[str, Figure] = {"limit": limit.estimate, "pearson": sampled.estimate, "pearson_ci": sampled.ci}
+        figures |= {field: getattr(chosen, field) for field in ("hits_at_1", "mrr", "difference")}
         metrics.append(MetricAgreement(name, limit.estimate, limit.ci, figures, limit.method))
     test = settings.test_for(dependent=True)
 

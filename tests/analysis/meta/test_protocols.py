@@ -207,7 +207,9 @@ def as_tables(folder: Path, out: Path) -> None:
     def table(name: str, heads: list[str], columns: list[object]) -> None:
         cells = [["" if value != value else str(value) for value in column] for column in columns]  # type: ignore[attr-defined]
         with gzip.open(out / name, "wt", encoding="utf-8") as stream:
-            stream.write("\n".join("\t".join(row) for row in [heads, *map(list, zip(*cells, strict=True))]) + "\n")
+            rows = list(map(list, zip(*cells, strict=True)))  # the order of rows says nothing
+            rows = rows if "human" in name else rows[::-1]
+            stream.write("\n".join("\t".join(row) for row in [heads, *rows]) + "\n")
 
     keys = [judged["system"], judged["segment"]]
     texts = ["document", "domain", "source", "reference", "reference2", "candidate"]
