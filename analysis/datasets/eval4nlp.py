@@ -5,7 +5,7 @@ from __future__ import annotations
 import tarfile
 from pathlib import Path, PurePath
 
-from bsx.analysis.datasets.judged import Builder, Given, JudgedTable, pair_in_name
+from bsx.analysis.datasets.judged import Builder, JudgedTable, pair_in_name
 from bsx.data import cells
 from bsx.data.lines import NamedFile, check_line_counts, line_list
 from bsx.errors import InputError
@@ -52,16 +52,18 @@ def load_eval4nlp(path: Path | str, *, lp: str | None = None, name: str | None =
     for i in range(len(results["mt"][1])):
         line = {kind: results[kind][1][i] for kind in kinds}
         where = {kind: f"{results[kind][0]}: line {i + 1}" for kind in kinds}
-        values: dict[str, Given] = {
-            "source": line["src"],
-            "candidate": line["mt"],
-            "human": cells.number(line["da"], where["da"]),
-            "source_tags": _tags(line["src-tags"], line["src"], where["src-tags"]),
-            "target_tags": _tags(line["tgt-tags"], line["mt"], where["tgt-tags"]),
-        }
-        values |= {"hter": cells.number(line["hter"], where["hter"])} if "hter" in line else {}
-        values |= {column: line[kind] for kind, column in _TEXTS.items() if kind in line}
-        builder.add(lp=lp or pair_in_name(stem), testset=parts[0], segment=str(i + 1), **values)
+        builder.add(
+            lp=lp or pair_in_name(stem),
+            testset=parts[0],
+            segment=str(i + 1),
+            source=line["src"],
+            candidate=line["mt"],
+            human=cells.number(line["da"], where["da"]),
+            source_tags=_tags(line["src-tags"], line["src"], where["src-tags"]),
+            target_tags=_tags(line["tgt-tags"], line["mt"], where["tgt-tags"]),
+            hter=cells.number(line["hter"], where["hter"]) if "hter" in line else None,
+            **{column: line.get(kind) for kind, column in _TEXTS.items()},
+        )
     return builder.finish()
 
 

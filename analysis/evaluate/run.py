@@ -235,10 +235,11 @@ def _refuse_foreign(folder: Path) -> None:
 
 def _texts(frame: Frame, settings: EvaluateRun, human: str) -> tuple[list[str], list[str], list[dict[str, object]]]:
     """Return each row's system, its segment as it is told apart, and its texts as they stand in the table of scores."""
-    system, segment, document = (frame.column(role) for role in ("system", "segment", "document"))
-    references, source = list(frame.roles["reference"]), frame.column("source")
+    roles = ("system", "segment", "document", "source", "human")
+    system, segment, document, source, judged_by = (frame.column(role) for role in roles)
+    references = list(frame.roles["reference"])
     named = [name for name in (system, segment, document) if name is not None]
-    columns = [frame.needed("candidate"), *references, *filter(None, [source, frame.column("human")])]
+    columns = [frame.needed("candidate"), *references, *filter(None, [source, judged_by])]
     read = list(frame.table.rows(*dict.fromkeys([*named, *columns]), only=True))
     systems = [str(row[system]) if system is not None else columns[0] for row in read]
     if len({*systems}) > 1:
@@ -251,19 +252,17 @@ def _texts(frame: Frame, settings: EvaluateRun, human: str) -> tuple[list[str], 
         segments = [row.name(segment) for row in read]
         if document is not None:
             segments = frame.numbered(segments, [row.name(document) for row in read], systems)
-    most = max(len([text for name in references for text in row.texts(name)]) for row in read)
-    heads = ["reference", *(f"reference{number}" for number in range(2, most + 1))]
+    texts = [[text for name in references for text in row.texts(name)] for row in read]
+    most = max(map(len, texts))
     rows = list[dict[str, object]]()
-    for place, row in enumerate(read):
-        cells: dict[str, object] = {
-            "system": systems[place],
-            "id": segments[place] if segment is None else row[segment],
-        }
+    for row, own_system, name, of_row in zip(read, systems, segments, texts, strict=True):
+        cells: dict[str, object] = {"system": own_system, "id": name if segment is None else row[segment]}
         cells |= {"document": row[document]} if document is not None else {}
         cells |= {"candidate": row.text(columns[0]), **({"source": row.text(source)} if source is not None else {})}
-        texts = [text for name in references for text in row.texts(name)]
-        cells |= dict(zip(heads, [*texts, *[""] * (most - len(texts))], strict=False)) if references else {}
-        rows.append(cells | ({human: row[columns[-1]]} if frame.roles["human"] else {}))
+        for number in range(most):
+            head = f"reference{number + 1}" if number else "reference"
+            cells[head] = of_row[number] if number < len(of_row) else ""
+        rows.append(cells | ({human: row[judged_by]} if judged_by is not None else {}))
     return systems, segments, rows
 
 

@@ -208,7 +208,7 @@ def as_tables(folder: Path, out: Path) -> None:
         cells = [["" if value != value else str(value) for value in column] for column in columns]  # type: ignore[attr-defined]
         with gzip.open(out / name, "wt", encoding="utf-8") as stream:
             rows = list(map(list, zip(*cells, strict=True)))  # the order of rows says nothing
-            rows = rows if "human" in name else rows[::-1]
+            rows = rows[::-1] if "metrics" in name or "sys" in name else rows
             stream.write("\n".join("\t".join(row) for row in [heads, *rows]) + "\n")
 
     keys = [judged["system"], judged["segment"]]
