@@ -277,7 +277,7 @@ def _look(
     """Return a few segments to look at, with their texts."""
     sign, values = {spec: -1 if spec in frame.lower else 1 for spec in specs}, frame.scores
     turned = {spec: values[spec] * sign[spec] for spec in specs[:2]}
-    first, best = turned[specs[0]], list(dict.fromkeys(systems))
+    scores, first, best = values[specs[0]], turned[specs[0]], list(dict.fromkeys(systems))
     if compare is not None:
         best = [s.system for s in sorted(compare.metrics[0].systems, key=lambda s: -s.score * sign[specs[0]])]
     mine = np.array([place for place, system in enumerate(systems) if system == best[0]])
@@ -285,18 +285,16 @@ def _look(
     chosen: list[tuple[Why, int, str | None, float | None]] = [("lowest", place, None, None) for place in lowest]
     if len(best) > 1:
         theirs = {segments[place]: place for place, system in enumerate(systems) if system == best[1]}
-        both = [place for place in mine.tolist() if segments[place] in theirs]
-        differing = sorted(both, key=lambda place: -abs(first[place] - first[theirs[segments[place]]]))[:_LOOK]
-        chosen += [
-            ("difference", place, best[1], float(values[specs[0]][theirs[segments[place]]])) for place in differing
-        ]
+        partner = {place: theirs[segments[place]] for place in mine.tolist() if segments[place] in theirs}
+        differing = sorted(partner, key=lambda place: -abs(first[place] - first[partner[place]]))[:_LOOK]
+        chosen += [("difference", place, best[1], float(scores[partner[place]])) for place in differing]
     if len(specs) > 1:
         one, two = (
             (of - np.mean(of)) / spread if (spread := float(np.std(of))) > 0 else of * 0.0 for of in turned.values()
         )
         order = np.argsort(np.nan_to_num(-np.abs(one - two)), kind="stable")[:_LOOK].tolist()
         chosen += [("disagreement", place, specs[1], float(values[specs[1]][place])) for place in order]
-    against, scores = "reference" if frame.roles["reference"] else "source", values[specs[0]]
+    against = "reference" if frame.roles["reference"] else "source"
     texts = [(str(row["candidate"]), str(row[against])) for row in rows]
     return [
         LookAt(why, segments[place], systems[place], float(scores[place]), *texts[place], other, score)

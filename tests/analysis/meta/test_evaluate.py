@@ -103,8 +103,8 @@ def test_segment_level_in_groups(cli: Run, tmp_path: Path) -> None:
         assert {(test["a"], test["b"]) for test in group["tests"]} == {(a, b) for a in NAMES for b in NAMES if a != b}
         p = {(test["a"], test["b"]): test["p"] for test in group["tests"]}
         for (a, b), found in p.items():
-            sides = (np.array(columns[name])[chosen] for name in (a, b))
-            assert found == pytest.approx(williams(*sides, human[chosen]).p)
+            one, other = (np.array(columns[name])[chosen] for name in (a, b))
+            assert found == pytest.approx(williams(one, other, human[chosen]).p)
         assert p["good", "poor"] < 0.001 < 0.999 < p["poor", "good"]
         assert p["good", "fair"] + p["fair", "good"] == pytest.approx(1)
         assert group["clusters"]["winners"] == ["good"]
@@ -611,7 +611,9 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
         ("--columns good --group few", "group b: 1 rows are too few for a correlation"),
         ("--columns good --level darr", "needs the columns system and segment"),
         ("--columns good --level sys", "level sys needs the column system"),
-        ("--columns good --detail grouping=item", "needs the columns system and segment"),
+        ("--columns good --detail grouping=item", "grouping item needs the columns system and segment"),
+        ("--columns good --resample segments", "resample segments needs the columns system and segment"),
+        ("--columns good --statistic acc_eq", "statistic acc_eq needs the columns system and segment"),
         ("--columns good --document lp --level sys", "document needs --resample"),
         ("--columns good --level darr --system mt --segment lp", "system 's0' has segment 'yy-en' more than once"),
         ("--columns good --level darr --system mt --segment unit", "no two systems' human scores differ by 25 or more"),

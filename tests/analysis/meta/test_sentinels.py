@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import bsx
+from bsx.analysis.meta.result import MetaResult
 from bsx.analysis.meta.run import made, matching, meta_evaluate
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.parts import Answer
@@ -30,6 +31,10 @@ def table() -> dict[str, list[Any]]:
     rng = np.random.default_rng(2)
     columns["length"] = (np.array(columns["human"]) + 1.5 * rng.normal(size=len(columns["human"]))).tolist()
     return columns
+
+
+def answer_of(result: MetaResult) -> str:
+    return next(part.text for part in parts_of(result) if isinstance(part, Answer))
 
 
 def evaluated(**settings: Any) -> Any:
@@ -166,16 +171,12 @@ def test_the_answer_names_controls_that_are_better_than_every_metric(group: str 
     rows = slice(None) if group else slice(0, columns["lp"].count(columns["lp"][0]))
     here = {name: cells[rows] for name, cells in columns.items()}
     where: dict[str, Any] = {"group": group, "system": "system", "segment": "segment"}
-    answers = []
-    for control in ("close", "length"):
-        found = meta_evaluate(here, ["poor"], "human", sentinels=[control], **where)
-        answers.append(next(part.text for part in parts_of(found) if isinstance(part, Answer)))
-        if control == "close":
-            assert found.average is not None
-            value = found.average.metrics[1].value if group else found.groups[0]["close"].value
-            assert f"better than the control close ({value:.3f}); poor is significantly worse" in answers[0]
+    found = meta_evaluate(here, ["poor"], "human", sentinels=["close"], **where)
+    assert found.average is not None
+    value = found.average.metrics[1].value if group else found.groups[0]["close"].value
+    assert f"better than the control close ({value:.3f}); poor is significantly worse" in answer_of(found)
     good = meta_evaluate(here, ["good", "poor"], "human", sentinels=["shuffled"], **where)
-    assert not any("No metric" in part.text for part in parts_of(good) if isinstance(part, Answer))
+    assert "No metric" not in answer_of(good)
 
 
 def test_a_table_keeps_its_own_constant() -> None:
@@ -212,8 +213,7 @@ def test_the_answer_says_who_is_better_than_the_best_control(noise: float, wins:
     tests = {(test.a, test.b): test for test in result.average.control_tests}
     best = tests["near", "control"]
     assert (best.difference > 0 and best.decisive < 0.05) == wins
-    answer = next(part.text for part in parts_of(result) if isinstance(part, Answer))
-    assert ("near is significantly better than the best control, control" in answer) == wins
+    assert ("near is significantly better than the best control, control" in answer_of(result)) == wins
 
 
 def test_what_reads_no_candidate_is_no_control_of_systems() -> None:
@@ -229,8 +229,7 @@ def test_what_reads_no_candidate_is_no_control_of_systems() -> None:
     assert [one.metric for one in found["seg"].groups[0].metrics] == ["good", "SENTINEL-SRC"]
     assert [one.metric for one in found["sys"].groups[0].metrics] == ["good"]
     assert any("SENTINEL-SRC" in note for note in found["sys"].notes)
-    answer = next(part.text for part in parts_of(found["sys"]) if isinstance(part, Answer))
-    assert "SENTINEL-SRC" not in answer
+    assert "SENTINEL-SRC" not in answer_of(found["sys"])
 
 
 @pytest.mark.parametrize(
@@ -249,4 +248,4 @@ def test_an_interval_below_zero_is_not_one_that_reaches_it(metrics: list[str], a
     columns |= {name: (rng.normal(size=150) - human).tolist() for name in ("bad", "worse")}
     found = meta_evaluate(columns, metrics, "human")
     assert [one.metric for one in found.groups[0].metrics if one.ci[1] < 0] == [m for m in metrics if m != "poor"]
-    assert f"No agreement is shown: {answer}" in next(p.text for p in parts_of(found) if isinstance(p, Answer))
+    assert f"No agreement is shown: {answer}" in answer_of(found)
