@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     from bsx.analysis.meta.result import Judgments as Judgments, MetaResult as MetaResult
     from bsx.analysis.meta.settings import MetaSettings as MetaSettings
     from bsx.analysis.meta.protocol import ProtocolResult as ProtocolResult, rank_by_protocol as rank_by_protocol
-    from bsx.analysis.datasets.appraise import load_esa as load_esa
+    from bsx.analysis.datasets.mqm import load_esa as load_esa
     from bsx.analysis.datasets.challenge import ChallengeSet as ChallengeSet, MinimalPair as MinimalPair
     from bsx.analysis.datasets.challenge import load_challenge as load_challenge
     from bsx.analysis.datasets.eval4nlp import load_eval4nlp as load_eval4nlp
     from bsx.analysis.datasets.flickr8k import load_flickr8k as load_flickr8k
     from bsx.analysis.datasets.judged import JudgedTable as JudgedTable
-    from bsx.analysis.datasets.mlqe import load_mlqe as load_mlqe
+    from bsx.analysis.datasets.wmt import load_mlqe as load_mlqe
     from bsx.analysis.datasets.mqm import load_mqm as load_mqm
     from bsx.analysis.datasets.mtme import load_mt_metrics_eval as load_mt_metrics_eval
     from bsx.analysis.datasets.obtain import get_dataset as get_dataset, verify_dataset as verify_dataset

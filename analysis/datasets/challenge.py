@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -12,7 +13,7 @@ import numpy as np
 
 from bsx.analysis.datasets.judged import Builder, Given, JudgedTable
 from bsx.data import cells
-from bsx.data.lines import NamedFile, Problems
+from bsx.data.lines import NamedFile
 from bsx.data.long import SEGMENTS
 from bsx.data.open import open_table
 from bsx.data.sources import AnyTable
@@ -150,22 +151,13 @@ def load_challenge_table(path: Path | str, *, name: str | None = None) -> Judged
     Raises:
         InputError: naming file, row and reason.
     """
-    result = load_challenge(path)
-    builder = Builder(name or Path(path).stem, Problems())
+    result, builder = load_challenge(path), Builder(path, name)
     builder.notes.extend(result.notes)
-    sides = sorted(result.has)
     for pair in result.pairs:
-        texts: dict[str, Given] = {side: str(getattr(pair, side)) for side in sides}
-        builder.add(
-            lp=pair.lang,
-            segment=pair.item,
-            **texts,
-            good=pair.good,
-            bad=pair.bad,
-            phenomenon=pair.phenomenon,
-            severity=pair.severity,
-        )
-    return builder.finish(str(path))
+        texts: dict[str, Given] = {side: str(getattr(pair, side)) for side in sorted(result.has)}
+        texts |= {"good": pair.good, "bad": pair.bad, "phenomenon": pair.phenomenon, "severity": pair.severity}
+        builder.add(lp=pair.lang, segment=pair.item, **texts)
+    return builder.finish()
 
 
 def _read_demetr(files: Sequence[Path]) -> ChallengeSet:
@@ -177,23 +169,19 @@ def _read_demetr(files: Sequence[Path]) -> ChallengeSet:
             raise InputError("is no list of items, as DEMETR's files are", file=file)
         for number, item in enumerate(items, start=1):
             where = f"{file}: item {number}"
-            if not isinstance(item, dict):
-                raise InputError(f"{where} is no object, as DEMETR's items are")
-            fields: dict[str, str] = {}
-            for field, key in _DEMETR.items():
-                if key not in item:
-                    raise InputError(f"{where}: has no {key!r}, which DEMETR's items have")
-                fields[field] = cells.text(item[key] if field != "segment" else str(item[key]), f"{where}, {key!r}")
+            lacking = [key for key in _DEMETR.values() if not isinstance(item, dict) or key not in item]
+            if lacking:
+                raise InputError(f"{where}: has no {lacking[0]!r}, which DEMETR's items have")
             if item.get("pert_check", True) is False:
                 failed += 1
                 continue
-            severity = fields["severity"]
+            item["id"] = str(item["id"])
+            fields = {field: cells.text(item[key], f"{where}, {key!r}") for field, key in _DEMETR.items()}
             # critical_id10_numbers_replaced; the number inside the item differs for two operations.
-            name = fields["phenomenon"].removeprefix(f"{severity}_")
-            head, _, rest = name.partition("_")
-            fields["phenomenon"] = rest if rest and head.startswith("id") and head[2:].isdigit() else name
-            identity = f"{fields['lang']} {fields.pop('segment')}"
-            pairs.append(MinimalPair(**fields, item=identity, where=where))
+            operation = fields["phenomenon"].removeprefix(f"{fields['severity']}_")
+            fields["phenomenon"] = re.sub(r"^id\d+_(?=.)", "", operation)
+            fields["item"] = f"{fields['lang']} {fields.pop('segment')}"
+            pairs.append(MinimalPair(**fields, where=where))
     if not pairs:
         raise InputError(f"{files[0]}: holds no item whose perturbation was marked as right")
     notes = (f"{failed} items whose perturbation was marked as failed are left out",) if failed else ()
@@ -205,50 +193,34 @@ def _read_table(table: Table, metrics: Sequence[str], named: Mapping[str, str], 
     columns = {name: named.get(name, table.first(*spellings)) for name, spellings in _NAMES.items()}
     for name in ("good", "bad"):
         if columns[name] is None:
-            there = ", ".join(table.columns)
-            raise UnknownNameError(f"has no column {name!r}; say which it is ({name}); it has {there}", file=table.name)
+            known = ", ".join(table.columns)
+            raise UnknownNameError(f"has no column {name!r}; say which it is ({name}); it has {known}", file=table.name)
     if columns["reference"] is None and columns["source"] is None:
         raise InputError(
             "has neither a column reference nor a column source to compare with: say which it is (reference or source)",
             file=table.name,
         )
-    sides = {metric: [f"{metric}-{side}" for side in ("good", "bad")] for metric in metrics}
+    sides = {metric: (f"{metric}-good", f"{metric}-bad") for metric in metrics}
     table.require(*(column for both in sides.values() for column in both))
     pairs: list[MinimalPair] = []
-    scores: dict[str, tuple[list[float], list[float]]] = {metric: ([], []) for metric in metrics}
+    scores: dict[str, list[list[float]]] = {metric: [] for metric in metrics}
     for row in islice(table.rows(), skip, None):
-        text = {
-            name: None if column is None else row.text(column)
-            for name, column in columns.items()
-            if name in ("good", "bad", "reference", "source")
-        }
-        label = {
-            name: "" if (column := columns[name]) is None or row[column] is None else str(row[column]).strip()
+        good, bad, reference, source = (
+            None if (column := columns[name]) is None else row.text(column)
+            for name in ("good", "bad", "reference", "source")
+        )
+        phenomenon, severity, lang, segment = (
+            "" if (column := columns[name]) is None or row[column] is None else str(row[column]).strip()
             for name in ("phenomenon", "severity", "lang", "segment")
-        }
-        if columns["phenomenon"] is not None and not label["phenomenon"]:
+        )
+        if columns["phenomenon"] is not None and not phenomenon:
             raise InputError(f"{row.where}: names no phenomenon (column {columns['phenomenon']!r})")
-        good, bad = str(text["good"]), str(text["bad"])
-        identity = (
-            f"{label['lang']} {label['segment']}" if label["segment"] else f"{text['source']}\t{text['reference']}"
-        )
-        pairs.append(
-            MinimalPair(
-                good,
-                bad,
-                text["reference"],
-                text["source"],
-                label["phenomenon"] or "all",
-                label["severity"],
-                label["lang"],
-                identity,
-                row.where,
-            )
-        )
+        item = f"{lang} {segment}" if segment else f"{source}\t{reference}"
+        texts = (str(good), str(bad), reference, source)
+        pairs.append(MinimalPair(*texts, phenomenon or "all", severity, lang, item, row.where))
         for metric, both in sides.items():
-            for values, column in zip(scores[metric], both, strict=True):
-                values.append(row.number(column))
+            scores[metric].append([row.number(column) for column in both])
     if not pairs:
         raise InputError("has a header but no rows", file=table.name)
-    arrays = {metric: (np.array(good), np.array(bad)) for metric, (good, bad) in scores.items()}
-    return ChallengeSet(tuple(pairs), arrays)
+    arrays = {metric: tuple(map(np.array, zip(*values, strict=True))) for metric, values in scores.items()}
+    return ChallengeSet(tuple(pairs), {metric: (good, bad) for metric, (good, bad) in arrays.items()})

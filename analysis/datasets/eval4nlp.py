@@ -5,9 +5,9 @@ from __future__ import annotations
 import tarfile
 from pathlib import Path, PurePath
 
-from bsx.analysis.datasets.judged import Builder, Given, JudgedTable, pair_in_name
+from bsx.analysis.datasets.judged import Builder, JudgedTable, pair_in_name
 from bsx.data import cells
-from bsx.data.lines import NamedFile, Problems, check_line_counts, line_list
+from bsx.data.lines import NamedFile, check_line_counts, line_list
 from bsx.errors import InputError
 
 _NEEDED = ("src", "mt", "da", "src-tags", "tgt-tags")
@@ -34,7 +34,8 @@ def load_eval4nlp(path: Path | str, *, lp: str | None = None, name: str | None =
             missing, or has another number of lines.
     """
     place = Path(path)
-    files = _folder(place) if place.is_dir() else _archive(place)
+    inside = sorted(place.iterdir()) if place.is_dir() else []
+    files = {PurePath(file): line_list(file) for file in inside if _known(file)} if inside else _archive(place)
     parts = sorted({file.name.partition(".")[0] for file in files if file.name.endswith(".mt")})
     if len(parts) != 1:
         raise InputError(
@@ -47,26 +48,23 @@ def load_eval4nlp(path: Path | str, *, lp: str | None = None, name: str | None =
     kinds = [kind for kind in (*_NEEDED, "hter", *_TEXTS) if kind in results]
     check_line_counts({results[kind][0]: len(results[kind][1]) for kind in kinds})
     stem = place.name.removesuffix(".gz").removesuffix(".tar")
-    builder = Builder(name or stem, Problems())
+    builder = Builder(path, name or stem)
     for i in range(len(results["mt"][1])):
         line = {kind: results[kind][1][i] for kind in kinds}
         where = {kind: f"{results[kind][0]}: line {i + 1}" for kind in kinds}
-        values: dict[str, Given] = {
-            "source": line["src"],
-            "candidate": line["mt"],
-            "human": cells.number(line["da"], where["da"]),
-            "source_tags": _tags(line["src-tags"], line["src"], where["src-tags"]),
-            "target_tags": _tags(line["tgt-tags"], line["mt"], where["tgt-tags"]),
-        }
-        if "hter" in line:
-            values["hter"] = cells.number(line["hter"], where["hter"])
-        values |= {column: line[kind] for kind, column in _TEXTS.items() if kind in line}
-        builder.add(lp=lp or pair_in_name(stem), testset=parts[0], segment=str(i + 1), **values)
-    return builder.finish(str(path))
-
-
-def _folder(place: Path) -> dict[PurePath, list[str]]:
-    return {file: line_list(file) for file in sorted(place.iterdir()) if _known(file)}
+        builder.add(
+            lp=lp or pair_in_name(stem),
+            testset=parts[0],
+            segment=str(i + 1),
+            source=line["src"],
+            candidate=line["mt"],
+            human=cells.number(line["da"], where["da"]),
+            source_tags=_tags(line["src-tags"], line["src"], where["src-tags"]),
+            target_tags=_tags(line["tgt-tags"], line["mt"], where["tgt-tags"]),
+            hter=cells.number(line["hter"], where["hter"]) if "hter" in line else None,
+            **{column: line.get(kind) for kind, column in _TEXTS.items()},
+        )
+    return builder.finish()
 
 
 def _archive(place: Path) -> dict[PurePath, list[str]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from bsx.analysis.datasets.judged import Builder, Given, JudgedTable, reference_columns
 from bsx.data import cells
@@ -14,13 +13,8 @@ from bsx.errors import InputError
 
 JUDGES = 3
 
-
-class _Judged(NamedTuple):
-    image: str
-    candidate: str
-    references: list[str]
-    grades: list[float]
-    more: dict[str, str]
+_Judged = tuple[str, str, list[str], list[float], dict[str, str]]
+"""Image, candidate, references, grades, and further columns."""
 
 
 def load_flickr8k(
@@ -45,13 +39,11 @@ def load_flickr8k(
         InputError: naming file, line and reason of a malformed row.
         UnknownNameError: for a column that does not exist; lists those present.
     """
-    problems = Problems(skip=skip_malformed)
-    builder = Builder(name or Path(path).stem, problems)
-    own = 0
-    rows = _original(Path(path), problems) if Path(path).is_dir() else _table(path, problems)
+    builder, copies = Builder(path, name, skip_malformed), 0
+    rows = _original(Path(path), builder.problems) if Path(path).is_dir() else _table(path, builder.problems)
     for image, candidate, references, grades, more in rows:
         if candidate in references:
-            own += 1
+            copies += 1
             if drop_own:
                 continue
         row: dict[str, Given] = {"segment": image, "candidate": candidate, "references": references, **more}
@@ -62,9 +54,9 @@ def load_flickr8k(
             judges = {f"judge{i}": grade for i, grade in enumerate(grades, start=1)}
             builder.add(**row, human=sum(grades) / JUDGES, **judges)
     done = "left out" if drop_own else "kept; drop_own=True leaves them out"
-    if own:
-        builder.notes.append(f"{own} candidates equal one of their own references: {done}")
-    return builder.finish(str(path))
+    if copies:
+        builder.notes.append(f"{copies} candidates equal one of their own references: {done}")
+    return builder.finish()
 
 
 def _table(path: Path | str, problems: Problems) -> Iterator[_Judged]:
@@ -74,13 +66,9 @@ def _table(path: Path | str, problems: Problems) -> Iterator[_Judged]:
     table.require("imageid", "candidate", "ref1", *judges)
     for row in table.rows():
         with problems:
-            yield _Judged(
-                row.name("imageid"),
-                row.text("candidate"),
-                [row.text(name) for name in several],
-                [_grade(row[name], f"{row.where}, column {name!r}") for name in judges],
-                {},
-            )
+            references = [row.text(name) for name in several]
+            grades = [_grade(row[name], f"{row.where}, column {name!r}") for name in judges]
+            yield row.name("imageid"), row.text("candidate"), references, grades, {}
 
 
 def _original(folder: Path, problems: Problems) -> Iterator[_Judged]:
@@ -107,7 +95,7 @@ def _original(folder: Path, problems: Problems) -> Iterator[_Judged]:
                 missing = image if image not in images else caption
                 raise InputError(f"{where}: there is no caption of {missing} in {places['Flickr8k.token.txt']}")
             given = [_grade(grade, where) for grade in grades]
-            yield _Judged(image, captions[caption], images[image], given, {"caption": caption})
+            yield image, captions[caption], images[image], given, {"caption": caption}
 
 
 def _grade(value: object, where: str) -> float:

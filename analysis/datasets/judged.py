@@ -13,8 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.data.cells import Spelled
-from bsx.data.lines import Problems
+from bsx.data.columns import TableLike
+from bsx.data.lines import Problems, check_line_counts, line_list
 from bsx.data.output import ScoreTable
+from bsx.data.tables import Table
 from bsx.errors import InputError, UnknownNameError, did_you_mean
 from bsx.support.optional import need
 
@@ -201,80 +203,85 @@ _NAMED = 3
 
 
 class Builder:
-    """Collects rows, checks that there are any, and turns them into a `JudgedTable`.
+    """What every loader begins and ends with: it opens tables, collects rows, and turns them into a `JudgedTable`.
 
     Args:
+        path: file or folder the rows come from.
+        name: name of the data set; the path's unless given.
+        skip_malformed: whether malformed rows are listed instead of ending the reading.
+
+    Attributes:
         name: name of the data set.
-        problems: the malformed rows.
         metrics: columns that hold scores of metrics.
+        notes: what a reader must know.
+        problems: the malformed rows; a context manager around each row.
     """
 
-    def __init__(self, name: str, problems: Problems, metrics: Sequence[str] = ()) -> None:
-        self.name = name
+    def __init__(self, path: Path | str, name: str | None = None, skip_malformed: bool = False) -> None:
+        self.name = name or (Path(path).name if Path(path).is_dir() else Path(path).stem)
         self.notes: list[str] = []
-        self._problems = problems
-        self._metrics = tuple(metrics)
+        self.problems = Problems(skip=skip_malformed)
+        self._path = path
+        self.metrics: Sequence[str] = ()
         self._rows: list[Mapping[str, Given]] = []
 
-    def add(self, **values: Given) -> None:
-        """Append a row; ``references`` may hold a list of texts. All rows must have the same columns."""
-        self._rows.append(values)
+    def table(self, path: Path | str | TableLike, *needed: str, quoted: bool | None = None) -> Table:
+        """Open a table that must have some columns."""
+        table = Table(path, self.problems, quoted=quoted)
+        table.require(*needed)
+        return table
 
-    def finish(self, what: str, *, drop_human: bool | None = None) -> JudgedTable:
+    def add(self, **values: Given | None) -> None:
+        """Append a row; ``references`` may hold a list of texts, and what is None is no column.
+
+        All rows must have the same columns.
+        """
+        self._rows.append({name: value for name, value in values.items() if value is not None})
+
+    def finish(self, *, drop_human: bool | None = None) -> JudgedTable:
         """Return the table.
 
         Args:
-            what: file or folder the rows came from, for the message.
             drop_human: count the human translations, and leave them out; None: do neither.
 
         Raises:
             InputError: if there are no rows.
         """
+        malformed = self.problems.found
         if not self._rows:
-            result = self._problems.found
-            reason = f"; all {len(result)} are malformed, the first: {result[0]}" if result else ""
-            raise InputError(f"{what}: holds no rows that can be used{reason}")
-        if drop_human is not None:
-            self._human(what, drop=drop_human)
-        columns = self._spread()
-        order = list(COLUMNS)
-        at = order.index("reference")
-        places = {name: (i, 0) for i, name in enumerate(order)}
-        places |= {name: (at, i) for i, name in enumerate(columns) if re.fullmatch(r"reference\d+", name)}
-        end = len(order)
-        names = sorted(columns, key=lambda name: places.get(name, (end + (name in self._metrics), 0)))
-        content: dict[str, Column] = {}
-        without: dict[int, list[str]] = {}
-        for name in names:
-            content[name] = _column(columns[name])
-            column = content[name]
-            empty = 0 if isinstance(column, list) else int(np.isnan(column).sum())
-            if empty:
-                without.setdefault(empty, []).append(name)
-        for empty, several in without.items():
-            head = f"{empty} of {len(self._rows)} rows have no"
-            if len(several) <= _NAMED:
-                self.notes += [f"{head} {name!r}" for name in several]
-            else:
-                self.notes.append(f"{head} {', '.join(map(repr, several[:_NAMED]))} and {len(several) - _NAMED} more")
-        if self._problems.found:
-            self.notes.append(f"{len(self._problems.found)} malformed rows were skipped; .problems lists them")
-        return JudgedTable(self.name, content, self._metrics, tuple(self.notes), tuple(self._problems.found))
-
-    def _human(self, what: str, *, drop: bool) -> None:
-        """Count the rows of human translations, and leave them out if that is wanted."""
-        human = [row for row in self._rows if row.get("human_system")]
-        if not human:
-            return
-        names = ", ".join(dict.fromkeys(str(row["system"]) for row in human))
-        self.notes.append(f"{len(human)} rows are human translations ({names}){', left out' if drop else ''}")
-        if drop:
+            reason = f"; all {len(malformed)} are malformed, the first: {malformed[0]}" if malformed else ""
+            raise InputError(f"{self._path}: holds no rows that can be used{reason}")
+        human = [row for row in self._rows if row.get("human_system")] if drop_human is not None else []
+        if human:
+            names = ", ".join(dict.fromkeys(str(row["system"]) for row in human))
+            self.notes.append(f"{len(human)} rows are human translations ({names}){', left out' * bool(drop_human)}")
+        if human and drop_human:
             self._rows = [row for row in self._rows if not row.get("human_system")]
             if not self._rows:
-                raise InputError(f"{what}: all systems are human translations: nothing is left")
+                raise InputError(f"{self._path}: all systems are human translations: nothing is left")
+        content: dict[str, Column] = {}
+        for name, values in self._columns().items():
+            if isinstance(values[0], str):
+                content[name] = list(map(str, values))
+            else:
+                content[name] = np.array(values, dtype=np.float64 if isinstance(values[0], float) else np.int64)
+        missing: dict[int, list[str]] = {}
+        for name, column in content.items():
+            if not isinstance(column, list) and (count := int(np.isnan(column).sum())):
+                missing.setdefault(count, []).append(repr(name))
+        for count, without in missing.items():
+            if len(without) > _NAMED:
+                without = [f"{', '.join(without[:_NAMED])} and {len(without) - _NAMED} more"]
+            self.notes += [f"{count} of {len(self._rows)} rows have no {named}" for named in without]
+        if malformed:
+            self.notes.append(f"{len(malformed)} malformed rows were skipped; .problems lists them")
+        return JudgedTable(self.name, content, tuple(self.metrics), tuple(self.notes), tuple(malformed))
 
-    def _spread(self) -> dict[str, Sequence[str | float]]:
-        """Return columns, with the references of all rows spread over as many columns as any row needs."""
+    def _columns(self) -> dict[str, Sequence[str | float]]:
+        """Return columns in the order of `COLUMNS`, others and metrics behind them.
+
+        The references of all rows are spread over as many columns as any row needs.
+        """
         count = len(self._rows)
         columns: dict[str, Sequence[str | float]] = {"dataset": [self.name] * count}
         for name in self._rows[0]:
@@ -290,13 +297,25 @@ class Builder:
             fewer = sum(sum(map(bool, several)) < most for several in lists) if most > 1 else 0
             if fewer:
                 self.notes.append(f"{fewer} of {count} rows have fewer than {most} references")
-        return columns
+        order = {name: place for place, name in enumerate(COLUMNS)}
+
+        def place(name: str) -> int:
+            known = "reference" if re.fullmatch(r"reference\d+", name) else name
+            return order.get(known, len(order) + (name in self.metrics))
+
+        return {name: columns[name] for name in sorted(columns, key=place)}
 
 
-def _column(values: Sequence[str | float]) -> Column:
-    if isinstance(values[0], str):
-        return list(map(str, values))
-    return np.array(values, dtype=np.float64 if isinstance(values[0], float) else np.int64)
+def parallel_lines(*paths: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield each segment's number, from 1, and its line in each of some parallel files.
+
+    Raises:
+        InputError: if they have different numbers of lines.
+    """
+    files = {path: line_list(path) for path in paths}
+    check_line_counts({path: len(lines) for path, lines in files.items()})
+    for number, lines in enumerate(zip(*files.values(), strict=True), start=1):
+        yield str(number), lines
 
 
 def reference_columns(columns: Sequence[str]) -> list[str]:
@@ -315,5 +334,5 @@ def pair_in_name(path: Path | str) -> str:
     >>> pair_in_name("wmt/newstest2017-cs-en.systems.tsv")
     'cs-en'
     """
-    result = re.findall(r"(?<![A-Za-z])([a-z]{2,3}-[a-z]{2,3})(?![A-Za-z])", Path(path).name)
-    return str(result[0]) if result else ""
+    result = re.search(r"(?<![A-Za-z])[a-z]{2,3}-[a-z]{2,3}(?![A-Za-z])", Path(path).name)
+    return result[0] if result else ""

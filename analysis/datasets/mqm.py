@@ -1,14 +1,15 @@
-"""Judgments by marked errors: MQM spans turned into scores."""
+"""Judgments by marked errors: MQM spans turned into scores, and error span annotation (ESA), from 0 to 100."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
 
 from bsx.analysis.datasets.judged import Builder, Given, JudgedTable, pair_in_name
-from bsx.data.lines import Problems
+from bsx.data import cells
 from bsx.data.tables import Row, Table
 from bsx.errors import InputError, UnknownNameError, did_you_mean
 
@@ -28,10 +29,8 @@ _SEGMENT = ("seg", "seg_id", "globalSegId", "segment")
 _NOTHING = "no-error"
 
 
-class _Rating(NamedTuple):
-    """What one rater said of one translation: its errors' categories, severities and weights."""
-
-    errors: list[tuple[str, str, float]]
+_Rating = list[tuple[str, str, float]]
+"""What one rater found in one translation: its errors' categories, severities and weights."""
 
 
 def load_mqm(
@@ -73,8 +72,8 @@ def load_mqm(
         InputError: naming file, line and reason, such as a severity without a weight.
         UnknownNameError: for a missing column or reference; lists those present.
     """
-    problems = Problems(skip=skip_malformed)
-    table = Table(path, problems)
+    builder = Builder(path, name or Path(path).name.partition(".")[0], skip_malformed)
+    table = builder.table(path)
     segment = table.first(*_SEGMENT) or _SEGMENT[0]
     table.require("system", "doc", segment, "rater", "source", "target", "category", "severity")
     known = {key.lower(): float(weight) for key, weight in {**MQM_WEIGHTS, **(weights or {})}.items()}
@@ -82,7 +81,7 @@ def load_mqm(
     ratings: dict[tuple[str, str, str], dict[str, _Rating]] = {}
     checks = 0
     for row in table.rows():
-        with problems:
+        with builder.problems:
             key = (row.name("system"), row.name("doc"), row.name(segment))
             category, severity = row.name("category").rstrip("!"), row.name("severity")
             if severity.lower() == "hotw-test":
@@ -91,10 +90,9 @@ def load_mqm(
             weight = _weight(category, severity, known, row)
             source, target = (_MARK.sub("", row.text(side)) for side in ("source", "target"))
             texts.setdefault(key, (source, target))
-            rating = ratings.setdefault(key, {}).setdefault(row.name("rater"), _Rating([]))
+            rating = ratings.setdefault(key, {}).setdefault(row.name("rater"), [])
             if severity.lower() != _NOTHING and category.lower() != _NOTHING:
-                rating.errors.append((category, severity, weight))
-    builder = Builder(name or Path(path).name.partition(".")[0], problems)
+                rating.append((category, severity, weight))
     references = _references(table.name, texts, reference)
     parts = _parts(ratings)
     ids = _identifiers(texts)
@@ -108,15 +106,14 @@ def load_mqm(
             lacking += 1
             continue
         source, target = texts[key]
-        values: dict[str, Given] = {} if not pair else {"lp": pair}
-        values |= {"system": system, "segment": ids[key], "document": document, "source": source, "candidate": target}
-        if reference is not None:
-            values["references"] = [references[key[1:]]]
+        values: dict[str, Given] = {"system": system, "segment": ids[key], "document": document}
+        values |= {"source": source, "candidate": target}
+        values |= {} if reference is None else {"references": [references[key[1:]]]}
         groups = [[rating] for rating in raters.values()] if per_rater else [list(raters.values())]
         for number, group in enumerate(groups):
-            scores = {column: _score(group, column, parts) for column in ("human", *parts)}
+            scores = {column: _score(group, *part) for column, part in parts.items()}
             counted: dict[str, Given] = {"judge": list(raters)[number]} if per_rater else {"judgments": len(raters)}
-            builder.add(**values, **scores, human_system=human_translation(system), **counted)
+            builder.add(lp=pair or None, **values, **scores, human_system=human_translation(system), **counted)
     if checks:
         builder.notes.append(f"{checks} attention checks (HOTW-test) are left out")
     if lacking:
@@ -124,7 +121,7 @@ def load_mqm(
     uneven = {len(raters) for raters in ratings.values()}
     if len(uneven) > 1 and not per_rater:
         builder.notes.append(f"translations have {min(uneven)} to {max(uneven)} raters; scores are their means")
-    return builder.finish(table.name, drop_human=drop_human)
+    return builder.finish(drop_human=drop_human)
 
 
 def _weight(category: str, severity: str, known: Mapping[str, float], row: Row) -> float:
@@ -165,9 +162,9 @@ def _identifiers(texts: Mapping[tuple[str, str, str], object]) -> dict[tuple[str
 
 
 def _parts(ratings: Mapping[tuple[str, str, str], Mapping[str, _Rating]]) -> dict[str, tuple[int, str]]:
-    """Return column -> what it counts: place in an error, and what stands there or before a slash."""
-    results: dict[str, tuple[int, str]] = {}
-    errors = [error for raters in ratings.values() for rating in raters.values() for error in rating.errors]
+    """Return column -> what it counts: place in an error, and what stands there or before a slash; all for ``""``."""
+    results: dict[str, tuple[int, str]] = {"human": (0, "")}
+    errors = [error for raters in ratings.values() for rating in raters.values() for error in rating]
     for category in sorted({category for category, _, _ in errors}):
         for part in dict.fromkeys((category.split("/")[0], category)):
             results[f"human_{_slug(part)}"] = (0, part)
@@ -180,13 +177,12 @@ def _slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", text.lower()).strip("_")
 
 
-def _score(group: Sequence[_Rating], column: str, parts: Mapping[str, tuple[int, str]]) -> float:
-    place, wanted = parts.get(column, (0, ""))
+def _score(group: Sequence[_Rating], place: int, wanted: str) -> float:
+    """Return minus the mean weight of the errors with what is wanted at a place, as it stands or before a slash."""
     total = 0.0
-    for rating in group:
-        for error in rating.errors:
-            if not wanted or error[place] == wanted or str(error[place]).startswith(f"{wanted}/"):
-                total += error[2]
+    for error in chain.from_iterable(group):
+        if not wanted or f"{error[place]}/".startswith(f"{wanted}/"):
+            total += error[2]
     return -total / len(group) if total else 0.0
 
 
@@ -195,3 +191,103 @@ def human_translation(system: str) -> int:
     return int(
         re.match(r"(?:ref|human)(?:erence)?(?:$|[-_.:0-9]|[A-Z](?:$|[^a-z]))", system, re.IGNORECASE) is not None
     )
+
+
+_ESA_FIELDS = ["annotator", "system", "item", "kind", "src", "tgt", "score", "doc", "whole", "spans", "start", "end"]
+_Judgment = tuple[str, float, float]
+_Judged = dict[tuple[str, str, str, str], list[_Judgment]]
+
+
+def load_esa(
+    path: Path | str,
+    *,
+    lp: str | None = None,
+    per_rater: bool = False,
+    drop_human: bool = False,
+    name: str | None = None,
+    skip_malformed: bool = False,
+) -> JudgedTable:
+    """Load error span annotation as WMT24 gives it out: a CSV without a header, one row a judgment, without texts.
+
+    The fields are annotator, system, item, kind (TGT, or BAD for an attention check), source and target language,
+    score from 0 to 100, document, whether the row is about the whole document, spans as JSON, start and end time.
+    ``human`` is the mean score of a segment over annotators, ``human_spans`` minus 5 for each major and 1 for each
+    minor span.
+    Tutorials, attention checks and judgments of whole documents are left out and counted.
+
+    Source: Kocmi et al. 2024.
+
+    Args:
+        path: the file.
+        lp: load only this language pair, such as eng-jpn.
+        per_rater: one row a judgment, with the column ``judge``, instead of the mean over annotators.
+        drop_human: leave out human translations (see ``human_system``), and count them.
+        name: name of the data set; the path's unless given.
+        skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
+
+    Raises:
+        InputError: naming file, line and reason of a malformed row.
+    """
+    builder = Builder(path, name, skip_malformed)
+    for (pair, system, document, item), judged in _appraised(path, lp, builder).items():
+        for group in [[each] for each in judged] if per_rater else [judged]:
+            counted: dict[str, Given] = {"judge": group[0][0]} if per_rater else {"judgments": len(group)}
+            mean = sum(score for _, score, _ in group) / len(group)
+            spans = sum(spans for _, _, spans in group) / len(group)
+            builder.add(
+                lp=pair,
+                system=system,
+                segment=item,
+                document=document,
+                human=float(mean),
+                human_spans=float(spans),
+                human_system=human_translation(system),
+                **counted,
+            )
+    return builder.finish(drop_human=drop_human)
+
+
+def _appraised(path: Path | str, lp: str | None, builder: Builder) -> _Judged:
+    """Return (pair, system, document, item) -> (annotator, score, score of spans); note what is left out."""
+    table = Table(path, builder.problems, separator=",", quoted=True, header=_ESA_FIELDS)
+    left_out = {"tutorials": 0, "attention checks": 0, "judgments of whole documents": 0}
+    results: _Judged = {}
+    for row in table.rows():
+        with builder.problems:
+            pair = f"{row.name('src')}-{row.name('tgt')}"
+            document = row.name("doc").removesuffix("#incomplete")
+            if lp not in (None, pair):
+                continue
+            kind = (
+                "tutorials"
+                if "tutorial" in document or "tutorial" in row.name("system")
+                else "attention checks"
+                if row.name("kind") != "TGT" or document.endswith("#bad")
+                else "judgments of whole documents"
+                if row.name("whole").lower() == "true"
+                else None
+            )
+            if kind is not None:
+                left_out[kind] += 1
+                continue
+            score = row.finite("score")
+            if not 0 <= score <= 100:
+                raise InputError(f"{row.where}: the score {score:g} is not between 0 and 100")
+            key = (pair, row.name("system"), document, row.name("item"))
+            results.setdefault(key, []).append((row.name("annotator"), score, _span_score(row)))
+    builder.notes += [f"{count} {what} are left out" for what, count in left_out.items() if count]
+    builder.notes.append("the file has no texts; segments have the numbers that the test set gives them")
+    return results
+
+
+def _span_score(row: Row) -> float:
+    where = f"{row.where}, column 'spans'"
+    try:
+        spans = json.loads(cells.text(row["spans"], where))
+        severities = [str(span["severity"]).lower() for span in spans]
+    except (ValueError, TypeError, KeyError) as error:
+        raise InputError(f"{where}: is no list of error spans with a severity") from error
+    for severity in severities:
+        if severity not in ("major", "minor", "undecided"):
+            raise InputError(f"{where}: the severity {severity!r} is none of major, minor, undecided")
+    return -sum({"major": 5.0, "minor": 1.0}.get(severity, 0.0) for severity in severities) or 0.0

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Literal
 
@@ -53,65 +54,42 @@ def load_mt_metrics_eval(
         UnknownNameError: for a language pair, scorer or reference that does not exist; lists those that do.
     """
     folder = Path(path) / testset if testset is not None else Path(path)
-    sources = _files(folder / "sources")
-    # sources/ holds one file a pair; documents/, which newer test sets add, is optional.
-    if not sources:
-        raise InputError("has no files sources/*.txt; is this the folder of one test set?", file=folder)
-    _known(lp, sources, f"{folder}: language pair")
-    source = _texts(sources[lp], "source")
-    outputs = _files(folder / "system-outputs" / lp)
-    if not outputs:
-        raise InputError(f"{folder / 'system-outputs' / lp}: holds no system outputs")
+    source_file, outputs = _source_and_outputs(folder, lp)
+    source = _texts(source_file, "source")
     size = len(source) if level == "seg" else 1
-
-    scorers = {
-        file.name.removesuffix(f".{level}.score").removeprefix(f"{lp}."): file
-        for file in sorted((folder / "human-scores").glob(f"{lp}.*.{level}.score"))
-    }
+    scorers, files = _score_files(folder, lp, level)
     if human is None and len(scorers) != 1:
         raise InputError(f"say which human scores (human): there are {', '.join(scorers) or 'none'}", file=folder)
-    if human == "all":
-        scores = {name: _read_scores(file, size, outputs, missing=True) for name, file in scorers.items()}
-    else:
-        chosen = human if human is not None else next(iter(scorers))
-        _known(chosen, scorers, f"{folder}: human scores")
-        scores = {"human": _read_scores(scorers[chosen], size, outputs, missing=True)}
-
-    files = {
-        file.name.removesuffix(f".{level}.score"): file
-        for file in sorted((folder / "metric-scores" / lp).glob(f"*.{level}.score"))
+    humans = _chosen("all" if human == "all" else [human or next(iter(scorers))], scorers, f"{folder}: human scores")
+    scores = {
+        name if human == "all" else "human": _read_scores(scorers[name], size, outputs, missing=True) for name in humans
     }
-    wanted = list(files) if metrics == "all" else list(metrics)
-    for metric in wanted:
-        _known(metric, files, f"{folder}: metric")
-        scores[metric] = _read_scores(files[metric], size, outputs, missing=False)
-
+    wanted = _chosen(metrics, files, f"{folder}: metric")
+    scores |= {metric: _read_scores(files[metric], size, outputs, missing=False) for metric in wanted}
     # A reference's name has no dots: references/en-de.refA.txt.
     translations = _files(folder / "references", f"{lp}.")
-    used = list(translations) if references is None else list(references)
-    for reference in used:
-        _known(reference, translations, f"{folder}: reference")
+    used = _chosen(references, translations, f"{folder}: reference")
 
-    builder = Builder(name or folder.name, Problems(), wanted)
-    texts: dict[Path, list[str]] = {sources[lp]: source}
+    builder = Builder(folder, name or folder.name)
+    builder.metrics = wanted
+    texts: dict[Path, list[str]] = {source_file: source}
     if level == "seg":
         texts |= {file: _texts(file, "hypothesis") for file in outputs.values()}
         texts |= {translations[key]: _texts(translations[key], "target") for key in used}
         check_line_counts({path: len(lines) for path, lines in texts.items()})
     places = _read_documents(folder / "documents" / f"{lp}.docs", len(source)) if level == "seg" else []
-    for system, output in outputs.items():
+    for row, (system, output) in enumerate(outputs.items()):
         for i in range(size):
-            values: dict[str, Given] = {key: column.get(system, [math.nan] * size)[i] for key, column in scores.items()}
+            values: dict[str, Given] = {key: float(column[row, i]) for key, column in scores.items()}
             if level == "seg":
                 values |= {"segment": str(i + 1), "source": source[i], "candidate": texts[output][i]}
                 values |= {"domain": places[i][0], "document": places[i][1]} if places else {}
-                if used:
-                    values["references"] = [texts[translations[key]][i] for key in used]
+                values |= {"references": [texts[translations[key]][i] for key in used]} if used else {}
             builder.add(lp=lp, system=system, human_system=int(system in translations), **values)
-    own = [system for system in outputs if system in used]
-    if own and level == "seg":
-        builder.notes.append(f"{', '.join(own)}: system and reference at once; metrics give it the score of a copy")
-    return builder.finish(str(folder))
+    both = [system for system in outputs if system in used]
+    if both and level == "seg":
+        builder.notes.append(f"{', '.join(both)}: system and reference at once; metrics give it the score of a copy")
+    return builder.finish()
 
 
 def load_mt_metrics_eval_tables(
@@ -139,40 +117,59 @@ def load_mt_metrics_eval_tables(
         UnknownNameError: for a language pair, metric or reference that does not exist; lists those that do.
     """
     folder = Path(path).parent if Path(path).is_file() else Path(path)
-    held = load_scores(folder, lp, human)
-    every = held.metrics["seg"]
-    wanted = list(every) if metrics == "all" else list(metrics)
-    for metric in wanted:
-        _known(metric, every, f"{folder}: metric")
-    used = list(held.references) if references is None else list(references)
-    for reference in used:
-        _known(reference, held.references, f"{folder}: reference")
-    file = next((f for f in (folder / f"{lp}.texts.tsv.gz", folder / f"{lp}.texts.tsv") if f.is_file()), None)
-    if file is None:
-        raise InputError(f"has no table {lp}.texts.tsv or .tsv.gz", file=folder)
-    table, builder = Table(file), Builder(name or folder.name, Problems(), wanted)
+    known = load_scores(folder, lp, human)
+    every = known.metrics["seg"]
+    wanted = _chosen(metrics, every, f"{folder}: metric")
+    used = _chosen(references, known.references, f"{folder}: reference")
+    builder = Builder(folder, name or folder.name)
+    builder.metrics = wanted
     columns = [f"reference_{reference}" for reference in used]
-    table.require("system", "seg", "doc", "domain", "source", "candidate", *columns)
-    place = {segment: i for i, segment in enumerate(held.segments)}
-    at = {system: i for i, system in enumerate(held.systems)}
+    file = _tables(folder, lp, "texts")["texts"]
+    table = builder.table(file, "system", "seg", "doc", "domain", "source", "candidate", *columns)
+    segments = {segment: i for i, segment in enumerate(known.segments)}
+    systems = {system: i for i, system in enumerate(known.systems)}
     seen: set[tuple[int, int]] = set()
     for row in table.rows():
         system, segment = row.name("system"), row.name("seg")
-        if system not in at or segment not in place:
+        if system not in systems or segment not in segments:
             raise InputError(f"{row.where}: there are no human scores of system {system!r}, segment {segment!r}")
-        cell = at[system], place[segment]
+        cell = systems[system], segments[segment]
         if cell in seen:
             raise InputError(f"{row.where}: system {system!r}, segment {segment!r} stands there twice")
         seen.add(cell)
         values: dict[str, Given] = {"segment": segment, "document": row.name("doc"), "domain": row.name("domain")}
         values |= {"source": row.text("source"), "candidate": row.text("candidate")}
         values |= {"references": [row.text(column) for column in columns]} if columns else {}
-        values["human"] = float(held.human["seg"][human][cell])
         values |= {metric: float(every[metric][cell]) for metric in wanted}
-        builder.add(lp=lp, system=system, human_system=int(system in held.references), **values)
-    if len(seen) != (due := len(at) * len(place)):
+        score = float(known.human["seg"][human][cell])
+        builder.add(lp=lp, system=system, human=score, human_system=int(system in known.references), **values)
+    if len(seen) != (due := len(systems) * len(segments)):
         raise InputError(f"has {len(seen):,} rows, {due:,} are due: systems x segments", file=file)
-    return builder.finish(str(folder))
+    return builder.finish()
+
+
+def _source_and_outputs(folder: Path, lp: str) -> tuple[Path, dict[str, Path]]:
+    """Return the file of sources of a language pair, and system -> file of outputs."""
+    sources = _files(folder / "sources")
+    # sources/ holds one file a pair; documents/, which newer test sets add, is optional.
+    if not sources:
+        raise InputError("has no files sources/*.txt; is this the folder of one test set?", file=folder)
+    _known(lp, sources, f"{folder}: language pair")
+    outputs = _files(folder / "system-outputs" / lp)
+    if not outputs:
+        raise InputError(f"{folder / 'system-outputs' / lp}: holds no system outputs")
+    return sources[lp], outputs
+
+
+def _score_files(folder: Path, lp: str, level: str) -> tuple[dict[str, Path], dict[str, Path]]:
+    """Return name -> file of human scores, and of scores of metrics."""
+    end = f".{level}.score"
+    humans = sorted((folder / "human-scores").glob(f"{lp}.*{end}"))
+    metrics = sorted((folder / "metric-scores" / lp).glob(f"*{end}"))
+    return (
+        {file.name.removesuffix(end).removeprefix(f"{lp}."): file for file in humans},
+        {file.name.removesuffix(end): file for file in metrics},
+    )
 
 
 def _files(folder: Path, prefix: str = "") -> dict[str, Path]:
@@ -190,27 +187,45 @@ def _texts(file: Path, field: str) -> list[str]:
     for number, line in enumerate(lines, start=1):
         try:
             value = json.loads(line)[field]
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise InputError(f"{file}: line {number} is no JSON object with the field {field!r}") from error
         texts.append(cells.text(value, f"{file}: line {number}"))
     return texts
 
 
-def _known(name: str, names: Sequence[str] | Mapping[str, object], what: str) -> None:
+def _known(name: str, names: Collection[str], what: str) -> None:
     if name not in names:
         raise UnknownNameError(
             f"{what} {name!r} is not one of {', '.join(names) or 'none'}.{did_you_mean(name, names)}"
         )
 
 
-def _read_scores(path: Path, size: int, outputs: dict[str, Path], *, missing: bool) -> dict[str, list[float]]:
-    """Read ``SYSTEM SCORE`` lines: for each system a block of ``size`` scores in the order of the segments."""
-    scores: dict[str, list[float]] = {}
+def _chosen(wanted: Sequence[str] | None, names: Collection[str], what: str) -> list[str]:
+    """Return the names that are wanted, which must be known; all of them for None and ``all``."""
+    chosen = list(names if wanted in (None, "all") else wanted or ())
+    for name in chosen:
+        _known(name, names, what)
+    return chosen
+
+
+def _two_fields(path: Path, names: str) -> Iterator[tuple[str, str, str]]:
+    """Yield where each line of a file is, and its two fields, which are between white space."""
     for where, fields in delimited(NamedFile(path), None, Problems()):
         if len(fields) != 2:
-            raise InputError(f"{where} has {len(fields)} fields, 2 are due: SYSTEM SCORE")
-        system, value = fields
-        if system not in outputs:
+            raise InputError(f"{where} has {len(fields)} fields, 2 are due: {names}")
+        first, second = fields
+        yield where, first, second
+
+
+def _read_scores(path: Path, size: int, systems: Collection[str], *, missing: bool) -> Array:
+    """Read ``SYSTEM SCORE`` lines: for each system a block of ``size`` scores in the order of the segments.
+
+    Returns:
+        Scores (systems, size), NaN for a system that has none.
+    """
+    scores: dict[str, list[float]] = {}
+    for where, system, value in _two_fields(path, "SYSTEM SCORE"):
+        if system not in systems:
             raise InputError(f"{where}: there is no output of the system {system!r}")
         score = cells.number(value, where)
         if math.isnan(score) and not missing:
@@ -219,18 +234,14 @@ def _read_scores(path: Path, size: int, outputs: dict[str, Path], *, missing: bo
     for system, values in scores.items():
         if len(values) != size:
             raise InputError(f"{system} has {len(values)} scores, {size} are due", file=path)
-    return scores
+    return np.array([scores.get(system, [math.nan] * size) for system in systems])
 
 
 def _read_documents(path: Path, size: int) -> list[tuple[str, str]]:
     """Return (domain, document) of each segment, or an empty list if the test set does not say."""
     if not path.is_file():
         return []
-    places: list[tuple[str, str]] = []
-    for where, fields in delimited(NamedFile(path), None, Problems()):
-        if len(fields) != 2:
-            raise InputError(f"{where} has {len(fields)} fields, 2 are due: DOMAIN DOCUMENT")
-        places.append((fields[0], fields[1]))
+    places = [(domain, document) for _, domain, document in _two_fields(path, "DOMAIN DOCUMENT")]
     if len(places) != size:
         raise InputError(f"has {len(places)} lines, the sources have {size}", file=path)
     return places
@@ -324,110 +335,69 @@ def load_scores(folder: Path, lp: str, human: str, wanted: Collection[str] | Non
 
 
 def _scores_of_files(folder: Path, lp: str, human: str, wanted: Collection[str] | None) -> ScoreSet:
-    outputs = _files(folder / "system-outputs" / lp)
-    if not outputs:
-        raise InputError(f"{folder / 'system-outputs' / lp}: holds no system outputs")
-    sources = _files(folder / "sources")
-    _known(lp, sources, f"{folder / 'sources'}: language pair")
-    segments = len(line_list(sources[lp]))
-    sizes = {"seg": segments, "sys": 1}
-    read: list[Path] = []
-
-    def take(file: Path, level: str, *, missing: bool) -> Array:
-        scores = _read_scores(file, sizes[level], outputs, missing=missing)
-        read.append(file)
-        blank = [math.nan] * sizes[level]
-        return np.array([scores.get(system, blank) for system in outputs])
-
+    source, outputs = _source_and_outputs(folder, lp)
+    sizes = {"seg": len(line_list(source)), "sys": 1}
     people: dict[str, dict[str, Array]] = {"seg": {}, "sys": {}}
     metrics: dict[str, dict[str, Array]] = {"seg": {}, "sys": {}}
-    there = []
-    for level in sizes:
-        for file in sorted((folder / "human-scores").glob(f"{lp}.*.{level}.score")):
-            name = file.name.removesuffix(f".{level}.score").removeprefix(f"{lp}.")
-            there.append(name)
-            if name == human:
-                people[level][name] = take(file, level, missing=True)
-        for file in sorted((folder / "metric-scores" / lp).glob(f"*.{level}.score")):
-            name = file.name.removesuffix(f".{level}.score")
+    read, scorers = list[Path](), dict[str, Path]()
+    for level, size in sizes.items():
+        humans, files = _score_files(folder, lp, level)
+        scorers |= humans
+        for name in {human} & humans.keys():
+            people[level][name] = _read_scores(humans[name], size, outputs, missing=True)
+            read.append(humans[name])
+        for name, file in files.items():
             if wanted is None or references_of(name)[0] in wanted:
-                metrics[level][name] = take(file, level, missing=False)
-    _known(human, list(dict.fromkeys(there)), f"{folder}: {lp}: human scores")
+                metrics[level][name] = _read_scores(file, size, outputs, missing=False)
+                read.append(file)
+    _known(human, scorers, f"{folder}: {lp}: human scores")
     references = tuple(_files(folder / "references", f"{lp}."))
-    names = tuple(str(number) for number in range(1, segments + 1))
-    return ScoreSet(folder, lp, tuple(outputs), names, references, people, metrics, tuple(read))
+    segments = tuple(str(number) for number in range(1, sizes["seg"] + 1))
+    return ScoreSet(folder, lp, tuple(outputs), segments, references, people, metrics, tuple(read))
+
+
+def _tables(folder: Path, lp: str, *needed: str) -> dict[str, Path]:
+    """Return kind -> file of the tables that are there."""
+    kinds = ("human", "metrics", "sys", "sentinels", "sentinels.sys", "texts")
+    names = [(kind, folder / f"{lp}.{kind}.tsv{end}") for kind in kinds for end in ("", ".gz")]
+    tables = {kind: file for kind, file in names if file.is_file()}
+    for kind in needed:
+        if kind not in tables:
+            raise InputError(f"has no table {lp}.{kind}.tsv or .tsv.gz", file=folder)
+    return tables
 
 
 def _scores_of_tables(folder: Path, lp: str, human: str, wanted: Collection[str] | None) -> ScoreSet:
     """Read tables: PAIR.texts, PAIR.human, PAIR.metrics, PAIR.sys, and further ones such as PAIR.sentinels."""
-
-    def found(kind: str) -> Path | None:
-        return next((f for f in (folder / f"{lp}.{kind}.tsv.gz", folder / f"{lp}.{kind}.tsv") if f.is_file()), None)
-
-    def due(kind: str) -> Path:
-        file = found(kind)
-        if file is None:
-            raise InputError(f"has no table {lp}.{kind}.tsv or .tsv.gz", file=folder)
-        return file
-
-    files = [due("human"), due("metrics"), due("sys")]
-    where = read_columns(files[0], [human], ["system"], keys=["seg"])
-    own = [str(name) for name in where["system"]]
-    systems, segments = list(dict.fromkeys(own)), list(dict.fromkeys(where["seg"]))
-    at = {name: i for i, name in enumerate(systems)}
-    place = {name: i for i, name in enumerate(segments)}
-
-    def grid(file: Path, columns: Mapping[str, Array | list[str]], name: str) -> Array:
-        values = np.full((len(systems), len(segments)), np.nan)
-        seen: set[tuple[str, str]] = set()
-        for system, segment, value in zip(columns["system"], columns["seg"], columns[name], strict=True):
-            if system not in at or segment not in place:
-                raise InputError(
-                    f"has system {system!r}, segment {segment!r}, which {files[0].name} has not", file=file
-                )
-            values[at[system], place[segment]] = value
-            seen.add((system, segment))
-        if len(seen) != values.size or len(columns[name]) != values.size:
-            raise InputError(f"has {len(columns[name])} rows, {values.size} are due: systems x segments", file=file)
-        return values
-
-    metrics: dict[str, dict[str, Array]] = {"seg": {}, "sys": {}}
-    people = {"seg": {human: grid(files[0], where, human)}, "sys": {}}
-    for kind in ("metrics", "sentinels"):
-        file = found(kind)
-        if file is None:
-            continue
-        files += [] if file in files else [file]
-        names = _scored(file, kind, ("system", "seg"), wanted)
-        columns = read_columns(file, list(names), ["system"], keys=["seg"])
-        metrics["seg"] |= {names[name]: grid(file, columns, name) for name in names}
-    for kind in ("sys", "sentinels.sys"):
-        file = found(kind)
-        if file is None:
-            continue
-        files += [] if file in files else [file]
-        names = _scored(file, kind, ("system", "mqm", "da-sqm", human), wanted)
-        numbers = [human, *names] if kind == "sys" else list(names)
-        columns = read_columns(file, numbers, ["system"])
-        if sorted(map(str, columns["system"])) != sorted(systems):
-            raise InputError(f"has other systems than {files[0].name}, or one of them twice", file=file)
-        order = [list(columns["system"]).index(system) for system in systems]
-        metrics["sys"] |= {names[name]: np.asarray(columns[name])[order][:, None] for name in names}
-        if kind == "sys":
-            people["sys"][human] = np.asarray(columns[human])[order][:, None]
-    texts = found("texts")
+    tables = _tables(folder, lp, "human", "metrics", "sys")
+    texts = tables.pop("texts", None)
+    judged = read_columns(tables["human"], [], ["system"], keys=["seg"])
+    systems, segments = (list(dict.fromkeys(map(str, judged[key]))) for key in ("system", "seg"))
+    scores: dict[str, dict[str, dict[str, Array]]] = {kind: {"seg": {}, "sys": {}} for kind in ("human", "metrics")}
+    for kind, file in tables.items():
+        level, keys = ("sys", ["system"]) if kind.endswith("sys") else ("seg", ["system", "seg"])
+        due = list(product(*[systems, segments][: len(keys)]))
+        names = {} if kind == "human" else _scored(file, kind, ("system", "seg", "mqm", "da-sqm", human), wanted)
+        judged_by = [human] if kind in ("human", "sys") else []
+        columns = read_columns(file, [*judged_by, *names], ["system"], keys=keys[1:])
+        rows = list(zip(*(map(str, columns[key]) for key in keys), strict=True))
+        if sorted(rows) != sorted(due):
+            of = f"each of the systems{' x segments' * (level == 'seg')} of {tables['human'].name} once"
+            raise InputError(f"has {len(rows)} rows, {len(due)} are due: {of}", file=file)
+        place = {row: number for number, row in enumerate(rows)}
+        order = [place[row] for row in due]
+        grids = {name: np.asarray(columns[name])[order].reshape(len(systems), -1) for name in [*judged_by, *names]}
+        scores["human"][level] |= {name: grids[name] for name in judged_by}
+        scores["metrics"][level] |= {full: grids[name] for name, full in names.items()}
     heads = Table(texts).columns if texts is not None else []
     references = tuple(name.removeprefix("reference_") for name in heads if name.startswith("reference_"))
-    return ScoreSet(folder, lp, tuple(systems), tuple(map(str, segments)), references, people, metrics, tuple(files))
+    files = tuple(tables.values())
+    return ScoreSet(folder, lp, tuple(systems), tuple(segments), references, scores["human"], scores["metrics"], files)
 
 
 def _scored(file: Path, kind: str, others: Collection[str], wanted: Collection[str] | None) -> dict[str, str]:
     """Return column -> name of the metric, which for a learned sentinel says what it sees."""
-    names = {}
-    for name in Table(file).columns:
-        if name in others:
-            continue
-        full = f"{name}-{STANDARD if '-REF-' in name else 'src'}" if kind.startswith("sentinels") else name
-        if wanted is None or references_of(full)[0] in wanted:
-            names[name] = full
-    return names
+    names = {name: name for name in Table(file).columns if name not in others}
+    if kind.startswith("sentinels"):
+        names = {name: f"{name}-{STANDARD if '-REF-' in name else 'src'}" for name in names}
+    return {name: full for name, full in names.items() if wanted is None or references_of(full)[0] in wanted}

@@ -8,7 +8,6 @@ import shutil
 import tarfile
 import zipfile
 from pathlib import Path
-from typing import NamedTuple, TypedDict
 
 from bsx.analysis.datasets.settings import FetchSettings
 from bsx.analysis.datasets.store import find_layout, how_to_get
@@ -20,25 +19,16 @@ from bsx.support.folders import data_folder
 from bsx.support.progress import told
 from bsx.support.provenance import file_digest
 from bsx.support.settings import settled
+from bsx.support.untyped import JsonObject
 
 LOCK = "bsx-data.lock.json"
 _BY_HAND = "; without a network, `bsx data get … --from-folder FOLDER` takes a folder that has {name}"
 
 
-class _Facts(TypedDict, total=False):
-    """What the lock file says of a file."""
-
-    sha256: str
-    size: int
-
-
-class _Wanted(NamedTuple):
-    """A file to have: where, what the registry says about it if it is published, and where to copy it from if local."""
-
-    path: str
-    file: DatasetFile | None
-    source: Path | None
-    sha256: str | None = None
+_Lock = dict[str, dict[str, JsonObject]]
+"""Kind of file (``files``, ``unpacked``) -> path -> its ``sha256`` and ``size``."""
+_Wanted = tuple[str, DatasetFile | None, Path | None]
+"""Where a file is to be, what the registry says about it if it is published, and where to copy it from if local."""
 
 
 @settled(FetchSettings)
@@ -64,14 +54,14 @@ def get_dataset(name: str, settings: FetchSettings) -> Path:
     if settings.from_folder is not None:
         wanted = _in_folder(entry, Path(settings.from_folder).expanduser())
     elif entry.files:
-        wanted = [_Wanted(file.path, file, None) for file in entry.files]
+        wanted = [(file.path, file, None) for file in entry.files]
     else:
         raise DataUnavailableError(f"{name}: {how_to_get(entry)}")
     lock = _read_lock(folder)
-    for item in wanted:
-        path, file, origin = item.path, item.file, item.source
+    tables = entry.local.sha256 if entry.local is not None else {}
+    for path, file, origin in wanted:
         target = folder / path
-        known = (file.sha256, file.size) if file is not None else (item.sha256, None)
+        known = (tables.get(path), None) if file is None else (file.sha256, file.size)
         if origin is not None:
             make_folder(target.parent)
             copy(origin, target, *known)
@@ -142,36 +132,28 @@ def _in_folder(entry: DatasetEntry, source: Path) -> list[_Wanted]:
     def find(path: str) -> Path | None:
         return next((found for found in (source / path, source / Path(path).name) if found.is_file()), None)
 
-    published = [_Wanted(file.path, file, find(file.path)) for file in entry.files]
-    local = entry.local
-    tables = (
-        [_Wanted(path, None, find(path), local.sha256.get(path)) for path in local.paths] if local is not None else []
-    )
+    published: list[_Wanted] = [(file.path, file, find(file.path)) for file in entry.files]
+    tables: list[_Wanted] = [] if entry.local is None else [(path, None, find(path)) for path in entry.local.paths]
+    missing = [[path for path, _, origin in wanted if origin is None] for wanted in (published, tables) if wanted]
     for wanted in (published, tables):
-        if wanted and all(item.source is not None for item in wanted):
+        if wanted and all(origin is not None for *_, origin in wanted):
             return wanted
-    missing = [next(item.path for item in wanted if item.source is None) for wanted in (published, tables) if wanted]
-    raise DataUnavailableError(f"{source}: {entry.name} needs {' or '.join(missing)}, which is not there")
+    lacking = " or ".join(paths[0] for paths in missing)
+    raise DataUnavailableError(f"{source}: {entry.name} needs {lacking}, which is not there")
 
 
-def _facts(path: Path) -> _Facts:
+def _facts(path: Path) -> JsonObject:
     return {"sha256": file_digest(path), "size": path.stat().st_size}
 
 
-def _read_lock(folder: Path) -> dict[str, dict[str, _Facts]]:
+def _read_lock(folder: Path) -> _Lock:
     file = folder / LOCK
     if not file.is_file():
         return {"files": {}, "unpacked": {}}
-    try:
-        lock = json.loads(file.read_text(encoding="utf-8"))
-        return {
-            kind: {
-                path: {"sha256": str(facts["sha256"]), "size": int(facts["size"])} for path, facts in lock[kind].items()
-            }
-            for kind in ("files", "unpacked")
-        }
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError("is not a lock file of bsx; remove it and get the data set again", file=file) from error
+    lock: _Lock = json.loads(file.read_text(encoding="utf-8"))
+    if not isinstance(lock, dict) or not {"files", "unpacked"} <= lock.keys():
+        raise InputError("is not a lock file of bsx; remove it and get the data set again", file=file)
+    return lock
 
 
 def copy(source: Path, target: Path, sha256: str | None, size: int | None) -> None:
@@ -201,7 +183,7 @@ def unpack(archive: Path, folder: Path, inner: list[str]) -> list[Path]:
         The files.
 
     Raises:
-        InputError: if the archive is broken, or has a member that would be written outside the folder.
+        InputError: if the archive is broken, or a .tar has a member that would be written outside the folder.
     """
     temporary = folder.with_name(f".{folder.name}.unpacking")
     shutil.rmtree(temporary, ignore_errors=True)
@@ -222,15 +204,8 @@ def unpack(archive: Path, folder: Path, inner: list[str]) -> list[Path]:
 def _extract(archive: Path, folder: Path) -> None:
     folder.mkdir(parents=True)
     try:
-        if archive.name.endswith(".zip"):
-            with zipfile.ZipFile(archive) as packed:
-                for name in packed.namelist():
-                    if name.startswith(("/", "\\")) or ".." in Path(name.replace("\\", "/")).parts:
-                        raise InputError(f"{archive}: the member {name!r} would be written outside the folder")
-                packed.extractall(folder)  # noqa: S202 - the names were checked
-        else:
-            with tarfile.open(archive) as packed_tar:
-                packed_tar.extractall(folder, filter="data")
+        # Of a .zip, members that would be written outside are left out.
+        shutil.unpack_archive(archive, folder, filter=None if archive.name.endswith(".zip") else "data")
     except tarfile.FilterError as error:
         raise InputError(f"{archive}: has a member that is not safe to unpack ({error})") from error
     except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError) as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from bsx.analysis.datasets.judged import Builder, Given, JudgedTable
+from bsx.analysis.datasets.judged import Builder, JudgedTable
 from bsx.data import cells
 from bsx.data.lines import NamedFile, Problems
 from bsx.data.open import open_table
@@ -30,25 +30,23 @@ def load_stsb(path: Path | str, *, name: str | None = None, skip_malformed: bool
 
     Arguments and errors: as for `bsx.analysis.load_table`.
     """
-    problems = Problems(skip=skip_malformed)
-    builder = Builder(name or Path(path).stem, problems)
+    builder = Builder(path, name, skip_malformed)
     columns = ("sentence1", "sentence2", "score")
-    first = "" if Path(path).suffix == ".parquet" else next(NamedFile(path).lines())
-    if Path(path).suffix == ".csv" and first.count("\t") >= 6:
-        _read_original_stsb(NamedFile(path), builder, problems)
-        return builder.finish(str(path))
-    headless = Path(path).suffix == ".csv" and "sentence1" not in first
-    table = Table(path, problems, header=columns if headless else None)
+    first = next(NamedFile(path).lines()) if Path(path).suffix == ".csv" else ""
+    if first.count("\t") >= 6:
+        _read_original_stsb(NamedFile(path), builder)
+        return builder.finish()
+    table = Table(path, builder.problems, header=columns if first and "sentence1" not in first else None)
     table.require(*columns)
     for row in table.rows():
-        with problems:
+        with builder.problems:
             builder.add(
                 segment=table.row_number(row),
                 candidate=row.text("sentence1"),
                 references=[row.text("sentence2")],
                 human=_grade(row["score"], f"{row.where}, column 'score'"),
             )
-    return builder.finish(table.name)
+    return builder.finish()
 
 
 def load_paws(
@@ -59,17 +57,14 @@ def load_paws(
     ``drop_placeholders`` leaves out the pairs of PAWS-X in which a sentence is ``NS``, not a translation. Other
     arguments and errors: as for `bsx.analysis.load_table`.
     """
-    problems = Problems(skip=skip_malformed)
-    table = Table(path, problems)
-    mark = table.first("label", "noisy_label") or "label"
-    builder = Builder(name or Path(path).stem, problems)
-    if mark == "noisy_label":
+    builder = Builder(path, name, skip_malformed)
+    table = builder.table(path)
+    label = table.first("label", "noisy_label") or "label"
+    if label == "noisy_label":
         builder.notes.append("the labels are noisy: no person judged these pairs")
-    placeholders = _read_pairs(table, ("sentence1", "sentence2", mark), builder, problems, drop=drop_placeholders)
-    if placeholders:
-        done = "are left out" if drop_placeholders else "are kept; drop_placeholders=True leaves them out"
-        builder.notes.append(f"{placeholders} rows with the placeholder {PLACEHOLDER!r} instead of a sentence {done}")
-    return builder.finish(table.name)
+    done = "are left out" if drop_placeholders else "are kept; drop_placeholders=True leaves them out"
+    _read_pairs(table, ("sentence1", "sentence2", label), builder, done, drop=drop_placeholders)
+    return builder.finish()
 
 
 def load_qqp(
@@ -80,11 +75,10 @@ def load_qqp(
     Fields of a .tsv may be ``quoted`` as in CSV, and then span lines. Other arguments and errors: as for
     `bsx.analysis.load_table`.
     """
-    problems = Problems(skip=skip_malformed)
-    table = Table(path, problems, quoted=quoted or None)
-    builder = Builder(name or Path(path).stem, problems)
-    _read_pairs(table, ("question1", "question2", "is_duplicate"), builder, problems, drop=False)
-    return builder.finish(table.name)
+    builder = Builder(path, name, skip_malformed)
+    table = builder.table(path, quoted=quoted or None)
+    _read_pairs(table, ("question1", "question2", "is_duplicate"), builder, "are kept")
+    return builder.finish()
 
 
 def load_pairs(
@@ -117,64 +111,53 @@ def load_pairs(
     mark = label or table.first("label", "noisy_label", "is_duplicate") or "label"
     first = reference or table.first("sentence1", "question1", "reference")
     second = candidate or table.first("sentence2", "question2", "candidate")
-    builder = Builder(name or Path(table.name).stem, problems, metrics)
-    placeholders = _read_pairs(table, (second, first, mark), builder, problems, drop=False, metrics=metrics)
-    if placeholders:
-        builder.notes.append(f"{placeholders} rows with the placeholder {PLACEHOLDER!r} instead of a sentence are kept")
-    return builder.finish(table.name)
+    builder = Builder(table.name, name)
+    builder.problems, builder.metrics = problems, metrics
+    _read_pairs(table, (second, first, mark), builder, "are kept")
+    return builder.finish()
 
 
 def _read_pairs(
     table: Table,
     columns: tuple[str | None, str | None, str],
     builder: Builder,
-    problems: Problems,
+    done: str,
     *,
-    drop: bool,
-    metrics: Sequence[str] = (),
-) -> int:
-    candidate, reference, mark = columns
-    table.require(*(name for name in columns if name is not None), *metrics)
+    drop: bool = False,
+) -> None:
+    """Add the pairs of a table, with its columns of candidates, references and labels.
+
+    ``done`` says what is done with pairs of which a sentence is a placeholder; with ``drop`` they are left out.
+    """
+    table.require(*filter(None, columns), *builder.metrics)
     placeholders = 0
     for row in table.rows():
-        with problems:
-            values: dict[str, Given] = {
-                "segment": row.name("id") if "id" in table.columns else table.row_number(row),
-            }
-            texts = [row.text(column) for column in (candidate, reference) if column is not None]
-            if candidate is not None:
-                values["candidate"] = texts[0]
-            if reference is not None:
-                values["references"] = texts[-1:]
-            values["label"] = row.label(mark)
-            values |= {name: row.number(name) for name in metrics}
-            if PLACEHOLDER in texts:
+        with builder.problems:
+            candidate, reference = (None if column is None else row.text(column) for column in columns[:2])
+            values = {name: row.number(name) for name in builder.metrics}
+            segment, label = row.name("id") if "id" in row else table.row_number(row), row.label(columns[2])
+            if PLACEHOLDER in (candidate, reference):
                 placeholders += 1
                 if drop:
                     continue
-            builder.add(**values)
-    return placeholders
+            references = None if reference is None else [reference]
+            builder.add(segment=segment, candidate=candidate, references=references, label=label, **values)
+    if placeholders:
+        builder.notes.append(f"{placeholders} rows with the placeholder {PLACEHOLDER!r} instead of a sentence {done}")
 
 
-def _read_original_stsb(file: NamedFile, builder: Builder, problems: Problems) -> None:
+def _read_original_stsb(file: NamedFile, builder: Builder) -> None:
     longer = 0
-    for where, fields in delimited(file, "\t", problems):
-        with problems:
+    for where, fields in delimited(file, "\t", builder.problems):
+        with builder.problems:
             if len(fields) < 7:
                 raise InputError(f"{where} has {len(fields)} fields, at least 7 are due")
             genre, origin, year, index, score, first, second = fields[:7]
             grade = _grade(score, f"{where}, field 5 (the score)")
             longer += len(fields) > 7
-            builder.add(
-                segment=where.rpartition(" ")[2],
-                candidate=first,
-                references=[second],
-                human=grade,
-                genre=genre,
-                file=origin,
-                year=year,
-                index=index,
-            )
+            more = {"genre": genre, "file": origin, "year": year, "index": index}
+            number = where.rpartition(" ")[2]
+            builder.add(segment=number, candidate=first, references=[second], human=grade, **more)
     if longer:
         builder.notes.append(f"{longer} rows have further fields (where the sentences come from), which are left out")
 

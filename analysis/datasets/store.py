@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
 
-import numpy as np
-
-from bsx.analysis.datasets.appraise import load_esa
 from bsx.analysis.datasets.challenge import load_challenge_table
 from bsx.analysis.datasets.eval4nlp import load_eval4nlp
 from bsx.analysis.datasets.flickr8k import load_flickr8k
-from bsx.analysis.datasets.judged import JudgedTable
-from bsx.analysis.datasets.mlqe import load_mlqe
-from bsx.analysis.datasets.mqm import load_mqm
+from bsx.analysis.datasets.judged import Builder, JudgedTable
+from bsx.analysis.datasets.mqm import load_esa, load_mqm
 from bsx.analysis.datasets.mtme import load_mt_metrics_eval, load_mt_metrics_eval_tables
 from bsx.analysis.datasets.pairs import load_paws, load_qqp, load_stsb
 from bsx.analysis.datasets.settings import LoaderSettings
 from bsx.analysis.datasets.summaries import load_realsumm, load_summeval
 from bsx.analysis.datasets.systems import load_metric_scores, load_system_outputs
 from bsx.analysis.datasets.tabular import load_multi_reference, load_table
-from bsx.analysis.datasets.wmt import load_darr, load_wmt_da, load_wmt_da_system
+from bsx.analysis.datasets.wmt import load_darr, load_mlqe, load_wmt_da, load_wmt_da_system
 from bsx.catalog.datasets import DatasetEntry, Layout, find_dataset
-from bsx.data.tables import Row, Table
+from bsx.data.tables import Table
 from bsx.errors import DataUnavailableError, InputError, UnknownNameError, did_you_mean
 from bsx.support.folders import data_folder
 from bsx.support.settings import set_fields, settled
@@ -98,19 +95,24 @@ def load_data(name: str, settings: LoaderSettings) -> JudgedTable:
             raise UnknownNameError(
                 f"loader: there is no {settings.loader!r}; there are {', '.join(LOADERS)}.{hint}", setting="loader"
             )
-        loader = LOADERS[settings.loader]
-        _check_settings(name, loader, given)
-        return loader(Path(name), **given)
-    entry = find_dataset(name)
-    result = find_layout(entry, settings.data_dir)
-    if result is None:
-        how = f"{how_to_get(entry)}; data_dir names another folder"
-        raise DataUnavailableError(f"{name} is not in {data_folder(settings.data_dir)}: {how}")
-    layout, folder = result
-    loader = LOADERS[layout.loader]
-    _check_settings(name, loader, given)
-    arguments = {key: _resolve(folder, path) for key, path in layout.arguments.items()}
-    return loader(_resolve(folder, layout.path), **arguments, **{"name": name, **layout.options, **given})
+        loader, options = LOADERS[settings.loader], dict[str, object]()
+        path: Path | None = Path(name)
+    else:
+        entry = find_dataset(name)
+        result = find_layout(entry, settings.data_dir)
+        if result is None:
+            how = f"{how_to_get(entry)}; data_dir names another folder"
+            raise DataUnavailableError(f"{name} is not in {data_folder(settings.data_dir)}: {how}")
+        layout, folder = result
+        loader, path = LOADERS[layout.loader], _resolve(folder, layout.path)
+        options = {key: _resolve(folder, value) for key, value in layout.arguments.items()}
+        options |= {"name": name, **layout.options}
+    known = inspect.signature(loader).parameters
+    if unknown := [setting for setting in given if setting not in known]:
+        raise InputError(
+            f"{name}: its loader {loader.__name__} has no setting {unknown[0]!r}; it has {', '.join(known)}"
+        )
+    return loader(path, **options | given)
 
 
 @settled(LoaderSettings)
@@ -149,61 +151,35 @@ def _example(entry: DatasetEntry) -> JudgedTable:
     kind = layout.loader if layout is not None else ""
     german = any(pair.rpartition("-")[2] == "de" for pair in entry.language_pairs)
     if kind == "challenge":
-        name, rows_of = "en-challenge", _challenge_rows
+        name, sides = "en-challenge", {}
     elif kind in ("paws", "qqp"):
-        name, rows_of = "en-triples", _triple_rows
+        name, sides = "en-triples", {"paraphrase": 1, "nonparaphrase": 0}
     else:
-        name, rows_of = "de-systems" if german else "en-systems", _system_rows
+        name, sides = "de-systems" if german else "en-systems", dict.fromkeys(("atlas", "brook", "cinder"), 0)
+    builder, same = Builder(name), {"lp": f"{name[:2]}-{name[:2]}"}
+    builder.notes.append("an example that comes with bsx, with constructed grades")
     with as_file(files("bsx.examples") / f"{name}.tsv") as path:
-        found = [made for row in Table(path).rows() for made in rows_of(row)]
-    same = {"dataset": name, "lp": f"{name[:2]}-{name[:2]}"}
-    every = [{**same, **made} for made in found]
-    columns = {
-        column: [str(made[column]) for made in every]
-        if isinstance(value, str)
-        else np.array([m[column] for m in every])
-        for column, value in every[0].items()
-    }
-    return JudgedTable(name, columns, notes=("an example that comes with bsx, with constructed grades",), example=True)
-
-
-def _system_rows(row: Row) -> list[dict[str, str | float]]:
-    """Return a row for each system; where another system kept all of the meaning, its text is a second reference."""
-    systems = ("atlas", "brook", "cinder")
-    full = [name for name in systems if row.number(f"{name}_grade") == 4]
-    return [
-        {
-            "system": name,
-            "segment": row.name("id"),
-            "candidate": row.text(name),
-            "reference": row.text("reference"),
-            "reference2": next((row.text(other) for other in full if other != name), ""),
-            "human": float(row.number(f"{name}_grade")),
-        }
-        for name in systems
-    ]
-
-
-def _triple_rows(row: Row) -> list[dict[str, str | float]]:
-    pairs = ((row.text("paraphrase"), 1), (row.text("nonparaphrase"), 0))
-    return [
-        {"segment": row.name("id"), "candidate": text, "reference": row.text("anchor"), "label": label}
-        for text, label in pairs
-    ]
-
-
-def _challenge_rows(row: Row) -> list[dict[str, str | float]]:
-    texts = {name: row.text(name) for name in ("reference", "good", "bad", "phenomenon")}
-    return [{"segment": row.name("id"), "source": "", **texts, "severity": ""}]
-
-
-def _check_settings(name: str, loader: Callable[..., JudgedTable], given: Mapping[str, object]) -> None:
-    known = inspect.signature(loader).parameters
-    for setting in given:
-        if setting not in known:
-            raise InputError(
-                f"{name}: its loader {loader.__name__} has no setting {setting!r}; it has {', '.join(known)}"
+        rows = list(Table(path).rows())
+    for row in rows:
+        same["segment"] = row.name("id")
+        if kind == "challenge":
+            texts = {side: row.text(side) for side in ("reference", "good", "bad", "phenomenon")}
+            builder.add(**same, source="", **texts, severity="")
+        for side, label in sides.items():
+            if kind in ("paws", "qqp"):
+                builder.add(**same, candidate=row.text(side), reference=row.text("anchor"), label=label)
+                continue
+            # Where another system kept all of the meaning, its text is a second reference.
+            others = [row.text(other) for other in sides if other != side and row.number(f"{other}_grade") == 4]
+            builder.add(
+                **same,
+                system=side,
+                candidate=row.text(side),
+                reference=row.text("reference"),
+                reference2=next(iter(others), ""),
+                human=row.number(f"{side}_grade"),
             )
+    return replace(builder.finish(), example=True)
 
 
 def how_to_get(entry: DatasetEntry) -> str:

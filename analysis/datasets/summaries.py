@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import pickle
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+
+import numpy as np
 
 from bsx.analysis.datasets.judged import Builder, Given, JudgedTable
-from bsx.analysis.datasets.pickled import pickled
 from bsx.data import cells
-from bsx.data.lines import NamedFile, Problems
-from bsx.data.tables import Row, Table
+from bsx.data.lines import NamedFile
+from bsx.data.tables import Row
 from bsx.errors import InputError, UnknownNameError, did_you_mean
 from bsx.support.untyped import Untyped
 
@@ -54,14 +56,9 @@ def load_summeval(
     ):
         if value not in known:
             raise UnknownNameError(f"{setting}={value}: there are {', '.join(known)}.{did_you_mean(value, known)}")
-    problems = Problems(skip=skip_malformed)
-    table = Table(path, problems)
-    judged = f"{annotators}_annotations"
-    table.require("id", "model_id", "decoded", "references", judged)
-    paired = "text" in table.columns
-    builder = Builder(name or Path(path).stem, problems)
-    for row in table.rows():
-        with problems:
+    builder, judged = Builder(path, name, skip_malformed), f"{annotators}_annotations"
+    for row in builder.table(path, "id", "model_id", "decoded", "references", judged).rows():
+        with builder.problems:
             marks = _marks(row, judged)
             texts: dict[str, Given] = {
                 "system": row.name("model_id"),
@@ -69,21 +66,17 @@ def load_summeval(
                 "candidate": row.text("decoded"),
                 "references": row.texts("references"),
             }
-            if paired:
-                texts["source"] = row.text("text")
-            means = [sum(mark[i] for mark in marks) / len(marks) for i in range(len(ASPECTS))]
-            rows = (
-                [(str(i), list(mark), 1) for i, mark in enumerate(marks, 1)] if per_judge else [("", means, len(marks))]
-            )
-            for judge, values, count in rows:
-                total = sum(values) / len(values) if human == "mean" else values[ASPECTS.index(human)]
-                who: dict[str, Given] = {"judge": int(judge)} if judge else {"judgments": count}
-                builder.add(**texts, human=total, **who, **dict(zip(ASPECTS, values, strict=True)))
+            texts |= {"source": row.text("text")} if "text" in row else {}
+            for judge, group in enumerate([[mark] for mark in marks] if per_judge else [marks], start=1):
+                means = [sum(mark[i] for mark in group) / len(group) for i in range(len(ASPECTS))]
+                total = sum(means) / len(means) if human == "mean" else means[ASPECTS.index(human)]
+                counted = {"judge": judge} if per_judge else {"judgments": len(group)}
+                builder.add(**texts, human=total, **counted, **dict(zip(ASPECTS, means, strict=True)))
     if human == "mean":
         builder.notes.append(
             f"human is the mean of {', '.join(ASPECTS)}, which measure different things: human takes one"
         )
-    return builder.finish(table.name)
+    return builder.finish()
 
 
 def _marks(row: Row, column: str) -> list[tuple[float, ...]]:
@@ -126,22 +119,19 @@ def load_realsumm(
     Raises:
         InputError: naming file, document, system and reason.
     """
-    file = NamedFile(path)
-    problems = Problems(skip=skip_malformed)
-    content = pickled(file) if file.suffix == ".pkl" else file.json()
-    if not isinstance(content, dict) or not all(isinstance(entry, dict) for entry in content.values()):
+    file, builder = NamedFile(path), Builder(path, name, skip_malformed)
+    content = _unpickled(file) if file.suffix == ".pkl" else file.json()
+    if not isinstance(content, dict):
         raise InputError("is not a mapping of documents", file=file.name)
     results: list[tuple[dict[str, Given], dict[str, object], str]] = []
     for document, entry in content.items():
         where = f"{file.name}: document {document}"
-        with problems:
+        with builder.problems:
             summaries = _of(entry, "system_summaries", dict, where)
             reference = _plain(_of(entry, "ref_summ", str, where))
             for system, summary in summaries.items():
                 place = f"{where}, system {system}"
-                with problems:
-                    if not isinstance(summary, dict):
-                        raise InputError(f"{place}: is not a mapping")
+                with builder.problems:
                     scores = _of(summary, "scores", dict, place)
                     if human not in scores:
                         raise InputError(f"{place}: has no score {human!r}; it has {', '.join(map(str, scores))}")
@@ -155,18 +145,40 @@ def load_realsumm(
         raise UnknownNameError(
             f"not every summary has a score {missing!r}; all have {', '.join(shared)}", file=file.name
         )
-    builder = Builder(name or Path(path).stem, problems, wanted)
+    builder.metrics = wanted
     for texts, scores, place in results:
-        with problems:
+        with builder.problems:
             values = {name: cells.number(scores[name], f"{place}, {name}") for name in wanted}
             builder.add(**texts, human=cells.number(scores[human], f"{place}, {human}"), **values)
-    return builder.finish(file.name)
+    return builder.finish()
 
 
-def _of(entry: dict[str, Any], key: str, kind: type, where: str) -> Untyped:
-    if not isinstance(entry.get(key), kind):
+def _of(entry: Untyped, key: str, kind: type, where: str) -> Untyped:
+    if not isinstance(entry, dict) or not isinstance(entry.get(key), kind):
         raise InputError(f"{where}: has no {key}")
     return entry[key]
+
+
+class _PlainUnpickler(pickle.Unpickler):
+    """Reads plain values and NumPy's numbers; whatever else a file names is refused, not imported."""
+
+    def find_class(self, module: str, name: str) -> object:
+        if (module, name) == ("_codecs", "encode"):  # how protocol 2 spells bytes
+            return lambda text, _: text.encode("latin-1")
+        if module.startswith("numpy") and name == "dtype":
+            return np.dtype
+        if module.startswith("numpy") and name == "scalar":
+            return lambda dtype, raw: float(np.frombuffer(raw, dtype)[0])
+        raise InputError(f"it names {module}.{name}; only plain values and numbers are read")
+
+
+def _unpickled(file: NamedFile) -> Untyped:
+    try:
+        return _PlainUnpickler(io.BytesIO(file.all_bytes())).load()
+    except InputError as error:
+        raise InputError(f"{error}", file=file.name) from error
+    except Exception as error:  # damaged files make it raise errors of many classes
+        raise InputError(f"is not a whole pickle file ({type(error).__name__}: {error})", file=file.name) from error
 
 
 def _plain(text: str) -> str:

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bsx.analysis.datasets.judged import Builder, Given, JudgedTable, pair_in_name
-from bsx.data.lines import Problems
-from bsx.data.tables import Row, Table
+from bsx.data.tables import Row
 from bsx.errors import InputError
 
 _HUMAN = re.compile(r"human([-._].*)?", re.IGNORECASE)
@@ -41,27 +40,24 @@ def load_system_outputs(
             system HUMAN, of which there are no outputs, are counted in a note.
         UnknownNameError: for a column that does not exist; lists those present.
     """
-    problems = Problems(skip=skip_malformed)
     pair = pair_in_name(systems) if lp is None else lp
-    builder = Builder(name or Path(systems).name.partition(".")[0], problems)
-    segments = _read_references(references, problems)
-    table = Table(systems, problems)
-    table.require("system", "sid", "candidate")
+    builder = Builder(systems, name or Path(systems).name.partition(".")[0], skip_malformed)
+    segments = _read_references(references, builder)
     outputs: dict[tuple[str, str], str] = {}
-    for row in table.rows():
-        with problems:
+    for row in builder.table(systems, "system", "sid", "candidate").rows():
+        with builder.problems:
             key = _key(row)
             if key in outputs:
                 raise InputError(f"{row.where}: a second output of {key[0]} for segment {key[1]}")
             if key[1] not in segments:
                 raise InputError(f"{row.where}: segment {key[1]} has no reference in {references}")
             outputs[key] = row.text("candidate")
-    scores = {} if judgments is None else _read_judgments(judgments, outputs, problems, builder.notes)
+    scores = {} if judgments is None else _read_judgments(judgments, outputs, builder)
     none: dict[str, Given] = dict.fromkeys(next(iter(scores.values()), {}), math.nan)
     for (system, sid), candidate in outputs.items():
         values = {} if judgments is None else scores.get((system, sid), none)
         builder.add(lp=pair, system=system, segment=sid, candidate=candidate, **segments[sid], **values)
-    return builder.finish(str(systems))
+    return builder.finish()
 
 
 def load_metric_scores(
@@ -77,60 +73,49 @@ def load_metric_scores(
     A blank cell is a missing score. ``metrics`` are all columns but the named ones, and ``lp`` is taken from the file's
     name, unless given. Other arguments and errors: as for `bsx.analysis.load_table`.
     """
-    problems = Problems(skip=skip_malformed)
-    table = Table(path, problems)
     known = ("system", "sid", "human_raw", "human_z")
-    table.require("system", "sid", "human_z", *(metrics or ()))
-    columns = [column for column in table.columns if column not in known] if metrics is None else list(metrics)
-    builder = Builder(name or Path(path).name.partition(".")[0], problems, columns)
+    builder = Builder(path, name or Path(path).name.partition(".")[0], skip_malformed)
+    table = builder.table(path, "system", "sid", "human_z", *(metrics or ()))
+    builder.metrics = [column for column in table.columns if column not in known] if metrics is None else metrics
     pair = pair_in_name(path) if lp is None else lp
     for row in table.rows():
-        with problems:
+        with builder.problems:
             system, sid = _key(row)
-            values: dict[str, Given] = {"human": row.number("human_z")}
-            if "human_raw" in table.columns:
-                values["human_raw"] = row.number("human_raw")
-            values |= {column: row.number(column) for column in columns}
-            builder.add(lp=pair, system=system, segment=sid, **values)
-    return builder.finish(table.name)
+            values = {column: row.number(column) for column in builder.metrics}
+            values |= {"human_raw": row.number("human_raw")} if "human_raw" in row else {}
+            builder.add(lp=pair, system=system, segment=sid, human=row.number("human_z"), **values)
+    return builder.finish()
 
 
 def _key(row: Row) -> tuple[str, str]:
     return row.name("system"), row.name("sid")
 
 
-def _read_references(path: Path | str, problems: Problems) -> dict[str, dict[str, Given]]:
-    table = Table(path, problems)
-    table.require("sid")
+def _read_references(path: Path | str, builder: Builder) -> dict[str, dict[str, Given]]:
+    table = builder.table(path, "sid")
     several = sorted(name for name in table.columns if re.fullmatch("reference_[A-Z]", name))
     if "reference" in table.columns or not several:
         table.require("reference")
         several = ["reference"]
     segments: dict[str, dict[str, Given]] = {}
     for row in table.rows():
-        with problems:
+        with builder.problems:
             sid = row.name("sid")
             if sid in segments:
                 raise InputError(f"{row.where}: a second reference for segment {sid}")
-            values: dict[str, Given] = {"references": [row.text(name) for name in several]}
-            if "source" in table.columns:
-                values["source"] = row.text("source")
-            segments[sid] = values
+            segments[sid] = {"references": [row.text(name) for name in several]}
+            segments[sid] |= {"source": row.text("source")} if "source" in row else {}
     return segments
 
 
 def _read_judgments(
-    path: Path | str, outputs: dict[tuple[str, str], str], problems: Problems, notes: list[str]
+    path: Path | str, outputs: dict[tuple[str, str], str], builder: Builder
 ) -> dict[tuple[str, str], dict[str, Given]]:
-    table = Table(path, problems)
-    table.require("system", "sid", "z")
-    columns = {
-        new: old for new, old in (("human", "z"), ("human_raw", "raw"), ("judgments", "n")) if old in table.columns
-    }
+    columns = {"human": "z", "human_raw": "raw", "judgments": "n"}
     scores: dict[tuple[str, str], dict[str, Given]] = {}
     systems, humans = {system for system, _ in outputs}, 0
-    for row in table.rows():
-        with problems:
+    for row in builder.table(path, "system", "sid", "z").rows():
+        with builder.problems:
             key = _key(row)
             if _HUMAN.fullmatch(key[0]) and key[0] not in systems:
                 humans += 1
@@ -139,7 +124,9 @@ def _read_judgments(
                 raise InputError(f"{row.where}: there is no output of {key[0]} for segment {key[1]}")
             if key in scores:
                 raise InputError(f"{row.where}: a second judgment of {key[0]} for segment {key[1]}")
-            scores[key] = {new: row.number(old) for new, old in columns.items()}
+            scores[key] = {new: row.number(old) for new, old in columns.items() if old in row}
     if humans:
-        notes.append(f"{humans} judgments of human translators are left out: no system's output belongs to them")
+        builder.notes.append(
+            f"{humans} judgments of human translators are left out: no system's output belongs to them"
+        )
     return scores

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from bsx.analysis.datasets.judged import COLUMNS, Builder, Given, JudgedTable, reference_columns
+from bsx.analysis.datasets.judged import COLUMNS, Builder, Given, JudgedTable, parallel_lines, reference_columns
 from bsx.data import cells
 from bsx.data.columns import TableLike
-from bsx.data.lines import Problems, check_line_counts, line_list
-from bsx.data.tables import Row, Table
+from bsx.data.tables import Row
 from bsx.errors import InputError, UnknownNameError
 
 _READ: dict[str, Callable[[object, str], Given]] = {
@@ -49,9 +48,8 @@ def load_table(
         InputError: naming file, line and reason of a malformed row.
         UnknownNameError: for a column that does not exist; lists those present.
     """
-    problems = Problems(skip=skip_malformed)
-    table = Table(path, problems, quoted=quoted)
-    own = Path(path).stem if isinstance(path, Path | str) else "table"
+    builder = Builder(path if isinstance(path, Path | str) else "table", name, skip_malformed)
+    table = builder.table(path, quoted=quoted)
     renamed = dict(columns or {})
     unknown = [tidy for tidy in renamed if tidy not in COLUMNS or tidy in ("dataset", "reference")]
     if unknown:
@@ -60,30 +58,28 @@ def load_table(
     several = list(references) if references is not None else reference_columns(table.columns)
     table.require(*renamed.values(), *several, *metrics, *numbers)
     # "dataset" is a column of tables that were written by JudgedTable.save; this table has its own name.
-    tidy = {own: own for own in table.columns if own not in several and own != "dataset"}
+    tidy = {column: column for column in table.columns if column not in several and column != "dataset"}
     for new, old in renamed.items():
         if new in tidy and new != old:
             raise InputError(
                 f"{old!r} cannot be read as {new!r}: the file has a column of that name too", file=table.name
             )
         tidy[old] = new
-    builder = Builder(name or own, problems, metrics)
+    builder.metrics = metrics
     numeric = {*metrics, *numbers, "judgments", "judge"}
     for row in table.rows():
-        with problems:
+        with builder.problems:
             values: dict[str, Given] = {}
-            for own, new in tidy.items():
-                at = f"{row.where}, column {own!r}"
-                if own in numeric or new in numeric:
-                    values[new] = cells.number(row[own], at)
+            for column, new in tidy.items():
+                at = f"{row.where}, column {column!r}"
+                if column in numeric or new in numeric:
+                    values[new] = cells.number(row[column], at)
                 elif new in _READ:
-                    values[new] = _READ[new](row[own], at)
+                    values[new] = _READ[new](row[column], at)
                 else:
-                    values[new] = "" if row[own] is None else str(row[own])
-            if several:
-                values["references"] = _references(row, several)
-            builder.add(**values)
-    return builder.finish(table.name)
+                    values[new] = "" if row[column] is None else str(row[column])
+            builder.add(**values, references=_references(row, several) if several else None)
+    return builder.finish()
 
 
 def load_multi_reference(
@@ -111,29 +107,27 @@ def load_multi_reference(
         InputError: naming file, line and reason of a malformed row, or files with different numbers of lines.
         UnknownNameError: for a column that does not exist; lists those present.
     """
-    problems = Problems(skip=skip_malformed)
+    builder = Builder(path, name, skip_malformed)
     if Path(path).is_dir():
-        return _reference_folder(Path(path), lp, name, problems)
-    table = Table(path, problems)
+        _reference_folder(Path(path), lp, builder)
+        return builder.finish()
+    table = builder.table(path)
     several = reference_columns(table.columns)
     if not several:
         raise UnknownNameError("has no column of references (ref1, ref2, …)", file=table.name)
     score = human or table.first("human", "human_z", "score") or "human"
     table.require("candidate", score)
-    builder = Builder(name or Path(path).stem, problems)
     for row in table.rows():
-        with problems:
-            values: dict[str, Given] = {} if lp is None else {"lp": lp}
-            if "source" in table.columns:
-                values["source"] = row.text("source")
+        with builder.problems:
             builder.add(
-                **values,
+                lp=lp,
                 segment=table.row_number(row),
+                source=row.text("source") if "source" in row else None,
                 candidate=row.text("candidate"),
                 references=_references(row, several),
                 human=row.number(score),
             )
-    return builder.finish(table.name)
+    return builder.finish()
 
 
 def _references(row: Row, several: Sequence[str]) -> list[str]:
@@ -146,7 +140,7 @@ def _references(row: Row, several: Sequence[str]) -> list[str]:
     return references
 
 
-def _reference_folder(folder: Path, lp: str | None, name: str | None, problems: Problems) -> JudgedTable:
+def _reference_folder(folder: Path, lp: str | None, builder: Builder) -> None:
     def one(pattern: str) -> Path:
         result = sorted(folder.glob(pattern))
         if len(result) != 1:
@@ -157,18 +151,8 @@ def _reference_folder(folder: Path, lp: str | None, name: str | None, problems: 
     references = sorted(folder.glob("ref-*.*"))
     if not references:
         raise InputError("has no files ref-1.*, ref-2.*, …", file=folder)
-    files = {path: line_list(path) for path in (source, candidate, scores, *references)}
-    check_line_counts({path: len(lines) for path, lines in files.items()})
     pair = lp or f"{source.suffix[1:]}-{candidate.suffix[1:]}"
-    builder = Builder(name or folder.name, problems)
-    for i, score in enumerate(files[scores]):
-        with problems:
-            builder.add(
-                lp=pair,
-                segment=str(i + 1),
-                source=files[source][i],
-                candidate=files[candidate][i],
-                references=[files[path][i] for path in references],
-                human=cells.number(score, f"{scores}: line {i + 1}"),
-            )
-    return builder.finish(str(folder))
+    for number, (text, output, score, *several) in parallel_lines(source, candidate, scores, *references):
+        with builder.problems:
+            human = cells.number(score, f"{scores}: line {number}")
+            builder.add(lp=pair, segment=number, source=text, candidate=output, references=several, human=human)

@@ -74,27 +74,27 @@ def load_triples(path: AnyTable, metrics: Sequence[str] | None = None) -> Triple
             raise InputError(
                 f"a table of {', '.join(_WIDE)} has one row for two scores: score it anew", file=table.name
             )
-        triples = []
-        for at, row in enumerate(table.rows(), start=1):
-            a, b, c = (row.text(name) for name in _WIDE)
-            triples.append(Triple(a, b, c, at))
-        if not triples:
+        wide = [
+            Triple(row.text("anchor"), row.text("paraphrase"), row.text("nonparaphrase"), number)
+            for number, row in enumerate(table.rows(), start=1)
+        ]
+        if not wide:
             raise InputError("has a header but no rows", file=table.name)
-        return TripleTable(tuple(triples), {})
+        return TripleTable(tuple(wide), {})
     table.require(*_LONG, *(metrics or ()))
     rows = list(table.rows())
     if not rows:
         raise InputError("has a header but no rows", file=table.name)
-    result = _pair_up(table.name, rows)
+    pairs = _pair_up(table.name, rows)
     names, notes = (list(metrics), []) if metrics is not None else _numeric(table, rows)
-    columns = {name: [row.number(name) for row in rows] for name in names}
-    triples = []
-    scores = {name: (np.empty(len(result)), np.empty(len(result))) for name in names}
-    for i, (good, bad) in enumerate(result):
-        anchor, paraphrase = (str(rows[good][name]) for name in _LONG[1:])
-        triples.append(Triple(anchor, paraphrase, str(rows[bad]["sentence2"]), min(good, bad) + 1))
-        for name, column in columns.items():
-            scores[name][0][i], scores[name][1][i] = column[good], column[bad]
+    columns = {name: np.array([row.number(name) for row in rows]) for name in names}
+    triples = [
+        Triple(row.text("sentence1"), row.text("sentence2"), rows[bad].text("sentence2"), min(good, bad) + 1)
+        for good, bad in pairs
+        if (row := rows[good])
+    ]
+    good, bad = map(list, zip(*pairs, strict=True))
+    scores = {name: (column[good], column[bad]) for name, column in columns.items()}
     return TripleTable(tuple(triples), scores, tuple(notes))
 
 
@@ -119,12 +119,9 @@ def _pair_up(file: str, rows: Sequence[Row]) -> list[tuple[int, int]]:
 
 
 def _numeric(table: Table, rows: Sequence[Row]) -> tuple[list[str], list[str]]:
-    names: list[str] = []
-    others: list[str] = []
-    for name in table.columns:
-        if name in (*_LONG, *DOCUMENTS) or name.lower() == "id":
-            continue
-        (others if cells.as_numbers(row[name] for row in rows) is None else names).append(name)
+    columns = [name for name in table.columns if name not in (*_LONG, *DOCUMENTS) and name.lower() != "id"]
+    names = [name for name in columns if cells.as_numbers(row[name] for row in rows) is not None]
+    others = [name for name in columns if name not in names]
     if not others:
         return names, []
     return names, [f"{table.name}: columns without numbers are not taken for metrics: {', '.join(others)}"]

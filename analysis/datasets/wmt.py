@@ -1,17 +1,19 @@
-"""Human judgments of the WMT metrics tasks: direct assessment of segments and of systems, and preferences (DARR).
+"""Human judgments of the WMT tasks: direct assessment of segments and of systems, preferences (DARR), and MLQE-PE.
 
 The layouts are those of the archives of 2015 to 2020 and plain tables with one header row. Segment numbers are 1-based.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
-from bsx.analysis.datasets.judged import Builder, Given, JudgedTable
+from bsx.analysis.datasets.judged import Builder, Given, JudgedTable, pair_in_name, parallel_lines
 from bsx.data import cells
-from bsx.data.lines import NamedFile, Problems, check_line_counts, line_list
+from bsx.data.lines import NamedFile, Problems, line_list
 from bsx.data.tables import TABLE_FORMATS, Row, Table, delimited
 from bsx.errors import InputError, UnknownNameError
 
@@ -51,22 +53,21 @@ def load_wmt_da(
         UnknownNameError: for a column that does not exist; lists those present.
     """
     place = Path(path)
-    problems = Problems(skip=skip_malformed)
-    builder = Builder(name or place.stem, problems)
-    if place.is_dir():
-        if any(_DASEG.fullmatch(file.name) for file in place.rglob("*newstest*.human.*")):
-            _read_parallel_files(place, builder, problems, lp)
+    builder = Builder(place, name, skip_malformed)
+    if not place.is_dir():
+        if _is_spaced(place, "system", "sid"):
+            _read_seglevel(place, Path(texts or place.parent), builder, lp, renames or {})
         else:
-            found = sorted(place.rglob("DA-seglevel.csv"))
-            if len(found) != 1:
-                said = f"needs exactly one file DA-seglevel.csv or files newstest*.human.*, has {len(found)}"
-                raise InputError(said, file=place)
-            _read_seglevel(found[0], Path(texts or place), builder, problems, lp, renames or {})
-    elif _is_spaced(place, "system", "sid"):
-        _read_seglevel(place, Path(texts or place.parent), builder, problems, lp, renames or {})
+            _read_da_table(place, builder, lp)
+    elif humans := {file: m[1] for file in place.rglob("*newstest*.human.*") if (m := _DASEG.fullmatch(file.name))}:
+        _read_parallel_files({file: pair for file, pair in sorted(humans.items()) if lp in (None, pair)}, builder)
     else:
-        _read_da_table(place, builder, problems, lp)
-    return builder.finish(str(path))
+        files = sorted(place.rglob("DA-seglevel.csv"))
+        if len(files) != 1:
+            needed = "exactly one file DA-seglevel.csv or files newstest*.human.*"
+            raise InputError(f"needs {needed}, has {len(files)}", file=place)
+        _read_seglevel(files[0], Path(texts or place), builder, lp, renames or {})
+    return builder.finish()
 
 
 def load_wmt_da_system(
@@ -76,17 +77,12 @@ def load_wmt_da_system(
 
     Arguments and errors: as for `load_wmt_da`.
     """
-    problems = Problems(skip=skip_malformed)
-    builder = Builder(name or Path(path).stem, problems)
-    for row in _named_rows(Path(path), ("lp", "human", "system"), problems):
-        with problems:
+    builder = Builder(path, name, skip_malformed)
+    for row in _named_rows(Path(path), ("lp", "human", "system"), builder.problems):
+        with builder.problems:
             if lp in (None, row["lp"]):
-                builder.add(
-                    lp=row.name("lp"),
-                    system=row.name("system"),
-                    human=row.number("human"),
-                )
-    return builder.finish(str(path))
+                builder.add(lp=row.name("lp"), system=row.name("system"), human=row.number("human"))
+    return builder.finish()
 
 
 def load_darr(
@@ -98,123 +94,89 @@ def load_darr(
     has a sixth field, the difference of the two scores; the header of 2018 lacks ``DATA``), or a table with the columns
     lp, data, sid, better, worse and perhaps difference. Arguments and errors: as for `load_wmt_da`.
     """
-    problems = Problems(skip=skip_malformed)
-    builder = Builder(name or Path(path).stem, problems)
+    builder = Builder(path, name, skip_malformed)
     columns = ("lp", "data", "sid", "better", "worse")
-    for row in _named_rows(Path(path), columns, problems, optional=("difference",)):
-        with problems:
+    for row in _named_rows(Path(path), columns, builder.problems, optional=("difference",)):
+        with builder.problems:
             if lp not in (None, row["lp"]):
                 continue
-            values: dict[str, Given] = {name: row.name(name) for name in columns}
-            if values["better"] == values["worse"]:
-                raise InputError(f"{row.where} prefers {values['better']} to itself")
-            values["testset"], values["segment"] = values.pop("data"), values.pop("sid")
-            if "difference" in row:
-                values["difference"] = row.number("difference")
-            builder.add(**values)
-    return builder.finish(str(path))
+            pair, testset, segment, better, worse = map(row.name, columns)
+            if better == worse:
+                raise InputError(f"{row.where} prefers {better} to itself")
+            difference = row.number("difference") if "difference" in row else None
+            builder.add(lp=pair, testset=testset, segment=segment, better=better, worse=worse, difference=difference)
+    return builder.finish()
 
 
-def _read_da_table(path: Path, builder: Builder, problems: Problems, lp: str | None) -> None:
-    table = Table(path, problems)
-    table.require("lp", "candidate", "reference", "human")
+def _read_da_table(path: Path, builder: Builder, lp: str | None) -> None:
+    table = builder.table(path, "lp", "candidate", "reference", "human")
     segment = table.first("sid", "segment", "id")
     for row in table.rows():
-        with problems:
-            if lp not in (None, row["lp"]):
-                continue
-            values: dict[str, Given] = {"lp": row.name("lp")}
-            if "system" in table.columns:
-                values["system"] = row.name("system")
-            values["segment"] = table.row_number(row) if segment is None else row.name(segment)
-            if "source" in table.columns:
-                values["source"] = row.text("source")
-            builder.add(
-                **values,
-                candidate=row.text("candidate"),
-                references=[row.text("reference")],
-                human=row.number("human"),
-            )
+        with builder.problems:
+            if lp in (None, row["lp"]):
+                builder.add(
+                    lp=row.name("lp"),
+                    system=row.name("system") if "system" in row else None,
+                    segment=table.row_number(row) if segment is None else row.name(segment),
+                    source=row.text("source") if "source" in row else None,
+                    candidate=row.text("candidate"),
+                    references=[row.text("reference")],
+                    human=row.number("human"),
+                )
 
 
-def _read_parallel_files(folder: Path, builder: Builder, problems: Problems, lp: str | None) -> None:
+def _read_parallel_files(humans: Mapping[Path, str], builder: Builder) -> None:
+    """Add the segments of files of human scores, each with its language pair, and of the texts beside them."""
     without = 0
-    for human in sorted(folder.rglob("*newstest*.human.*")):
-        match = _DASEG.fullmatch(human.name)
-        if match is None or lp not in (None, match[1]):
-            continue
+    for human, pair in humans.items():
         kinds = ("source", "reference", "mt-system", "human")
         paths = [human.with_name(human.name.replace(".human.", f".{kind}.")) for kind in kinds]
-        files = {path: line_list(path) for path in paths}
-        check_line_counts({path: len(lines) for path, lines in files.items()})
-        rows = zip(*files.values(), strict=True)
-        for i, (source, reference, candidate, score) in enumerate(rows, start=1):
-            with problems:
-                value = cells.number(score, f"{human}: line {i}")
+        for number, (source, reference, candidate, score) in parallel_lines(*paths):
+            with builder.problems:
+                value = cells.number(score, f"{human}: line {number}")
                 without += reference == NO_REFERENCE
-                builder.add(
-                    lp=match[1],
-                    segment=str(i),
-                    source=source,
-                    candidate=candidate,
-                    references=["" if reference == NO_REFERENCE else reference],
-                    human=value,
-                )
+                references = ["" if reference == NO_REFERENCE else reference]
+                texts: dict[str, Given] = {"source": source, "candidate": candidate, "references": references}
+                builder.add(lp=pair, segment=number, **texts, human=value)
     if without:
         builder.notes.append(f"{without} rows have no reference ({NO_REFERENCE!r} in the file): an empty text")
 
 
-def _read_seglevel(
-    path: Path, texts: Path, builder: Builder, problems: Problems, lp: str | None, renames: Mapping[str, str]
-) -> None:
-    result = _TextFolders(texts) if any(texts.rglob("system-outputs")) else None
-    if result is None:
+def _read_seglevel(path: Path, texts: Path, builder: Builder, lp: str | None, renames: Mapping[str, str]) -> None:
+    """Add the judgments, and their texts from the folders sources, references and system-outputs of an archive."""
+    folders = sorted(folder for folder in texts.rglob("system-outputs") if folder.is_dir())
+    if not folders:
         builder.notes.append(f"there are no texts: {texts} holds no folder system-outputs")
-    for row in _named_rows(path, ("lp", "data", "system", "sid", "human"), problems):
-        with problems:
-            if lp not in (None, row["lp"]):
-                continue
-            pair, testset, system, sid = (row.name(column) for column in ("lp", "data", "system", "sid"))
-            values: dict[str, Given] = {"lp": pair, "testset": testset, "system": system, "segment": sid}
-            values["human"] = row.number("human")
-            if result is not None:
-                systems = [renames.get(item, item) for item in (system, *system.split("+"))]
-                values |= result.texts(pair, testset, systems, sid, row.where)
-            builder.add(**values)
+    elif len(folders) != 1:
+        raise InputError(f"needs exactly one folder system-outputs, has {len(folders)}", file=texts)
+    read = cache(line_list)
 
-
-class _TextFolders:
-    """The folders sources, references and system-outputs of a WMT archive, each file read once."""
-
-    def __init__(self, folder: Path) -> None:
-        outputs = sorted(found for found in folder.rglob("system-outputs") if found.is_dir())
-        if len(outputs) != 1:
-            raise InputError(f"needs exactly one folder system-outputs, has {len(outputs)}", file=folder)
-        self._root = outputs[0].parent
-        self._files: dict[Path, list[str]] = {}
-
-    def _line(self, path: Path, sid: str, where: str) -> str:
-        if path not in self._files:
-            self._files[path] = line_list(path)
-        content = self._files[path]
+    def line(file: Path, sid: str, where: str) -> str:
+        content = read(file)
         if not sid.isdecimal() or not 1 <= int(sid) <= len(content):
-            raise InputError(f"{where}: segment {sid!r} is not one of 1 to {len(content)} of {path}")
+            raise InputError(f"{where}: segment {sid!r} is not one of 1 to {len(content)} of {file}")
         return content[int(sid) - 1]
 
-    def texts(self, lp: str, testset: str, systems: list[str], sid: str, where: str) -> dict[str, Given]:
-        """Return source, candidate and references of a judged segment; ``systems`` wrote the same, any will do."""
-        source, _, target = lp.partition("-")
-        stem = f"{testset}-{source}{target}"
-        outputs = self._root / "system-outputs" / testset / lp
-        files = [outputs / f"{testset}.{system}.{lp}" for system in systems]
-        there = [file for file in files if file.is_file()]
-        if not there:
-            raise InputError(f"{where}: there is no output of {systems[0]} in {outputs}; renames can map its name")
-        return {
-            "source": self._line(self._root / "sources" / f"{stem}-src.{source}", sid, where),
-            "candidate": self._line(there[0], sid, where),
-            "references": [self._line(self._root / "references" / f"{stem}-ref.{target}", sid, where)],
-        }
+    for row in _named_rows(path, ("lp", "data", "system", "sid", "human"), builder.problems):
+        with builder.problems:
+            if lp not in (None, row["lp"]):
+                continue
+            pair, testset, system, sid = map(row.name, ("lp", "data", "system", "sid"))
+            values: dict[str, Given] = {"human": row.number("human")}
+            for outputs in folders:
+                source, _, target = pair.partition("-")
+                stem, below = f"{testset}-{source}{target}", outputs / testset / pair
+                names = [renames.get(name, name) for name in (system, *system.split("+"))]  # they wrote the same
+                candidates = [file for name in names if (file := below / f"{testset}.{name}.{pair}").is_file()]
+                if not candidates:
+                    raise InputError(
+                        f"{row.where}: there is no output of {names[0]} in {below}; renames can map its name"
+                    )
+                values["source"] = line(outputs.parent / "sources" / f"{stem}-src.{source}", sid, row.where)
+                values["candidate"] = line(candidates[0], sid, row.where)
+                reference = outputs.parent / "references" / f"{stem}-ref.{target}"
+                values["references"] = [line(reference, sid, row.where)]
+            builder.add(lp=pair, testset=testset, system=system, segment=sid, **values)
 
 
 def _is_spaced(path: Path, *names: str) -> bool:
@@ -232,27 +194,68 @@ def _named_rows(
     if path.suffix.lower() in TABLE_FORMATS and not _is_spaced(path, "lp"):
         table = Table(path, problems)
         lowered = {column.lower(): column for column in table.columns}
-        for name in names:
-            if name not in lowered:
-                table.require(name)
+        table.require(*(name for name in names if name not in lowered))
         used = [*names, *(name for name in optional if name in lowered)]
         for row in table.rows():
             yield Row(row.where, {name: row[lowered[name]] for name in used})
         return
     fields = delimited(NamedFile(path), None, problems)
     header = [name.lower() for name in next(fields)[1]]
-    if header == [name for name in names if name != "data"] and "data" in names:
+    if header == [name for name in names if name != "data"]:
         header = list(names)
-    for name in names:
-        if name not in header:
-            raise UnknownNameError(f"has no column {name!r}; it has {', '.join(header)}", file=path)
-    # Fields beyond the header are taken for the optional ones if the first row has them; then all rows need them.
-    extra: tuple[str, ...] | None = None
+    if lacking := [name for name in names if name not in header]:
+        raise UnknownNameError(f"has no column {lacking[0]!r}; it has {', '.join(header)}", file=path)
+    due: list[str] = []
     for where, values in fields:
-        if extra is None:
-            extra = optional if len(values) == len(header) + len(optional) else ()
-        due = [*header, *extra]
+        # Fields beyond the header are taken for the optional ones if the first row has them; then all rows need them.
+        due = due or [*header, *(optional if len(values) == len(header) + len(optional) else ())]
         if len(values) != len(due):
             problems.report(f"{where} has {len(values)} fields, {len(due)} are due")
             continue
         yield Row(where, zip(due, values, strict=True))
+
+
+def load_mlqe(
+    path: Path | str, *, lp: str | None = None, name: str | None = None, skip_malformed: bool = False
+) -> JudgedTable:
+    """Load MLQE or MLQE-PE: ``test20.ende.df.short.tsv`` and its like, or the folder that holds just one.
+
+    The columns are index, original, translation, scores, mean, z_scores, z_mean, model_scores. ``human`` is z_mean,
+    ``human_raw`` the mean on the scale 0 to 100, ``judgments`` the length of ``scores``; there is no reference.
+
+    The path may be that of a folder with one file ``*.df.short.tsv`` at any depth; the language pair ``lp`` is taken
+    from the name of the file or its folder unless given. Other arguments and errors: as for `bsx.analysis.load_table`.
+    """
+    file = Path(path)
+    if file.is_dir():
+        result = sorted(file.rglob("*.df.short.tsv"))
+        if len(result) != 1:
+            raise InputError(f"needs exactly one file *.df.short.tsv, has {len(result)}; name one", file=path)
+        file = result[0]
+    builder = Builder(path, name or file.name.removesuffix(".df.short.tsv"), skip_malformed)
+    table = builder.table(file, "index", "original", "translation", "mean", "z_mean")
+    joined = re.search(r"\.([a-z]{2})([a-z]{2})\.", file.name)
+    pair = lp or (f"{joined[1]}-{joined[2]}" if joined else pair_in_name(file) or pair_in_name(file.parent))
+    for row in table.rows():
+        with builder.problems:
+            builder.add(
+                lp=pair,
+                segment=row.name("index"),
+                source=row.text("original"),
+                candidate=row.text("translation"),
+                human=row.number("z_mean"),
+                human_raw=row.number("mean"),
+                judgments=_length(row["scores"], f"{row.where}, column 'scores'") if "scores" in row else None,
+                model_scores=row.number("model_scores") if "model_scores" in row else None,
+            )
+    return builder.finish()
+
+
+def _length(value: object, where: str) -> int:
+    try:
+        scores = json.loads(value) if isinstance(value, str) else value
+    except json.JSONDecodeError:
+        scores = None
+    if not isinstance(scores, list):
+        raise InputError(f"{where} is {str(value)[:40]!r}, not a list of numbers")
+    return len(scores)

@@ -110,9 +110,9 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
                 raise InputError("1 segment is too few to compare systems: at least 2 are needed", file=frame.name)
         if people:
             values = np.asarray(frame.read(people)[people[0]], dtype=np.float64)
-            found = {float(value) for value in values if not np.isnan(value)}
-            if len(found) < 2:
-                holds = f"the value {found.pop():g} in every row" if found else "no value"
+            scores = {float(value) for value in values if not np.isnan(value)}
+            if len(scores) < 2:
+                holds = f"the value {scores.pop():g} in every row" if scores else "no value"
                 named = ", ".join(settings.human or people)
                 notes.append(f"human scores ({named}) have {holds}: nothing can be correlated with them")
                 if given.human:
@@ -155,9 +155,9 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
         compare = compared(only, build_config({"all_pairs": True, "registry": settings.registry}, CompareRun))
     if people:
         how = {"metrics": list(frame.scores), "sentinels": controls, "human": people, "registry": settings.registry}
-        found = judged(frame, build_config(how, MetaRun))
-        assert isinstance(found, MetaResult)  # noqa: S101 - for the type checker; there is one column
-        meta = replace(found, human=human)
+        agreement = judged(frame, build_config(how, MetaRun))
+        assert isinstance(agreement, MetaResult)  # noqa: S101 - for the type checker; there is one column
+        meta = replace(agreement, human=human)
     summary: JsonObject = frame.summary or {}
     figures = [
         SystemFigure(entry["metric"], name, of.get("n", summary["segments"]), of["score"])
@@ -235,10 +235,11 @@ def _refuse_foreign(folder: Path) -> None:
 
 def _texts(frame: Frame, settings: EvaluateRun, human: str) -> tuple[list[str], list[str], list[dict[str, object]]]:
     """Return each row's system, its segment as it is told apart, and its texts as they stand in the table of scores."""
-    system, segment, document = (frame.column(role) for role in ("system", "segment", "document"))
-    references, source = list(frame.roles["reference"]), frame.column("source")
+    roles = ("system", "segment", "document", "source", "human")
+    system, segment, document, source, judged_by = (frame.column(role) for role in roles)
+    references = list(frame.roles["reference"])
     named = [name for name in (system, segment, document) if name is not None]
-    columns = [frame.needed("candidate"), *references, *filter(None, [source, frame.column("human")])]
+    columns = [frame.needed("candidate"), *references, *filter(None, [source, judged_by])]
     read = list(frame.table.rows(*dict.fromkeys([*named, *columns]), only=True))
     systems = [str(row[system]) if system is not None else columns[0] for row in read]
     if len({*systems}) > 1:
@@ -251,19 +252,17 @@ def _texts(frame: Frame, settings: EvaluateRun, human: str) -> tuple[list[str], 
         segments = [row.name(segment) for row in read]
         if document is not None:
             segments = frame.numbered(segments, [row.name(document) for row in read], systems)
-    most = max(len([text for name in references for text in row.texts(name)]) for row in read)
-    heads = ["reference", *(f"reference{number}" for number in range(2, most + 1))]
+    texts = [[text for name in references for text in row.texts(name)] for row in read]
+    most = max(map(len, texts))
     rows = list[dict[str, object]]()
-    for place, row in enumerate(read):
-        cells: dict[str, object] = {
-            "system": systems[place],
-            "id": segments[place] if segment is None else row[segment],
-        }
+    for row, own_system, name, of_row in zip(read, systems, segments, texts, strict=True):
+        cells: dict[str, object] = {"system": own_system, "id": name if segment is None else row[segment]}
         cells |= {"document": row[document]} if document is not None else {}
         cells |= {"candidate": row.text(columns[0]), **({"source": row.text(source)} if source is not None else {})}
-        texts = [text for name in references for text in row.texts(name)]
-        cells |= dict(zip(heads, [*texts, *[""] * (most - len(texts))], strict=False)) if references else {}
-        rows.append(cells | ({human: row[columns[-1]]} if frame.roles["human"] else {}))
+        for number in range(most):
+            head = f"reference{number + 1}" if number else "reference"
+            cells[head] = of_row[number] if number < len(of_row) else ""
+        rows.append(cells | ({human: row[judged_by]} if judged_by is not None else {}))
     return systems, segments, rows
 
 
@@ -278,28 +277,28 @@ def _look(
     """Return a few segments to look at, with their texts."""
     sign, values = {spec: -1 if spec in frame.lower else 1 for spec in specs}, frame.scores
     turned = {spec: values[spec] * sign[spec] for spec in specs[:2]}
-    first, best = turned[specs[0]], list(dict.fromkeys(systems))
+    scores, first, best = values[specs[0]], turned[specs[0]], list(dict.fromkeys(systems))
     if compare is not None:
         best = [s.system for s in sorted(compare.metrics[0].systems, key=lambda s: -s.score * sign[specs[0]])]
     mine = np.array([place for place, system in enumerate(systems) if system == best[0]])
     lowest = mine[np.argsort(first[mine], kind="stable")[:_LOOK]].tolist()
-    found: list[tuple[Why, int, str | None, float | None]] = [("lowest", place, None, None) for place in lowest]
+    chosen: list[tuple[Why, int, str | None, float | None]] = [("lowest", place, None, None) for place in lowest]
     if len(best) > 1:
         theirs = {segments[place]: place for place, system in enumerate(systems) if system == best[1]}
-        both = [place for place in mine.tolist() if segments[place] in theirs]
-        apart = sorted(both, key=lambda place: -abs(first[place] - first[theirs[segments[place]]]))[:_LOOK]
-        found += [("difference", place, best[1], float(values[specs[0]][theirs[segments[place]]])) for place in apart]
+        partner = {place: theirs[segments[place]] for place in mine.tolist() if segments[place] in theirs}
+        differing = sorted(partner, key=lambda place: -abs(first[place] - first[partner[place]]))[:_LOOK]
+        chosen += [("difference", place, best[1], float(scores[partner[place]])) for place in differing]
     if len(specs) > 1:
         one, two = (
             (of - np.mean(of)) / spread if (spread := float(np.std(of))) > 0 else of * 0.0 for of in turned.values()
         )
         order = np.argsort(np.nan_to_num(-np.abs(one - two)), kind="stable")[:_LOOK].tolist()
-        found += [("disagreement", place, specs[1], float(values[specs[1]][place])) for place in order]
-    against, own = "reference" if frame.roles["reference"] else "source", values[specs[0]]
+        chosen += [("disagreement", place, specs[1], float(values[specs[1]][place])) for place in order]
+    against = "reference" if frame.roles["reference"] else "source"
     texts = [(str(row["candidate"]), str(row[against])) for row in rows]
     return [
-        LookAt(why, segments[place], systems[place], float(own[place]), *texts[place], other, score)
-        for why, place, other, score in found
+        LookAt(why, segments[place], systems[place], float(scores[place]), *texts[place], other, score)
+        for why, place, other, score in chosen
     ]
 
 

@@ -21,26 +21,26 @@ def parts(result: EvaluationResult) -> Iterator[Part]:
     """Yield the answer, one table, segments to look at and choices; then all else that was found."""
     compared = [] if result.compare is None else parts_of(result.compare)
     judged = [] if result.meta is None else parts_of(result.meta)
-    said = [part.text for part in (*compared[:1], *judged[:1]) if isinstance(part, Answer)]
-    if not said:
+    answers = [part.text for part in (*compared[:1], *judged[:1]) if isinstance(part, Answer)]
+    if not answers:
         (name,) = {figure.system for figure in result.scores}
-        said = [f"{name} is the only system: there is nothing to compare it with."]
-    yield Answer(" ".join(said), answers=True)
+        answers = [f"{name} is the only system: there is nothing to compare it with."]
+    yield Answer(" ".join(answers), answers=True)
     shown = next((part for part in compared if isinstance(part, TablePart)), None) or _scores(result)
     yield shown
     people = [part for part in compared if isinstance(part, Prose) and not part.full]
     yield from people
     yield from _segments(result)
     yield from no_translations(result.outputs)
-    own = [choice for choice in result.choices if not choice.command.startswith("bsx ")]
-    asked = "; ".join(f"{choice.about} {choice.chosen}" for choice in own if choice.given)
-    taken = [choice for choice in own if not choice.given]
+    options = [choice for choice in result.choices if not choice.command.startswith("bsx ")]
+    asked = "; ".join(f"{choice.about} {choice.chosen}" for choice in options if choice.given)
+    taken = [choice for choice in options if not choice.given]
     changed = "; ".join(f"{choice.about} {choice.chosen} ({choice.command.partition(' ')[0]})" for choice in taken)
-    said = [_basis(result), f"As asked for: {asked}." if asked else "", f"Chosen: {changed}." if changed else ""]
-    yield Prose(" ".join(filter(None, said)))
-    made = [[*map(text, (one.about, one.chosen, "the user" if one.given else "bsx", one.command))] for one in own]
+    sentences = [_basis(result), f"As asked for: {asked}." if asked else "", f"Chosen: {changed}." if changed else ""]
+    yield Prose(" ".join(filter(None, sentences)))
+    made = [[*map(text, (one.about, one.chosen, "the user" if one.given else "bsx", one.command))] for one in options]
     yield table("Choices", ["choice", "chosen", "by", "changed by"], made, names=4, sortable=False, full=True)
-    again = tuple(choice.command for choice in result.choices if choice not in own)
+    again = tuple(choice.command for choice in result.choices if choice not in options)
     if again:
         yield Commands(("The same by other commands, with all their options:", *again), full=False)
     for part in (*compared[1:], *judged[1:]):

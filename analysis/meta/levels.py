@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 
@@ -65,7 +65,6 @@ from bsx.support.checks import Array
 STATISTICS: tuple[Statistic, ...] = ("pearson", "spearman", "kendall")
 FEWEST_ITEMS = 6  # of fewer, an interval of r = .5 holds more than three quarters of what r can be
 Compare = Callable[[str, str], Comparison]
-_Correlation = Literal["pearson", "spearman", "kendall", "kendall_c"]
 
 
 @dataclass(frozen=True)
@@ -76,42 +75,27 @@ class Rows:
         metrics: name -> scores, (n,) or (systems, segments); NaN where there is no row.
         human: of the same shape.
         segments: whether the columns of a matrix are segments; False if there is one row a system.
-        every: for ``level=sys``, name -> scores of all segments, judged or not (systems, all segments).
-        judged: the human scores in that arrangement.
-        corpus: name -> what corpus scores are made of, in that arrangement.
         systems: names of a matrix's rows, for messages.
         clusters: what is drawn whole, counted from 0: of vectors the document or segment of each row (n,), of matrices
             the document of each segment (segments,); None if rows or segments are drawn.
-        every_clusters: the same in the arrangement of ``every`` (all segments,).
         families: the family of each system, drawn whole where systems are (systems,); None if systems are drawn.
+        corpus: name -> what corpus scores are made of, in the arrangement of a matrix.
+        whole: for ``level=sys``, the scores of all segments, judged or not; None where these are they.
     """
 
     metrics: Mapping[str, Array]
     human: Array
     segments: bool = True
-    every: Mapping[str, Array] = field(default_factory=dict)
-    judged: Array | None = None
-    corpus: Mapping[str, CorpusScores] = field(default_factory=dict)
     systems: Sequence[Hashable] = ()
     clusters: Clustered = None
-    every_clusters: Clustered = None
     families: Clustered = None
+    corpus: Mapping[str, CorpusScores] = field(default_factory=dict)
+    whole: Rows | None = None
 
     @property
     def matrix(self) -> bool:
         """Whether rows are arranged by system and segment."""
         return self.human.ndim == 2
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Systems and segments that can be drawn."""
-        rows, columns = (self.human if self.judged is None else self.judged).shape
-        return rows, columns
-
-    @property
-    def drawn(self) -> Clustered:
-        """The document of each segment that can be drawn, None if segments are drawn."""
-        return self.clusters if self.judged is None else self.every_clusters
 
     def scored(self, name: str | None = None) -> SegmentsToSystems:
         """Return the function from how often segments are drawn (b, segments) to scores of systems (b, systems).
@@ -119,10 +103,10 @@ class Rows:
         Args:
             name: of the metric; None for human scores.
         """
-        if name is None:
-            return means_of_drawn(self.human if self.judged is None else self.judged)
-        if name not in self.corpus:
-            return means_of_drawn(self.every.get(name, self.metrics[name]))
+        if self.whole is not None:
+            return self.whole.scored(name)
+        if name is None or name not in self.corpus:
+            return means_of_drawn(self.human if name is None else self.metrics[name])
         corpus = self.corpus[name]
 
         def scores(counts: Array) -> Array:
@@ -134,8 +118,15 @@ class Rows:
 
     def of_systems(self, name: str | None = None) -> Array:
         """Return a metric's score of each system, human scores without a name (systems,)."""
-        scores: Array = self.scored(name)(np.ones((1, self.shape[1])))[0]
+        scores: Array = self.scored(name)(np.ones((1, (self.whole or self).human.shape[1])))[0]
         return scores
+
+    def turned(self, names: Collection[str]) -> Rows:
+        """Return the rows with the sign of some metrics turned."""
+        metrics = {name: -x if name in names else x for name, x in self.metrics.items()}
+        corpus = {name: upside_down(one) if name in names else one for name, one in self.corpus.items()}
+        whole = None if self.whole is None else self.whole.turned(names)
+        return replace(self, metrics=metrics, corpus=corpus, whole=whole)
 
 
 def upside_down(corpus: CorpusScores) -> CorpusScores:
@@ -171,22 +162,13 @@ def agreement(rows: Rows, settings: MetaSettings) -> Agreement:
         InputError: if rows are too few for what is asked, or nothing is defined.
     """
     if settings.absolute:  # metrics that rank upside down are turned round
-        metrics, every, corpus = dict(rows.metrics), dict(rows.every), dict(rows.corpus)
-        for name, x in rows.metrics.items():
-            of_systems = settings.level == "sys"
-            pair = (rows.of_systems(name), rows.of_systems()) if of_systems else (x.ravel(), rows.human.ravel())
-            if ROWS[settings.statistic](*pair) < 0:
-                metrics[name] = -x
-                every |= {name: -every[name]} if name in every else {}
-                corpus |= {name: upside_down(corpus[name])} if name in corpus else {}
-        rows = replace(rows, metrics=metrics, every=every, corpus=corpus)
+        human = rows.of_systems() if settings.level == "sys" else rows.human.ravel()
+        scores = {n: rows.of_systems(n) if settings.level == "sys" else x.ravel() for n, x in rows.metrics.items()}
+        rows = rows.turned([name for name, x in scores.items() if ROWS[settings.statistic](x, human) < 0])
     if settings.level != "seg":
         return {"darr": _preferences, "sys": _systems, "hybrid": _hybrids}[settings.level](rows, settings)
     if rows.matrix:
         return (_tied if settings.statistic == "acc_eq" else _grouped)(rows, settings)
-    for name in ("statistic", "resample"):
-        if (name == "resample" and settings.resample) or settings.statistic == "acc_eq":
-            raise InputError(f"{name}={getattr(settings, name)} needs the columns system and segment")
     return _rowwise(rows, settings)
 
 
@@ -208,7 +190,7 @@ def _rowwise(rows: Rows, settings: MetaSettings) -> Agreement:
 
 def _grouped(rows: Rows, settings: MetaSettings) -> Agreement:
     """Segment level of matrices: intervals and tests resample the same, by default segments as a whole."""
-    by, over, human, statistic = settings.grouped_by, settings.sampled, rows.human, _correlation(settings)
+    by, over, human, statistic = settings.grouped_by, settings.sampled, rows.human, settings.correlation
     how: dict[str, Any] = {"by": by, "statistic": statistic, "resample": over, "nan": "omit", "cluster": rows.clusters}
     metrics = []
     for name, x in rows.metrics.items():
@@ -246,20 +228,12 @@ def _tied(rows: Rows, settings: MetaSettings) -> Agreement:
         epsilons[name] = result.epsilon
         metrics.append(MetricAgreement(name, result.estimate, result.ci, figures, result.method))
     test = settings.test_for(dependent=True)
+    how |= {"test": "bootstrap" if test == "bootstrap" else "permutation", "plus_one": test == "permutation"}
+    how |= {"swap": "pairs" if test == "perm-both" else "segments", **settings.resampling}
 
     def compare(a: str, b: str) -> Comparison:
-        return compare_ties(
-            rows.metrics[a],
-            rows.metrics[b],
-            human,
-            epsilon_a=epsilons[a],
-            epsilon_b=epsilons[b],
-            swap="pairs" if test == "perm-both" else "segments",
-            test="bootstrap" if test == "bootstrap" else "permutation",
-            plus_one=test == "permutation",
-            **how,
-            **settings.resampling,
-        )
+        x, y = rows.metrics[a], rows.metrics[b]
+        return compare_ties(x, y, human, epsilon_a=epsilons[a], epsilon_b=epsilons[b], **how)
 
     return Agreement(metrics, test, compare)
 
@@ -272,8 +246,8 @@ def _preferences(rows: Rows, settings: MetaSettings) -> Agreement:
             f"no two systems' human scores differ by {settings.threshold:g} or more on any segment; "
             "is the threshold on the scale of the human scores?"
         )
-    how: dict[str, Any] = {"ties": settings.ties, "unit": settings.unit, **settings.resampling}
-    how["cluster"] = None if rows.clusters is None else rows.clusters[pairs.segment]
+    clusters = None if rows.clusters is None else rows.clusters[pairs.segment]
+    how: dict[str, Any] = {"ties": settings.ties, "unit": settings.unit, "cluster": clusters, **settings.resampling}
     sides = {name: pairs.scores(x) for name, x in rows.metrics.items()}
     metrics = []
     for name, (better, worse) in sides.items():
@@ -297,12 +271,13 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
     heavy = heavy_tails(scores, human, settings) if not whole else []
     of = sampled_units(over, documents=rows.clusters is not None)
     # What an interval over segments or documents rests on.
-    units = drawn_units(rows.shape[1], rows.drawn) if over == "segments" else None
+    sample = rows.whole or rows
+    units = drawn_units(sample.human.shape[1], sample.clusters) if over == "segments" else None
 
     @cache
     def drawn(name: str, statistic: str) -> Array:
-        sides = (rows.scored(name), rows.scored(), rows.shape)
-        return resampled_scores(*sides, statistic, over, **settings.draw, clusters=rows.drawn)
+        sides = (rows.scored(name), rows.scored(), sample.human.shape)
+        return resampled_scores(*sides, statistic, over, **settings.draw, clusters=sample.clusters)
 
     metrics = []
     for name, x in scores.items():
@@ -330,19 +305,17 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
                 **settings.resampling,
             )
             figures |= {"spa": soft.estimate, "spa_ci": soft.ci}
-        scored = (
-            "corpus scores of all" if name in rows.corpus else f"means of {'all' if name in rows.every else 'judged'}"
-        )
         without, values = None, without_each(x, human, settings.statistic)
         if len(x) >= 4 and not np.isnan(values).all():
             low, high = int(np.nanargmin(values)), int(np.nanargmax(values))
             names = [str(rows.systems[at]) for at in (low, high)]
             without = WithoutOne(float(values[low]), names[0], float(values[high]), names[1])
-        method = f"{method}, systems ({scored} segments)"
+        kind = "corpus scores" if name in sample.corpus else "means"
+        method = f"{method}, systems ({kind} of {'judged' if rows.whole is None else 'all'} segments)"
         metrics.append(MetricAgreement(name, result.value, ends, figures, method, without_one=without))
     test = settings.test_for(dependent=True, heavy=bool(heavy or whole))
     swapped = test == "permutation" and over == "segments"
-    if swapped and (rows.corpus or rows.every):
+    if swapped and rows.whole is not None:
         raise InputError(
             "test permutation cannot swap the segments of corpus scores, nor those that nobody judged: use "
             "bootstrap, resample systems or system_score judged",
@@ -379,14 +352,8 @@ def _hybrids(rows: Rows, settings: MetaSettings) -> Agreement:
         limit = hybrid_correlation_limit(x[name], human, **how)
         sampled = pearson(values, drawn.human, confidence=settings.confidence)
         chosen = expected_model_selection(values, drawn.human, settings.sample)
-        figures: dict[str, Figure] = {
-            "limit": limit.estimate,
-            "pearson": sampled.estimate,
-            "pearson_ci": sampled.ci,
-            "hits_at_1": chosen.hits_at_1,
-            "mrr": chosen.mrr,
-            "difference": chosen.difference,
-        }
+        figures: dict[str, Figure] = {"limit": limit.estimate, "pearson": sampled.estimate, "pearson_ci": sampled.ci}
+        figures |= {field: getattr(chosen, field) for field in ("hits_at_1", "mrr", "difference")}
         metrics.append(MetricAgreement(name, limit.estimate, limit.ci, figures, limit.method))
     test = settings.test_for(dependent=True)
 
@@ -404,10 +371,6 @@ def _hybrids(rows: Rows, settings: MetaSettings) -> Agreement:
 def statistics_of(settings: MetaSettings) -> tuple[Statistic, ...]:
     """Return what is measured: tau-c only on request."""
     return (*STATISTICS, "kendall_c") if settings.statistic == "kendall_c" else STATISTICS
-
-
-def _correlation(settings: MetaSettings) -> _Correlation:
-    return cast("_Correlation", settings.statistic)  # acc_eq has figures and tests of its own
 
 
 def correlations(
@@ -515,7 +478,7 @@ def items_compared(
     """Return the comparison of columns (n,) whose items are independent, or whose clusters (n,), called ``unit``."""
     if test == "williams":
         return lambda a, b: checked_williams(metrics[a], metrics[b], human, settings)
-    statistic = _correlation(settings)
+    statistic = settings.correlation
     if test in ("perm-both", "permutation"):
         whole = test == "permutation"
         items = unit if clusters is not None else "systems" if settings.level == "sys" else "rows"
@@ -555,30 +518,18 @@ def matrices_compared(
     rows: Rows, agreements: list[MetricAgreement], by: By, test: Test, settings: MetaSettings
 ) -> Compare:
     """Return the comparison of matrices (systems, segments) by resampling or swapping."""
-    x, human, statistic, over, clusters = (
-        rows.metrics,
-        rows.human,
-        _correlation(settings),
-        settings.sampled,
-        rows.clusters,
-    )
+    x, human, statistic, over = rows.metrics, rows.human, settings.correlation, settings.sampled
+    clusters = rows.clusters
     if test in ("perm-both", "permutation"):
         swap: Literal["cells", "segments", "systems"] = "systems" if over == "systems" else "segments"
-        if test == "perm-both":
-            swap = "cells"
-        of = clusters if swap == "segments" else None
-        how: dict[str, Any] = {
-            "by": by,
-            "statistic": statistic,
-            "swap": swap,
-            "plus_one": test == "permutation",
-            "nan": "omit",
-        }
-        return lambda a, b: perm_both(x[a], x[b], human, **how, cluster=of, **settings.draw)
+        swap = "cells" if test == "perm-both" else swap
+        how: dict[str, Any] = {"swap": swap, "plus_one": test == "permutation", "nan": "omit", **settings.draw}
+        how["cluster"] = clusters if swap == "segments" else None
+        return lambda a, b: perm_both(x[a], x[b], human, by=by, statistic=statistic, **how)
 
     def resample() -> dict[str, Array]:
-        how: dict[str, Any] = {**settings.draw, "resample": over, "clusters": clusters}
-        return {name: resampled_groups(z, human, by, statistic, **how) for name, z in x.items()}
+        draws: dict[str, Any] = {**settings.draw, "resample": over, "clusters": clusters}
+        return {name: resampled_groups(z, human, by, statistic, **draws) for name, z in x.items()}
 
     values = {metric.metric: metric.value for metric in agreements}
     drawn = sampled_units(over, documents=clusters is not None)

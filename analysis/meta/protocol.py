@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
@@ -19,10 +20,11 @@ from bsx.analysis.stats.systems.swapped import (
     SwappedSoft,
     SwappedTies,
 )
+from bsx.catalog.protocols import ProtocolTaskEntry
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.optional import need
-from bsx.support.progress import Watch, told
+from bsx.support.progress import Progress, Watch, told
 from bsx.support.result import Number, Result
 from bsx.support.settings import Resampled, Significance, settled
 
@@ -188,27 +190,22 @@ class ProtocolScores:
     of_segments: Mapping[str, Array]
 
 
-@dataclass(frozen=True)
-class Column:
-    """What a protocol says of a task: the level, the statistic, and whether language pairs are pooled."""
-
-    level: Literal["sys", "seg"]
-    statistic: ProtocolStatistic
-    pooled: bool = False
-
-
 @dataclass(frozen=True, eq=False)
 class _Computed:
-    """A task, its metrics best first, and what tests them."""
+    """A task, the value of each of its metrics, in the order of the scores, and the scores, which test them."""
 
     task: ProtocolTask
-    names: tuple[str, ...]
+    values: dict[str, float]
     scores: Swapped
+
+    def share(self, metric: str) -> float:
+        """Return a metric's value as one between 0 and 1."""
+        return (self.values[metric] + 1) / 2 if self.task.statistic == "pearson" else self.values[metric]
 
 
 @settled(ProtocolSettings)
 def rank_by_protocol(
-    columns: Sequence[Column], pairs: Sequence[ProtocolScores], progress: Watch, settings: ProtocolSettings
+    columns: Sequence[ProtocolTaskEntry], pairs: Sequence[ProtocolScores], progress: Watch, settings: ProtocolSettings
 ) -> tuple[tuple[ProtocolTask, ...], tuple[RankedMetric, ...]]:
     """Rank metrics as a protocol of WMT's does.
 
@@ -233,24 +230,25 @@ def rank_by_protocol(
     Raises:
         InputError: if a metric misses a system's or a judged segment's score, or a task has no metric.
     """
-    watch, resamples = told(progress), settings.resamples if settings.tested else 0
+    watch = told(progress) or (lambda phase, done, total: None)
+    resamples = settings.resamples if settings.tested else 0
     rng = np.random.default_rng(settings.seed)
     seeds = iter(rng.spawn(len(columns) * len(pairs)))
-    alone = [[one] for one in pairs]
-    due = [(column, own) for column in columns for own in ([list(pairs)] if column.pooled else alone)]
+    alone = [[pair] for pair in pairs]
+    due = [(column, some) for column in columns for some in ([pairs] if column.pooled else alone)]
     computed: list[_Computed] = []
-    for place, (column, own) in enumerate(due):
-        if watch is not None:
-            watch("tasks", place, len(due))
-        weight = len(own) / (len(columns) * len(pairs))
-        computed.append(_compute(column, own, weight, resamples, next(seeds)))
-    if watch is not None:
-        watch("tasks", len(due), len(due))
+    for place, (column, task_pairs) in enumerate(due):
+        watch("tasks", place, len(due))
+        weight = len(task_pairs) / (len(columns) * len(pairs))
+        computed.append(_compute(column, task_pairs, weight, resamples, next(seeds)))
+    watch("tasks", len(due), len(due))
+    every = list(dict.fromkeys(name for task in computed for name in task.values))
     averages = {  # of the metrics that all tasks have
-        name: sum(one.task.weight * _share(one, one.scores.values[one.names.index(name)]) for one in computed)
-        for name in set(computed[0].names).intersection(*(one.names for one in computed[1:]))
+        name: sum(one.task.weight * one.share(name) for one in computed)
+        for name in every
+        if all(name in one.values for one in computed)
     }
-    averages = dict(sorted(averages.items(), key=lambda item: (-item[1], item[0])))
+    averages = _best_first(averages)
 
     def again(names: set[str]) -> list[_Computed]:
         """Compute the tasks of some metrics with other draws."""
@@ -263,26 +261,33 @@ def rank_by_protocol(
             for one in pairs
         }
         return [
-            _compute(column, [some[one.pair] for one in own], old.task.weight, MORE * resamples, seed)
-            for (column, own), old, seed in zip(due, computed, rng.spawn(len(due)), strict=True)
+            _compute(column, [some[one.pair] for one in task_pairs], old.task.weight, MORE * resamples, seed)
+            for (column, task_pairs), old, seed in zip(due, computed, rng.spawn(len(due)), strict=True)
         ]
 
     ranks, p_first, task_ranks, unclear = _ranks(computed, averages, again, settings, watch)
     rows = []
-    others = [name for one in computed for name in one.names if name not in averages]
-    for name in [*averages, *dict.fromkeys(others)]:
+    for name in [*averages, *(name for name in every if name not in averages)]:
         figures = {
-            one.task.name: TaskFigure(float(one.scores.values[one.names.index(name)]), task_ranks[k][name])
-            for k, one in enumerate(computed)
-            if name in one.names
+            one.task.name: TaskFigure(one.values[name], ranks_of[name])
+            for one, ranks_of in zip(computed, task_ranks, strict=True)
+            if name in one.values
         }
         average = averages.get(name, float("nan"))
         rows.append(RankedMetric(name, average, ranks.get(name, 0), p_first.get(name), figures, name in unclear))
     return tuple(one.task for one in computed), tuple(rows)
 
 
+def _best_first(values: Mapping[str, float]) -> dict[str, float]:
+    return dict(sorted(values.items(), key=lambda item: (-item[1], item[0])))
+
+
 def _compute(
-    column: Column, pairs: Sequence[ProtocolScores], weight: float, resamples: int, seed: np.random.Generator
+    column: ProtocolTaskEntry,
+    pairs: Sequence[ProtocolScores],
+    weight: float,
+    resamples: int,
+    seed: np.random.Generator,
 ) -> _Computed:
     """Compute a task; its metrics are those that all its language pairs have."""
     segments = column.level == "seg" or column.statistic == "spa"
@@ -291,31 +296,29 @@ def _compute(
     where = ", ".join(one.pair for one in pairs)
     if not names:
         raise InputError(f"{where}: no metric has scores of {'segments' if segments else 'systems'}")
-    label = f"{where} {column.level} {column.statistic}"
-    first, used, dropped = pairs[0], 0, 0
-    counts = tuple(len(one.systems) for one in pairs)
+    used, dropped = 0, 0
     scores: Swapped
     if not segments:
-        judged = [~np.isnan(one.human_systems) for one in pairs]
-        people = [one.human_systems[kept] for one, kept in zip(pairs, judged, strict=True)]
-        counts = tuple(len(h) for h in people)
-        _enough(counts, where)
-        grids = []
-        for one, kept in zip(pairs, judged, strict=True):
-            grids.append(np.stack([one.of_systems[name][kept] for name in names]))
-            _whole(grids[-1][:, :, None], names, [s for s, k in zip(one.systems, kept, strict=True) if k], one.pair)
+        people, grids = [], []
+        for one in pairs:
+            judged = ~np.isnan(one.human_systems)
+            people.append(one.human_systems[judged])
+            grids.append(np.stack([one.of_systems[name][judged] for name in names]))
+            _enough(len(people[-1]), where)
+            _whole(grids[-1][:, :, None], names, np.array(one.systems)[judged].tolist(), one.pair)
+        counts = tuple(map(len, people))
         if column.pooled:
             scores = SwappedAccuracy(grids, people, resamples, seed)
         else:
             scores = SwappedPearson(grids[0], people[0], resamples, seed)
     else:
-        present = ~np.isnan(first.human_segments)
+        present = ~np.isnan(pairs[0].human_segments)
         rows = np.flatnonzero(present.any(axis=1))
+        _enough(len(rows), where)
         counts = (len(rows),)
-        _enough(counts, where)
-        human, present = first.human_segments[rows], present[rows]
-        grid = np.stack([first.of_segments[name][rows] for name in names])
-        ranked = [first.systems[row] for row in rows]
+        human, present = pairs[0].human_segments[rows], present[rows]
+        grid = np.stack([pairs[0].of_segments[name][rows] for name in names])
+        ranked = np.array(pairs[0].systems)[rows].tolist()
         _whole(np.where(present, grid, 0.0), names, ranked, where)
         some, complete = present.any(axis=0), present.all(axis=0)
         used = int(some.sum())
@@ -329,15 +332,14 @@ def _compute(
             scores = SwappedTies(grid, human, resamples, seed)
         else:
             scores = SwappedPearson(grid[:, present], human[present], resamples, seed)
-    task = ProtocolTask(
-        label, tuple(one.pair for one in pairs), column.level, column.statistic, weight, counts, used, dropped
-    )
-    return _Computed(task, tuple(names), scores)
+    label, of = f"{where} {column.level} {column.statistic}", tuple(one.pair for one in pairs)
+    task = ProtocolTask(label, of, column.level, column.statistic, weight, counts, used, dropped)
+    return _Computed(task, dict(zip(names, scores.values.tolist(), strict=True)), scores)
 
 
-def _enough(counts: Sequence[int], where: str) -> None:
-    if min(counts) < 2:
-        raise InputError(f"{where}: {min(counts)} judged systems are left, at least 2 are needed")
+def _enough(systems: int, where: str) -> None:
+    if systems < 2:
+        raise InputError(f"{where}: {systems} judged systems are left, at least 2 are needed")
 
 
 def _whole(scores: Array, names: Sequence[str], systems: Sequence[str], where: str) -> None:
@@ -350,79 +352,66 @@ def _whole(scores: Array, names: Sequence[str], systems: Sequence[str], where: s
         raise InputError(f"{where}: {names[metric]} has {what} of the system {systems[system]}; a metric needs all")
 
 
-def _share(one: _Computed, value: float) -> float:
-    """Return a figure between 0 and 1."""
-    return float((value + 1) / 2) if one.task.statistic == "pearson" else float(value)
-
-
 def _ranks(
     computed: Sequence[_Computed],
     averages: Mapping[str, float],
     again: Callable[[set[str]], list[_Computed]],
     settings: ProtocolSettings,
-    watch: Callable[[str, int, int], None] | None,
+    watch: Progress,
 ) -> tuple[dict[str, int], dict[str, float], list[dict[str, int]], set[str]]:
     """Return clusters of the average, one-sided p of the first against each, clusters of each task, unclear splits."""
-    orders = [
-        dict(sorted(zip(one.names, one.scores.values.tolist(), strict=True), key=lambda item: (-item[1], item[0])))
-        for one in computed
-    ]
+    orders = [_best_first(one.values) for one in computed]
+    places = [{name: place for place, name in enumerate(values)} for values in orders]
     if not settings.tested:
-        places = [{name: place for place, name in enumerate(values, start=1)} for values in (averages, *orders)]
-        return places[0], {}, places[1:], set()
+        ranks, *of_tasks = ({name: i for i, name in enumerate(values, start=1)} for values in (averages, *orders))
+        return ranks, {}, of_tasks, set()
     p_tasks = [np.ones((len(order), len(order))) for order in orders]
-    places = [{name: place for place, name in enumerate(order)} for order in orders]
-    names = list(averages)
     reached, drawn = np.ones((2, len(averages), len(averages)))
-    every = [*averages, *dict.fromkeys(n for one in computed for n in one.names if n not in averages)]
-    total, done = len(every) * (len(every) - 1) // 2, 0
+    every = list(dict.fromkeys([*averages, *(name for one in computed for name in one.values)]))
 
     def draws(of: Sequence[_Computed], first: str, second: str) -> Array:
         """Return draws of the difference of two averages, and keep p of each task of the first draws."""
         summed: list[Array] = []
-        for k, one in enumerate(of):
-            if first not in places[k] or second not in places[k]:
+        for one, place, p in zip(of, places, p_tasks, strict=True):
+            if first not in place or second not in place:
                 continue
-            turned = places[k][first] > places[k][second]  # the better one of the task comes first
+            turned = place[first] > place[second]  # the better one of the task comes first
             upper, lower = (second, first) if turned else (first, second)
-            i, j = one.names.index(upper), one.names.index(lower)
-            null = one.scores.difference(i, j)
+            names = list(one.values)
+            null = one.scores.difference(names.index(upper), names.index(lower))
             if of is computed:
-                observed = one.scores.values[i] - one.scores.values[j]
-                p_tasks[k][places[k][upper], places[k][lower]] = (null >= observed - SLACK).mean()
+                p[place[upper], place[lower]] = (null >= one.values[upper] - one.values[lower] - SLACK).mean()
             scale = one.task.weight / (2 if one.task.statistic == "pearson" else 1)
             summed.append((-scale if turned else scale) * null)
         most = max((len(null) for null in summed), default=0)
         return np.asarray(np.sum([np.resize(null, most) for null in summed], axis=0))
 
-    def count(of: Sequence[_Computed], i: int, j: int) -> tuple[int, int]:
+    def count(of: Sequence[_Computed], first: str, second: str) -> tuple[int, int]:
         """Return how many draws reach the observed difference of two averages, and how many there are."""
-        null = draws(of, names[i], names[j])
-        return int((null >= averages[names[i]] - averages[names[j]] - SLACK).sum()), len(null)
+        null = draws(of, first, second)
+        return int((null >= averages[first] - averages[second] - SLACK).sum()), len(null)
 
-    for a, first in enumerate(every):
-        for b, second in enumerate(every[a + 1 :], start=a + 1):
-            if watch is not None and done % 10 == 0:
-                watch("tests", done, total)
-            done += 1
-            if b < len(names):
-                reached[a, b], drawn[a, b] = count(computed, a, b)
-            else:
-                draws(computed, first, second)
+    tests = list(combinations(enumerate(every), 2))
+    for done, ((a, first), (b, second)) in enumerate(tests):
+        if done % 10 == 0:
+            watch("tests", done, len(tests))
+        if b < len(averages):
+            reached[a, b], drawn[a, b] = count(computed, first, second)
+        else:
+            draws(computed, first, second)
     unclear = _unclear(averages, reached, drawn, settings.alpha)
     if unclear:
-        more = again({names[k] for pair in unclear for k in pair})
+        more = again({every[place] for test in unclear for place in test})
         for i, j in unclear:
-            found = count(more, i, j)
-            reached[i, j], drawn[i, j] = reached[i, j] + found[0], drawn[i, j] + found[1]
+            extra = count(more, every[i], every[j])
+            reached[i, j], drawn[i, j] = reached[i, j] + extra[0], drawn[i, j] + extra[1]
         unclear = _unclear(averages, reached, drawn, settings.alpha)
-    if watch is not None:
-        watch("tests", total, total)
+    watch("tests", len(tests), len(tests))
     clusters = [_clusters(order, p, settings.alpha) for order, p in zip(orders, p_tasks, strict=True)]
     p_average = reached / drawn
     ranks = _clusters(averages, p_average, settings.alpha) if averages else {}
-    p_first = {name: float(p_average[0, place]) for place, name in enumerate(names) if place}
-    return ranks, p_first, clusters, {names[j] for _, j in unclear}
+    p_first = {name: float(p_average[0, place]) for place, name in enumerate(averages) if place}
+    return ranks, p_first, clusters, {every[j] for _, j in unclear}
 
 
 def _unclear(averages: Mapping[str, float], reached: Array, drawn: Array, alpha: float) -> list[tuple[int, int]]:
@@ -442,12 +431,12 @@ def _unclear(averages: Mapping[str, float], reached: Array, drawn: Array, alpha:
     low = np.where(reached > 0, beta.ppf(tail, reached, drawn - reached + 1), 0.0)
     high = np.where(reached < drawn, beta.isf(tail, reached + 1, drawn - reached), 1.0)
     ranks = list(_clusters(averages, reached / drawn, alpha).values())
-    found = []
+    unclear = []
     for column in range(1, len(ranks)):
         cluster = [row for row in range(column) if ranks[row] == ranks[column - 1]]
         if not (high[cluster, column] <= alpha).any():
-            found += [(row, column) for row in cluster if low[row, column] <= alpha < high[row, column]]
-    return found
+            unclear += [(row, column) for row in cluster if low[row, column] <= alpha < high[row, column]]
+    return unclear
 
 
 def _clusters(values: Mapping[str, float], p: Array, alpha: float) -> dict[str, int]:

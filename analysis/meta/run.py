@@ -8,25 +8,22 @@ from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import combinations, permutations, product
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from pydantic import Field
 
+from bsx.analysis.meta.errors import Raters, added_by, average_of, average_tests, raters_of, shared_units, with_margin
 from bsx.analysis.meta.levels import Agreement, Rows, agreement, upside_down
 from bsx.analysis.meta.result import (
     AverageResult,
-    Figure,
     GroupResult,
     Judgments,
     MetaResult,
-    MetricAgreement,
     Winners,
 )
-from bsx.analysis.meta.settings import MetaColumns, MetaSettings, averaged
-from bsx.analysis.meta.shared import Raters, added_by, raters_of, shared_units, standard_error, together
-from bsx.analysis.stats.clusters import adjust, corrected_tests, deciding, ranked_tests
-from bsx.analysis.stats.equivalence import equivalence_p
+from bsx.analysis.meta.settings import MetaColumns, MetaSettings
+from bsx.analysis.stats.clusters import corrected_tests, deciding, ranked_tests
 from bsx.analysis.stats.judged import raters_apart, unjudged
 from bsx.analysis.stats.resample import Clustered, Indices, cluster_codes, drawn_units
 from bsx.analysis.stats.results import Comparison
@@ -47,7 +44,6 @@ from bsx.frames.settings import HumanColumns, MetricSettings, TableSettings, Tes
 from bsx.metrics.base import metric_names
 from bsx.metrics.learned.seen import seen_notices
 from bsx.support.checks import FEWEST_ITEMS, Array
-from bsx.support.optional import need
 from bsx.support.result import Notice
 from bsx.support.settings import Option, part, settled
 
@@ -121,40 +117,40 @@ def matching(setting: str, names: Sequence[str], columns: Sequence[str]) -> list
     """
     results: list[str] = []
     for name in names:
-        found = [column for column in columns if fnmatchcase(column, name)] if "*" in name else [name]
-        if not found:
+        matched = [column for column in columns if fnmatchcase(column, name)] if "*" in name else [name]
+        if not matched:
             known = ", ".join(columns)
             raise UnknownNameError(f"{setting}: no column matches {name!r}; there are {known}", setting=setting)
-        results += [one for one in found if "*" not in name or one not in (*names, *results)]
+        results += [one for one in matched if "*" not in name or one not in (*names, *results)]
     return results
 
 
 def _controls(frame: Frame, settings: MetaRun) -> tuple[Frame, MetaRun]:
     """Tell metrics and controls apart: names for patterns, learned sentinels, what a table knows, what is computed."""
-    there, columns = frame.table.columns, list(settings.columns)
+    known, columns = frame.table.columns, list(settings.columns)
     specs = [spec for text in settings.metrics for spec in split_specs(text)]
-    sentinels = matching("sentinels", settings.sentinels, there)
+    sentinels = matching("sentinels", settings.sentinels, known)
     if not (specs or columns):
         if not sentinels:
-            sentinels = control_columns(frame.name, there)  # what was a control when it was scored stays one
+            sentinels = control_columns(frame.name, known)  # what was a control when it was scored stays one
         columns = [name for name in known_scores(frame.table) if name.startswith(LEARNED) or name not in sentinels]
     sentinels += [name for name in columns if name.startswith(LEARNED) and name not in sentinels]
     columns = [name for name in columns if not name.startswith(LEARNED)]
     computed = [name for name in sentinels if specs and name.partition(":")[0] in metric_names()]
-    columns_of(sentinels, [*there, *computed], specs)
+    columns_of(sentinels, [*known, *computed], specs)
     if not (specs or columns):
         raise no_scores(frame.table)
     human = [frame.needed("human", "human scores")] if not settings.human else list(frame.roles["human"])
     if settings.categories and (len(human) > 1 or isinstance(frame.table, LongTable)):
-        told = "categories needs one column of candidates and one of human scores: its scores are of one system"
-        raise InputError(told, setting="categories")
+        message = "categories needs one column of candidates and one of human scores: its scores are of one system"
+        raise InputError(message, setting="categories")
     if settings.document is not None and settings.sampled == "systems":
         level = f"level {settings.level}" if settings.resample is None else f"resample {settings.resample}"
         raise InputError(f"document needs resample segments or both: {level} draws systems", setting="document")
-    categories = matching("categories", settings.categories, there)
-    if settings.scores_out is not None and (twice := [name for name in (*specs, *computed) if name in there]):
-        told = f"has a column {twice[0]!r} already, which scores_out adds: rename it"
-        raise InputError(told, file=frame.name, setting="scores_out")
+    categories = matching("categories", settings.categories, known)
+    if settings.scores_out is not None and (twice := [name for name in (*specs, *computed) if name in known]):
+        message = f"has a column {twice[0]!r} already, which scores_out adds: rename it"
+        raise InputError(message, file=frame.name, setting="scores_out")
     frame.table.require(*columns, *human, *categories, *filter(None, [settings.group]))
     changed = {"sentinels": sentinels, "metrics": [*specs, *computed], "categories": categories}
     return frame, settings.model_copy(update={**changed, "columns": columns})
@@ -184,18 +180,18 @@ def judged(frame: Frame, settings: MetaRun) -> MetaResult | Judgments:
     values = frame.read(numbers, labels, keys=[*guessed, *pairs, *within])
     unit = frame.unit(values, group=group, paired=settings.paired, judged=~np.isnan(np.asarray(values[human[0]])))
     lower = [name for name in frame.lower if name in named]
-    own = {**part(settings, MetaSettings), "group": group, "lower": lower, "corpus": frame.corpus}
-    own |= {"system": unit.system, "segment": unit.segment}
-    own |= {"document": unit.document if settings.sampled != "systems" else None}
+    how = {**part(settings, MetaSettings), "group": group, "lower": lower, "corpus": frame.corpus}
+    how |= {"system": unit.system, "segment": unit.segment}
+    how |= {"document": unit.document if settings.sampled != "systems" else None}
     known = None not in (family, unit.system)
     if of := families(*(list(values[str(name)]) for name in (system, family))) if known else {}:
         unit.values[str(family)] = [of[name] for name in values[str(system)]]
-        own["family"] = family
+        how["family"] = family
     if rater is not None and any(values[rater]):  # a row of which it is not known has a rater of its own
         unit.values[rater] = [name or f"\0{row}" for row, name in enumerate(values[rater])]
-        own["rater"] = rater
-    own |= {"sources": frame.sources() if group is not None else None}
-    results = [meta_evaluate(unit.values, metrics, name, **own) for name in human]
+        how["rater"] = rater
+    how |= {"sources": frame.sources() if group is not None else None}
+    results = [meta_evaluate(unit.values, metrics, name, **how) for name in human]
     signatures = {name: text for name, text in frame.signatures.items() if name in named}
     # What learned from human scores stands in a folder or a file, which its name or its signature says.
     marks, warnings = ("|folder:", "|file:"), tuple[Notice, ...]()
@@ -210,14 +206,12 @@ def judged(frame: Frame, settings: MetaRun) -> MetaResult | Judgments:
         warnings += tuple(raters_apart(np.asarray(values[name]), name, *of_rows))
     notes = [*frame.notes, *unit.notes]
     if len(results) == 1:
-        (one,) = results
-        return replace(one, signatures=signatures, notes=(*notes, *one.notes), warnings=warnings)
+        return replace(results[0], signatures=signatures, notes=(*notes, *results[0].notes), warnings=warnings)
     # What holds for all judgments is said once.
-    every = [result.notes for result in results]
-    shared = [note for note in every[0] if all(note in others for others in every)]
-    apart = [f"{result.human}: {note}" for result in results for note in result.notes if note not in shared]
+    shared = [note for note in results[0].notes if all(note in result.notes for result in results)]
+    separate = [f"{result.human}: {note}" for result in results for note in result.notes if note not in shared]
     parts = tuple(replace(result, notes=()) for result in results)
-    return Judgments(parts, signatures=signatures, notes=(*notes, *shared, *apart), warnings=warnings)
+    return Judgments(parts, signatures=signatures, notes=(*notes, *shared, *separate), warnings=warnings)
 
 
 @settled(MetaSettings)
@@ -239,131 +233,137 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
         UnknownNameError: for an unknown column; lists near names.
         InputError: naming group and column of what cannot be analysed.
     """
-    group, system, segment, document = settings.group, settings.system, settings.segment, settings.document
-    lower, sentinels, known = settings.lower, settings.sentinels, column_names(columns)
-    controls = columns_of(sentinels, known, metrics)
+    known, sentinels = column_names(columns), settings.sentinels
     judgments = list(dict.fromkeys([human, *settings.categories]))
-    named = [name for name in (group, system, segment, document, settings.family, settings.rater) if name is not None]
-    if not metrics:
-        raise InputError("name at least one column with scores of a metric")
-    used = [*metrics, *controls, *judgments, *named]
-    check_present(used, known)
-    if twice := [name for name in used if used.count(name) > 1]:
-        raise InputError(f"the column {twice[0]!r} is named twice")
-    if wrong := [name for name in lower if name not in (*metrics, *controls)]:
-        scored = ", ".join([*metrics, *controls])
-        raise UnknownNameError(f"lower: {wrong[0]!r} is none of the metrics {scored}", setting="lower")
-    # A column that ties everything has a figure where ties count, and no correlation.
-    ties_count = settings.statistic == "acc_eq" or settings.level == "darr"
-    if "constant" in sentinels and "constant" not in controls and not ties_count:
-        raise InputError("a constant has no correlation, so as a sentinel it needs statistic acc_eq or level darr")
-    if settings.margin is not None and len(metrics) + len(sentinels) < 2:
-        raise InputError("margin has no effect with one metric: name another to compare it with", setting="margin")
-    if settings.level in ("darr", "hybrid") and (system is None or segment is None):
-        raise InputError(
-            f"level {settings.level} compares systems on segments: name the columns system and segment", setting="level"
-        )
-    if settings.level == "sys" and system is None:
-        raise InputError("level sys correlates systems: name the column system", setting="level")
-    if settings.grouping not in (None, "none") and (system is None or segment is None):
-        raise InputError(f"grouping {settings.grouping} needs the columns system and segment", setting="grouping")
+    controls = _controls_checked(known, metrics, judgments, settings)
     numbers = {name: number_column(name, columns[name]) for name in [*metrics, *controls, *judgments]}
-    found = [] if system or segment or document else [name for name in known if name in (SYSTEM, *SEGMENTS)]
+    labels = {role: label_column(name, columns[name]) for role, name in _roles(settings).items()}
     if not len(numbers[human]):
         raise InputError("the table has no rows")
     for name in [name for name in judgments if np.isnan(numbers[name]).all()]:
         raise InputError(f"the column of human scores {name!r} has no value", setting="human")
-    labels = {name: label_column(name, columns[name]) for name in named}
     of_family: dict[str, str] = {}
     if settings.family is not None:
-        of_family = families(labels.get(system or "", []), labels[settings.family]) if system is not None else {}
+        of_family = families(labels.get("system", []), labels["family"]) if "system" in labels else {}
         if not of_family or settings.level != "sys" or settings.sampled != "systems":
-            told = "draws systems by families at level sys: every system has one, and some have several systems"
-            raise InputError(f"family: {settings.family!r} {told}", setting="family")
-    parts, notes = _groups(numbers, judgments, labels.get(group or ""), by_kind=bool(settings.categories))
-    if len(found) > 1:
-        notes.append(f"every row counts as independent, though there are the columns {', '.join(found)}: name them")
-    notes += [f"{name}: lower is better, so its scores are multiplied by -1" for name in lower]
-    numbers |= {name: -numbers[name] for name in lower}
-    if settings.nan == "error":
-        holes = {name: np.isnan(x).sum() for name, x in numbers.items() if name not in judgments}
-        missing = {name: int(count) for name, count in holes.items() if count}
-        if missing:
-            name, counts = next(iter(missing)), ", ".join(f"{name} {count}" for name, count in missing.items())
-            raise InputError(
-                f"missing values: {counts}; the first is in row {int(np.argmax(np.isnan(numbers[name]))) + 1}, column "
-                f"{name!r}; nan omit leaves such rows out"
-            )
-    corpus = {name: upside_down(one) if name in lower else one for name, one in (settings.corpus or {}).items()}
-    of = document if document is not None else segment
-    least = min(len(rows) if of is None else len({labels[of][row] for row in rows}) for *_, rows in parts)
+            needs = "draws systems by families at level sys: every system has one, and some have several systems"
+            raise InputError(f"family: {settings.family!r} {needs}", setting="family")
+    parts, notes = _groups(numbers, judgments, labels.get("group"), by_kind=bool(settings.categories))
+    independent = not labels.keys() & {"system", "segment", "document"}
+    if independent and len(named := [name for name in known if name in (SYSTEM, *SEGMENTS)]) > 1:
+        notes.append(f"every row counts as independent, though there are the columns {', '.join(named)}: name them")
+    notes += [f"{name}: lower is better, so its scores are multiplied by -1" for name in settings.lower]
+    numbers |= {name: -numbers[name] for name in settings.lower}
+    holes = {name: int(np.isnan(x).sum()) for name, x in numbers.items() if name not in judgments}
+    if settings.nan == "error" and (missing := {name: count for name, count in holes.items() if count}):
+        name, counts = next(iter(missing)), ", ".join(f"{name} {count}" for name, count in missing.items())
+        raise InputError(
+            f"missing values: {counts}; the first is in row {int(np.argmax(np.isnan(numbers[name]))) + 1}, column "
+            f"{name!r}; nan omit leaves such rows out"
+        )
+    corpus = {
+        name: upside_down(one) if name in settings.lower else one for name, one in (settings.corpus or {}).items()
+    }
+    units = labels.get("document", labels.get("segment"))
+    least = min(len(rows) if units is None else len({units[row] for row in rows}) for *_, rows in parts)
     # Of metrics alone: controls change nothing about them.
     draws = settings.draws_for(math.comb(len(metrics), 2), least if settings.sampled != "systems" else None)
     settings = settings.model_copy(update={"resamples": draws, "correction": settings.corrected_by})
-    results: list[GroupResult] = []
-    units = None
-    if group is not None and not settings.categories:
-        units = shared_units(labels.get(document or ""), labels.get(segment or ""), settings.sources)
-    added: list[Mapping[str, Array]] = []
-    who, drawn = labels.get(settings.rater or ""), list[Raters | None]()
+    shared = None
+    if "group" in labels and not settings.categories:
+        shared = shared_units(labels.get("document"), labels.get("segment"), settings.sources)
+    results, added, raters_drawn = list[GroupResult](), list[Mapping[str, Array]](), list[Raters | None]()
     for number, (label, judgment, rows) in enumerate(parts):
-        where = "" if group is None and not settings.categories else f"group {label}: "
+        where = f"group {label}: " if "group" in labels or settings.categories else ""
         values = {name: numbers[name][rows] for name in [*metrics, *controls]} | {human: numbers[judgment][rows]}
         for name in sentinels:
             if name not in controls:
                 values[name] = made(name, values[metrics[0]], [settings.seed, number])
-        whole = {name: CorpusScores(one.statistics[rows], one.score) for name, one in corpus.items()}
-        names = [None if name is None else [labels[name][row] for row in rows] for name in (system, segment, document)]
+        own = {name: CorpusScores(one.statistics[rows], one.score) for name, one in corpus.items()}
+        names = [_taken(labels.get(role), rows) for role in ("system", "segment", "document")]
         try:
-            raters = who and raters_of(values, human, names, [who[row] for row in rows], settings)
-            drawn.append(raters or None)
-            one, more = _group(
-                label, values, human, names, whole, settings, of_family, raters or None, ties_count=ties_count
-            )
-            added.append(added_by(values, human, names, units, rows, settings))
+            who = _taken(labels.get("rater"), rows)
+            raters = None if who is None else raters_of(values, human, names, who, settings)
+            result, more = _group(label, values, human, names, own, settings, of_family, raters)
+            added.append(added_by(values, human, names, shared, rows, settings))
         except InputError as error:
             raise InputError(f"{where}{error}") from error
-        results.append(one)
+        raters_drawn.append(raters)
+        results.append(result)
         notes += [f"{where}{note}" for note in more]
     average, several = None, len(results) > 1
     if not settings.categories:  # the mean of kinds of errors says nothing
+        every = [*metrics, *sentinels]
         average = AverageResult(
             len(results),
-            tuple(
-                average_of(name, results, settings, added, competes=name in metrics) for name in [*metrics, *sentinels]
-            ),
+            tuple(average_of(name, results, settings, added, competes=name in metrics) for name in every),
             average_tests(combinations(metrics, 2), results, settings, added) if several else (),
             average_tests(product(metrics, sentinels), results, settings, added) if several else (),
         )
-    stuck = sum(
-        test.at_floor and test.difference > 0 and test.decisive >= settings.alpha
-        for group in results
-        for test in (*group.tests, *group.control_tests)
-    )
+    tests = [test for group in results for test in (*group.tests, *group.control_tests)]
+    stuck = sum(test.at_floor and test.difference > 0 and test.decisive >= settings.alpha for test in tests)
     if stuck:
         notes.append(
             f"in {stuck} test{'s' * (stuck > 1)} no draw of {draws:,} comes as far as the data, and the corrected p "
             f"is not under {settings.alpha:g}: more resamples may tell these metrics apart"
         )
-    unit = "documents" if document is not None else "segments"
-    arranged = settings.level != "seg" or (system is not None and segment is not None)
-    of_groups = [[labels[segment][row] for row in rows] for _, _, rows in parts] if segment is not None else []
-    if document is None and not arranged and all(len({*of}) == len(of) for of in of_groups):
-        unit = "rows"
+    arranged = settings.level != "seg" or {"system", "segment"} <= labels.keys()
+    segments = [_taken(labels.get("segment"), rows) or [] for *_, rows in parts]
+    unit = "documents" if "document" in labels else "segments"
     if settings.level == "darr" and settings.unit == "judgment":
         unit = "judgments"
+    elif unit == "segments" and not arranged and all(len({*of}) == len(of) for of in segments):
+        unit = "rows"
     return MetaResult(
         tuple(results),
         average,
         settings.headline,
         human,
-        settings.target(unit, systems=arranged) + ", judged by other raters" * (None not in drawn),
+        settings.target(unit, systems=arranged) + ", judged by other raters" * (None not in raters_drawn),
         tuple(metrics),
         tuple(sentinels),
-        system is not None,
+        "system" in labels,
         settings=settings.model_dump(exclude=set(MetaColumns.model_fields)),
         notes=tuple(notes),
     )
+
+
+def _roles(settings: MetaSettings) -> dict[str, str]:
+    """Return what a column of labels holds -> its name."""
+    roles = ("group", "system", "segment", "document", "family", "rater")
+    return {role: name for role in roles if (name := getattr(settings, role)) is not None}
+
+
+def _taken(labels: Labels | None, rows: Indices) -> Labels | None:
+    return None if labels is None else [labels[row] for row in rows]
+
+
+def _controls_checked(
+    known: Sequence[str], metrics: Sequence[str], judgments: Sequence[str], settings: MetaSettings
+) -> list[str]:
+    """Return the sentinels that are columns of the table; refuse columns that are missing, twice there or needed."""
+    if not metrics:
+        raise InputError("name at least one column with scores of a metric")
+    controls, roles = columns_of(settings.sentinels, known, metrics), _roles(settings)
+    used = [*metrics, *controls, *judgments, *roles.values()]
+    check_present(used, known)
+    if twice := [name for name in used if used.count(name) > 1]:
+        raise InputError(f"the column {twice[0]!r} is named twice")
+    if wrong := [name for name in settings.lower if name not in (*metrics, *controls)]:
+        scored = ", ".join([*metrics, *controls])
+        raise UnknownNameError(f"lower: {wrong[0]!r} is none of the metrics {scored}", setting="lower")
+    if "constant" in settings.sentinels and "constant" not in controls and not settings.ties_count:
+        raise InputError("a constant has no correlation, so as a sentinel it needs statistic acc_eq or level darr")
+    if settings.margin is not None and len(metrics) + len(settings.sentinels) < 2:
+        raise InputError("margin has no effect with one metric: name another to compare it with", setting="margin")
+    due = {"sys": ("system",)}.get(settings.level, ("system", "segment"))
+    if settings.paired and not roles.keys() >= {*due}:
+        asked = {"level": settings.level != "seg", "statistic": settings.statistic == "acc_eq"}
+        asked |= {"grouping": settings.grouped_by != "none", "resample": True}
+        name = next(name for name in asked if asked[name])
+        needed = f"column{'s' * (len(due) > 1)} {' and '.join(due)}"
+        raise InputError(f"{name} {getattr(settings, name)} needs the {needed}", setting=name)
+    return controls
 
 
 def _groups(
@@ -443,8 +443,6 @@ def _group(
     settings: MetaSettings,
     of_family: Mapping[str, str],
     raters: Raters | None,
-    *,
-    ties_count: bool,
 ) -> tuple[GroupResult, list[str]]:
     """Return one group's result and notes on what is missing from it."""
     sentinels, over_systems = settings.sentinels, settings.sampled == "systems"
@@ -461,7 +459,7 @@ def _group(
     if not rows.keys() - {human, *sentinels}:
         raise InputError("no metric has a value")
     missing = np.any([np.isnan(x) for x in rows.values()], axis=0)
-    whole: dict[str, Any] = {}
+    whole = None
     if settings.level == "sys" and settings.system_score == "all" and segment is not None and (corpus or missing.any()):
         whole = _whole(rows, human, names, settings, corpus)
     if missing.any():
@@ -492,7 +490,7 @@ def _group(
                 f"{len(systems)} systems are too few for level {settings.level}, at least {least} are needed"
             )
     for name, x in rows.items():
-        if name in sentinels and ties_count:
+        if name in sentinels and settings.ties_count:
             continue
         (present,) = vectors({name: x[~np.isnan(x)]}, minimum=1)
         if np.ptp(present) == 0:
@@ -500,17 +498,15 @@ def _group(
         refuse_rounding(name, present)
     judgments = rows.pop(human)
     clusters = of_segments if systems else of_rows
-    if clusters is not None and (units := drawn_units(len(clusters), clusters)) < FEWEST_ITEMS:
-        unit = "documents" if document is not None else "segments"
-        several_units(units, unit, "rows", unit.removesuffix("s"))
-        notes.append(f"{units} {unit} are few: intervals and tests that draw them say little about others")
-    how: dict[str, Any] = {"segments": segment is not None, "systems": systems, "clusters": clusters}
-    if of_family:
-        how["families"] = cluster_codes([of_family[str(name)] for name in systems])
-        several_units(units := drawn_units(len(systems), how["families"]), "family", "systems", "family")
-        if units < FEWEST_ITEMS:
-            notes.append(f"{units} families are few: intervals and tests that draw them say little about others")
-    result = agreement(Rows(rows, judgments, **how, **whole), settings)
+    families_of = cluster_codes([of_family[str(name)] for name in systems]) if of_family else None
+    unit = "documents" if document is not None else "segments"
+    drawn = ((clusters, unit, unit, "rows"), (families_of, "families", "family", "systems"))
+    for codes, called, name, of_what in drawn:
+        if codes is not None and (units := drawn_units(len(codes), codes)) < FEWEST_ITEMS:
+            several_units(units, name, of_what, name.removesuffix("s"))
+            notes.append(f"{units} {called} are few: intervals and tests that draw them say little about others")
+    arrangement = Rows(rows, judgments, segment is not None, systems, clusters, families_of, whole=whole)
+    result = agreement(arrangement, settings)
     if raters is not None:
         compare = result.compare
         wider = [raters.metric(one) for one in result.metrics]
@@ -545,9 +541,8 @@ def _clusters(names: Sequence[Labels | None], settings: MetaSettings) -> tuple[C
         if segment is None or system is not None or len(set(segment)) == len(segment):
             return None, None
         if len(set(segment)) < 2:
-            raise InputError(
-                f"segment: column {settings.segment!r} names one segment: at least 2 are needed", setting="segment"
-            )
+            message = f"segment: column {settings.segment!r} names one segment: at least 2 are needed"
+            raise InputError(message, setting="segment")
         return cluster_codes(segment), None
     column = str(settings.document)
     refuse_single(document, column)
@@ -563,22 +558,21 @@ def _whole(
     names: Sequence[Labels | None],
     settings: MetaSettings,
     corpus: Mapping[str, CorpusScores],
-) -> dict[str, Any]:
-    """Arrange the rows of the systems that were judged, with the segments that nobody judged, as fields of `Rows`."""
+) -> Rows:
+    """Arrange the rows of the systems that were judged, with the segments that nobody judged."""
     system, segment = names[0] or [], names[1] or []
     result = grid(system, segment, {**rows, "\0row": np.arange(len(system), dtype=np.float64)})
     judged = ~np.isnan(result.columns[human]).all(axis=1)
     columns = {name: x[judged] for name, x in result.columns.items()}
     places, judgments = columns.pop("\0row"), columns.pop(human)
-    there = ~np.isnan(places)
+    present = ~np.isnan(places)
     arranged = {}
-    for name, scores in corpus.items():
-        if name in columns:
-            statistics = np.zeros((*places.shape, scores.statistics.shape[1]))
-            statistics[there] = scores.statistics[places[there].astype(np.int64)]
-            arranged[name] = CorpusScores(statistics, scores.score)
+    for name in corpus.keys() & columns:
+        statistics = np.zeros((*places.shape, corpus[name].statistics.shape[1]))
+        statistics[present] = corpus[name].statistics[places[present].astype(np.int64)]
+        arranged[name] = CorpusScores(statistics, corpus[name].score)
     documents = _clusters(names, settings)[1] if settings.sampled != "systems" else None
-    return {"every": columns, "judged": judgments, "corpus": arranged, "every_clusters": documents}
+    return Rows(columns, judgments, clusters=documents, corpus=arranged)
 
 
 def pairwise_tests(
@@ -587,22 +581,7 @@ def pairwise_tests(
     """Return the test of each pair of metrics, of equivalence too where there is a margin; none for test none."""
     if agreement.test == "none":
         return ()
-    return _with_margin([replace(agreement.compare(a, b), a=a, b=b) for a, b in pairs], settings)
-
-
-def _with_margin(tests: Sequence[Comparison], settings: MetaSettings) -> tuple[Comparison, ...]:
-    """Test equivalence too, where there is a margin: by the interval, or the error that gives a test its p."""
-    if settings.margin is None or not tests:
-        return tuple(tests)
-    normal = need("scipy.stats", "the test of equivalence").norm
-    p = []
-    for test in tests:
-        half = float(normal.ppf((1 + settings.confidence) / 2)) * standard_error(test)
-        ends = (test.difference - half, test.difference + half) if math.isnan(test.ci[0]) else test.ci
-        p.append(equivalence_p(test.difference, ends, settings.margin, confidence=settings.confidence))
-    place = {frozenset((test.a, test.b)): i for i, test in enumerate(tests)}  # both directions are one test
-    adjusted = dict(zip(place, adjust([p[i] for i in place.values()], settings.corrected_by), strict=True))
-    return tuple(replace(test, p_equivalence=float(adjusted[frozenset((test.a, test.b))])) for test in tests)
+    return with_margin([replace(agreement.compare(a, b), a=a, b=b) for a, b in pairs], settings)
 
 
 def ranked(group: GroupResult, settings: MetaSettings) -> GroupResult:
@@ -614,84 +593,3 @@ def ranked(group: GroupResult, settings: MetaSettings) -> GroupResult:
         group = replace(group, tests=tests, clusters=Winners(clusters.winners, ranks, clusters.alpha))
     against = corrected_tests(group.control_tests, correction, lambda test: deciding(test, settings.alternative))
     return replace(group, control_tests=against)
-
-
-def average_tests(
-    pairs: Iterable[tuple[str, str]],
-    groups: Sequence[GroupResult],
-    settings: MetaSettings,
-    added: Sequence[Mapping[str, Array]] = (),
-) -> tuple[Comparison, ...]:
-    """Test whether two metrics' mean differences over groups are 0, one test for each pair, corrected.
-
-    Each group's standard error is that with which its own test gets its two-sided p; see `together`.
-
-    Args:
-        pairs: of metrics.
-        groups: results of the groups.
-        settings: how.
-        added: of each group, what each unit adds to a metric's figure (units,).
-    """
-    normal = need("scipy.stats", "the test of an average").norm
-    results: list[Comparison] = []
-    for a, b in pairs:
-        every = [test for group in groups for test in (*group.tests, *group.control_tests)]
-        tests = [test for test in every if (test.a, test.b) == (a, b)]
-        if len(tests) < len(groups):
-            continue
-        errors = [standard_error(test) for test in tests]
-        apart = [of[a] if settings.level == "sys" else of[a] - of[b] for of in added if a in of and b in of]
-        error = together(errors, apart if len(apart) == len(errors) else [])
-        difference, error = float(np.mean([test.difference for test in tests])), error / len(tests)
-        z = difference / error if error > 0 else 0.0
-        half = float(normal.ppf((1 + settings.confidence) / 2)) * error
-        results.append(
-            Comparison(
-                a=a,
-                b=b,
-                difference=difference,
-                ci=(difference - half, difference + half),
-                p=float(normal.sf(z)),
-                p_two_sided=float(2 * normal.sf(abs(z))),
-                n=len(tests),
-                method="mean difference, normal",
-                unit="group",
-                statistic=z,
-                confidence=settings.confidence,
-            )
-        )
-    return _with_margin(corrected_tests(results, settings.corrected_by), settings)
-
-
-def average_of(
-    metric: str,
-    groups: Sequence[GroupResult],
-    settings: MetaSettings,
-    added: Sequence[Mapping[str, Array]] = (),
-    *,
-    competes: bool,
-) -> MetricAgreement:
-    """Return the plain mean over groups; its interval combines those of the groups, see `together`.
-
-    Source: Zou & Donner 2008 (MOVER) for the interval of a sum from the intervals of its parts.
-    """
-    results = [group.find(metric) for group in groups]
-    tested = [group.clusters for group in groups if group.clusters is not None]
-    wins = sum(metric in clusters.winners for clusters in tested) if tested and competes else None
-    present = [agreement for agreement in results if agreement is not None]
-    nothing = math.nan
-    names = averaged(settings.level, settings.statistic)
-    if len(present) < len(groups):
-        return MetricAgreement(
-            metric, nothing, (nothing, nothing), dict.fromkeys(names, nothing), control=not competes, wins=wins
-        )
-    figures: dict[str, Figure] = {}
-    for name in names:
-        values = [value for item in present if isinstance(value := item.figures[name], float | int)]
-        figures[name] = float(np.mean(values)) if len(values) == len(present) else nothing
-    value = float(np.mean([agreement.value for agreement in present]))
-    shared = [of[metric] for of in added if metric in of]
-    shared = shared if len(shared) == len(present) else []
-    down = together([agreement.value - agreement.ci[0] for agreement in present], shared) / len(present)
-    up = together([agreement.ci[1] - agreement.value for agreement in present], shared) / len(present)
-    return MetricAgreement(metric, value, (value - down, value + up), figures, control=not competes, wins=wins)

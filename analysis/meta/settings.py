@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 from pydantic import Field, model_validator
 
@@ -287,6 +287,16 @@ class MetaSettings(DrawSettings, Significance, MetaColumns):
         """Whether the rows have to be of systems and segments: independent ones cannot be analysed so."""
         of_segments = self.grouped_by != "none" or self.statistic == "acc_eq" or self.resample is not None
         return self.level != "seg" or of_segments
+
+    @property
+    def correlation(self) -> Literal["pearson", "spearman", "kendall", "kendall_c"]:
+        """The statistic where it is a correlation; acc_eq has figures and tests of its own."""
+        return cast('Literal["pearson", "spearman", "kendall", "kendall_c"]', self.statistic)
+
+    @property
+    def ties_count(self) -> bool:
+        """Whether a metric that ties everything has a figure, and not only a correlation that is not defined."""
+        return self.statistic == "acc_eq" or self.level == "darr"
 
     def target(self, unit: str, *, systems: bool) -> str:
         """Return what the interval and the tests speak about, in words.

@@ -139,13 +139,13 @@ def _finding(result: MetaResult) -> str:
         return f"{rows} rows are too few to say which metric agrees best with {human}."
     how: dict[str, Any] = {"alpha": _setting(result, "alpha"), "p": partial(_p, result)}
     how["how"] = CORRECTED[_correction(result)] if len(result.metrics) > 2 else ""
-    name, told, stands = standing(values, of.tests, **how, shown=lambda value: number(value).text)
+    name, significant, stands = standing(values, of.tests, **how, shown=lambda value: number(value).text)
     best, nothing = of[name], _nothing_shown(result)
     value = f"{number(best.value).text} {interval(best.ci).text}".removesuffix(f" {NONE}")
     value, population = f"{value} {where}", f"for {result.target}{', in these groups' * (groups > 1)}"
     if len(values) == 1:
         return f"The {headline} of {name} with {human} is {value}, {population}.{nothing}"
-    if told and not nothing:
+    if significant and not nothing:
         return f"{name} agrees best with {human}: {headline} {value}, {stands}, {population}."
     none, stands = f"No metric is shown to agree best with {human}", stands.removeprefix("highest; ")
     return f"{none}: {name} has the highest {headline}, {value}, {stands}, {population}.{nothing}"
@@ -156,10 +156,17 @@ def _nothing_shown(result: MetaResult) -> str:
     metrics = [one for one in _overall(result).metrics if not one.control and one.ci[0] == one.ci[0]]
     if not metrics or any(one.ci[0] > _null(one) for one in metrics):
         return ""
-    reach = "the interval reaches" if len(metrics) == 1 else "every interval reaches"
-    if result.headline != "acc_eq":
-        return f" No agreement is shown: {reach} 0."
-    return f" Nothing is shown to beat chance ({number(_null(metrics[0])).text}): {reach} it."
+    below = [one.metric for one in metrics if one.ci[1] < _null(one)]
+    chance = result.headline == "acc_eq"
+    head = (
+        f" Nothing is shown to beat chance ({number(_null(metrics[0])).text})" if chance else " No agreement is shown"
+    )
+    reached = "it" if chance else "0"
+    if not below:
+        return f"{head}: {'the' if len(metrics) == 1 else 'every'} interval reaches {reached}."
+    of = f" of {listed(below)}" if len(metrics) > 1 else ""
+    rest = f"; every other interval reaches {reached}" if len(below) < len(metrics) else ""
+    return f"{head}: the {'accuracy' if chance else 'correlation'}{of} is {'lower' if chance else 'negative'}{rest}."
 
 
 def _null(agreement: MetricAgreement) -> float:
@@ -194,8 +201,8 @@ def _beside_best_control(result: MetaResult) -> str:
     ways = {}
     for name in metrics:
         test = tests.get((name, best))
-        told = test is not None and _p(result, test) < _setting(result, "alpha")
-        ways[name] = int(np.sign(test.difference)) if test is not None and told else 0
+        significant = test is not None and _p(result, test) < _setting(result, "alpha")
+        ways[name] = int(np.sign(test.difference)) if test is not None and significant else 0
     if 1 in ways.values():
         return f" Of the metrics, {against(ways, control)}."
     worse = [name for name, way in ways.items() if way < 0]
@@ -214,7 +221,7 @@ def _unseen(result: MetaResult) -> str:
     null = "chance" if result.headline == "acc_eq" else "0"
     if not unseen:
         return f"Every metric agrees with each of {count}: no interval of {_statistic(result)} reaches {null}."
-    none = f"no agreement is shown, the interval reaches {null}, of {'; '.join(unseen)}"
+    none = f"no agreement is shown, the interval is not above {null}, of {'; '.join(unseen)}"
     return f"{_statistic(result)} with {count}: {none}."
 
 
@@ -276,14 +283,14 @@ def _how(result: MetaResult) -> str:
 def _note(result: MetaResult, *, methods: bool = True) -> str:
     """Return how figures were made, what intervals and tests are about, and what bold means."""
     made = "; ".join(dict.fromkeys(agreement.method for group in result.groups for agreement in group.metrics))
-    said = [f"{made}."] if methods else []
-    said.append(f"Intervals and tests speak about {result.target}.")
+    sentences = [f"{made}."] if methods else []
+    sentences.append(f"Intervals and tests speak about {result.target}.")
     if "mqm" in result.human.lower():
-        said.append("MQM judges a translation against its source, not its likeness to a reference.")
+        sentences.append("MQM judges a translation against its source, not its likeness to a reference.")
     if any(group.tests for group in result.groups):
         bold = f"Bold: not significantly worse than the best, nor than any with a higher value ({_how(result)})"
-        said.append(f"{bold}; this does not show that it is as good.")
-    return " ".join(said)
+        sentences.append(f"{bold}; this does not show that it is as good.")
+    return " ".join(sentences)
 
 
 def _counted(result: MetaResult) -> str:
@@ -426,10 +433,10 @@ def _tests_chart(result: MetaResult) -> Chart:
         results.setdefault((test.a, test.b), []).append(_p(result, test) if test.difference > 0 else math.nan)
     cells = []
     for a, b in product(result.metrics, repeat=2):
-        own = results.get((a, b), [])
-        count, p = sum(p < alpha for p in own), own[0] if own else math.nan
+        tested = results.get((a, b), [])
+        count, p = sum(p < alpha for p in tested), tested[0] if tested else math.nan
         if several:
-            cells.append((a, b, str(count) if own else "", count / len(result.groups)))
+            cells.append((a, b, str(count) if tested else "", count / len(result.groups)))
         else:
             cells.append((a, b, p_value(p).text if p == p else "", max(0.0, 1 - p / alpha) if p == p else 0.0))
     sided = "one-sided p" if _setting(result, "alternative") == "greater" else "two-sided p"

@@ -83,17 +83,18 @@ def _finding(result: ProtocolResult) -> str:
         return f"No metric has scores for all {len(result.tasks)} tasks of {result.protocol}: there is no average."
     first = ranked[0]
     tasks = f"{len(result.tasks)} tasks" if len(result.tasks) > 1 else "one task"
-    said = f"{first.metric} is first of {len(ranked)} metrics by the protocol of {result.protocol}: "
-    said += f"{first.average:.3f} on average over {tasks}"
+    sentence = f"{first.metric} is first of {len(ranked)} metrics by the protocol of {result.protocol}: "
+    sentence += f"{first.average:.3f} on average over {tasks}"
     if not result.tested:
-        return f"{said}. Nothing was tested: ranks are places."
+        return f"{sentence}. Nothing was tested: ranks are places."
     same = [metric.metric for metric in ranked[1:] if metric.rank == 1]
     if not same:
-        apart = f"is significantly better than {'all others' if len(ranked) > 2 else 'the other'}"
-        apart = apart if all((metric.p or 0) <= result.alpha for metric in ranked[1:]) else "is a cluster of its own"
-        return f"{said}; it {apart}{_level(result)}."
+        verdict = "is a cluster of its own"
+        if all((metric.p or 0) <= result.alpha for metric in ranked[1:]):
+            verdict = f"is significantly better than {'all others' if len(ranked) > 2 else 'the other'}"
+        return f"{sentence}; it {verdict}{_level(result)}."
     are = "is" if len(same) == 1 else "are"
-    return f"{said}; {some(same)} {are} in the same significance cluster{_level(result)}."
+    return f"{sentence}; {some(same)} {are} in the same significance cluster{_level(result)}."
 
 
 def _level(result: ProtocolResult) -> str:

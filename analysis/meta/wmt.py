@@ -12,15 +12,13 @@ from pydantic import Field
 
 from bsx.analysis.datasets.mtme import STANDARD, ScoreSet, find_scores, load_scores, pairs_of_scores, references_of
 from bsx.analysis.meta.protocol import (
-    Column,
     LeftOutSystem,
     ProtocolResult,
     ProtocolScores,
     ProtocolSettings,
-    RankedMetric,
     rank_by_protocol,
 )
-from bsx.catalog.protocols import ProtocolEntry, ProtocolPair, find_protocol, load_protocols
+from bsx.catalog.protocols import ProtocolPair, find_protocol, load_protocols
 from bsx.data.run import as_one_run
 from bsx.errors import InputError, did_you_mean
 from bsx.frames.settings import Watched
@@ -94,41 +92,43 @@ def protocol_table(settings: ProtocolRun) -> ProtocolResult:
     if (of := folder.resolve().name) in years:  # the same language pair is there in several years
         raise InputError(f"is {of}; the protocol {entry.name} is of {entry.test_set}", file=folder)
     chosen = [pair for pair in entry.language_pairs if pair in settings.language_pairs or not settings.language_pairs]
-    there = pairs_of_scores(folder)
-    if missing := [pair for pair in chosen if pair not in there]:
-        rest = [pair for pair in chosen if pair in there]
+    available = pairs_of_scores(folder)
+    if missing := [pair for pair in chosen if pair not in available]:
+        rest = [pair for pair in chosen if pair in available]
         ask = f"; language_pairs {','.join(rest)} makes a table of the others" if rest else ""
         raise InputError(f"{entry.name} needs {', '.join(missing)}, of which there are no scores{ask}", file=folder)
     wanted = None if "all" in settings.also else {*entry.primary, *entry.baselines, *settings.also}
-    watch, pairs, read = told(settings.progress), [], list[Path]()
-    left_out: list[LeftOutSystem] = []
+    watch = told(settings.progress) or (lambda phase, done, total: None)
+    pairs, read, left_out = list[ProtocolScores](), list[Path](), list[LeftOutSystem]()
     for place, pair in enumerate(chosen):
-        if watch is not None:
-            watch("scores", place, len(chosen))
+        watch("scores", place, len(chosen))
         scores = load_scores(folder, pair, entry.language_pairs[pair].gold, wanted)
         read += scores.files
-        own, left = ranked(scores, entry.language_pairs[pair])
-        pairs.append(own)
+        of_pair, left = ranked(scores, entry.language_pairs[pair])
+        pairs.append(of_pair)
         left_out += left
-    if watch is not None:
-        watch("scores", len(chosen), len(chosen))
-    found = {name.removesuffix(_NOREF) for own in pairs for name in (*own.of_systems, *own.of_segments)}
-    if unknown := [name for name in settings.also if name != "all" and name not in found]:
-        hint = did_you_mean(unknown[0], found)
+    watch("scores", len(chosen), len(chosen))
+    scored = {name.removesuffix(_NOREF) for of in pairs for name in (*of.of_systems, *of.of_segments)}
+    if unknown := [name for name in settings.also if name != "all" and name not in scored]:
+        hint = did_you_mean(unknown[0], scored)
         raise InputError(
             f"also: there are no scores of {unknown[0]!r} for the reference of {entry.name}.{hint}", setting="also"
         )
-    columns = [Column(task.level, task.statistic, task.pooled) for task in entry.tasks]
-    tasks, metrics = rank_by_protocol(columns, pairs, settings.progress, **part(settings, ProtocolSettings))
+    tasks, metrics = rank_by_protocol(entry.tasks, pairs, settings.progress, **part(settings, ProtocolSettings))
+    names = {metric.metric: metric.metric.removesuffix(_NOREF) for metric in metrics}
+    main = {*entry.primary, *entry.baselines}
     return ProtocolResult(
         protocol=entry.name,
         title=entry.title,
         source=entry.source,
         tasks=tasks,
-        metrics=tuple(_told(metric, entry) for metric in metrics),
+        metrics=tuple(
+            replace(metric, baseline=names[metric.metric] in entry.baselines, primary=names[metric.metric] in main)
+            for metric in metrics
+        ),
         left_out=tuple(left_out),
         missing_pairs=tuple(pair for pair in entry.language_pairs if pair not in chosen),
-        missing_metrics=tuple(name for name in (*entry.primary, *entry.baselines) if name not in found),
+        missing_metrics=tuple(name for name in (*entry.primary, *entry.baselines) if name not in scored),
         tested=settings.tested,
         alpha=settings.alpha,
         resamples=settings.resamples,
@@ -138,11 +138,6 @@ def protocol_table(settings: ProtocolRun) -> ProtocolResult:
 
 
 _NOREF = "[noref]"
-
-
-def _told(metric: RankedMetric, entry: ProtocolEntry) -> RankedMetric:
-    base = metric.metric.removesuffix(_NOREF)
-    return replace(metric, baseline=base in entry.baselines, primary=base in entry.primary or base in entry.baselines)
 
 
 def ranked(scores: ScoreSet, rules: ProtocolPair) -> tuple[ProtocolScores, list[LeftOutSystem]]:
@@ -188,10 +183,10 @@ def ranked(scores: ScoreSet, rules: ProtocolPair) -> tuple[ProtocolScores, list[
 
 def _named(metrics: Mapping[str, Array], reference: str, references: Sequence[str]) -> dict[str, Array]:
     """Return the metrics that use no other reference, as WMT prints their names."""
-    found: dict[str, Array] = {}
+    results: dict[str, Array] = {}
     for name, values in metrics.items():
         base, used = references_of(name)
         used = frozenset(references) if used is None else used
         if used <= {reference, STANDARD}:
-            found[base if used else f"{base}{_NOREF}"] = values
-    return found
+            results[base if used else f"{base}{_NOREF}"] = values
+    return results

@@ -5,8 +5,9 @@ Source: Mathur et al. 2019, figure 1, for agreement against the number of traini
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import ClassVar
 
 import numpy as np
@@ -127,45 +128,32 @@ def learning_curve(
     (target,) = vectors({"human": human})
     if len(groups) != len(target):
         raise InputError(f"groups: {len(groups)} for {len(target)} test instances")
-    draws = _draws(judged, sorted(set(sizes)), sorted(set(per_instance)), seeds)
     by_point: dict[tuple[int, int], list[float]] = {}
-    for sample in draws:
-        scores = train(sample)
-        value = _agreement(np.asarray(scores, dtype=np.float64), target, groups)
+    for sample in _draws(judged, sorted(set(sizes)), sorted(set(per_instance)), seeds):
+        value = _agreement(np.asarray(train(sample), dtype=np.float64), target, groups)
         by_point.setdefault((sample.judgments, len(sample.rows)), []).append(value)
     points = [_point(key, values, confidence) for key, values in sorted(by_point.items())]
     method = "Pearson's r, mean over groups; Student's t interval over seeds"
     return LearningCurve(tuple(points), tuple(dict.fromkeys(groups)), len(target), tuple(seeds), method, confidence)
 
 
-def _draws(judged: Array, sizes: Sequence[int], per_instance: Sequence[int], seeds: Sequence[int]) -> Iterable[Sample]:
+def _draws(judged: Array, sizes: Sequence[int], per_instance: Sequence[int], seeds: Sequence[int]) -> Iterator[Sample]:
     if not sizes or min(sizes) < 2 or not seeds or min(per_instance, default=-1) < 0:
         raise InputError("sizes: 2 or more; judgments: 0 or more; at least one of each, and one seed", setting="sizes")
-    counts = (~np.isnan(judged)).sum(axis=1)
-    pool = np.flatnonzero(counts >= max(1, *per_instance, 1))
+    counts, most = (~np.isnan(judged)).sum(axis=1), max(per_instance)
+    pool = np.flatnonzero(counts >= max(1, most))
     if len(pool) < sizes[-1]:
-        most = max(per_instance)
-        enough = f" have {most} judgments" if most > 1 else ""
-        raise InputError(
-            f"sizes: {sizes[-1]} instances are wanted, {len(pool)}{enough or ' are there'}", setting="sizes"
-        )
-    return (
-        _sample(judged, np.random.default_rng([seed, 0]).permutation(pool)[:size], each, seed)
-        for each in per_instance
-        for size in sizes
-        for seed in seeds
-    )
-
-
-def _sample(judged: Array, rows: NDArray[np.int64], each: int, seed: int) -> Sample:
-    rows = np.sort(rows)
-    scores = np.empty(len(rows))
-    for i, row in enumerate(rows):
-        there = judged[row][~np.isnan(judged[row])]
-        # An instance's judgments come in one order for a seed, so that more judgments hold the fewer ones.
-        order = np.random.default_rng([seed, 1, int(row)]).permutation(len(there))
-        scores[i] = there[order[: each or len(there)]].mean()
-    return Sample(rows, scores, each, seed)
+        enough = f"have {most} judgments" if most > 1 else "are there"
+        raise InputError(f"sizes: {sizes[-1]} instances are wanted, {len(pool)} {enough}", setting="sizes")
+    for each, size, seed in product(per_instance, sizes, seeds):
+        rows = np.sort(np.random.default_rng([seed, 0]).permutation(pool)[:size])
+        scores = np.empty(size)
+        for i, row in enumerate(rows):
+            known = judged[row][~np.isnan(judged[row])]
+            # An instance's judgments come in one order for a seed, so that more judgments hold the fewer ones.
+            order = np.random.default_rng([seed, 1, int(row)]).permutation(len(known))
+            scores[i] = known[order[: each or len(known)]].mean()
+        yield Sample(rows, scores, each, seed)
 
 
 def _agreement(scores: Array, human: Array, groups: Sequence[str]) -> float:

@@ -29,7 +29,7 @@ from bsx.networks.config import Architecture, TrainConfig
 from bsx.networks.data import Instances
 from bsx.networks.encoder import FrozenEncoder
 from bsx.networks.vectors import VectorStore
-from bsx.support.progress import Progress, Say, told
+from bsx.support.progress import told
 from bsx.support.settings import Interval, Option, Seed, part, settled
 
 if TYPE_CHECKING:  # PyTorch comes with it
@@ -117,31 +117,17 @@ def _begin(
     for note in (note for read in data.values() for note in read.notes):
         settings.say(note)
 
-    def fit(
-        chosen: Instances,
-        output: Path,
-        seeds: Sequence[int],
-        *,
-        resume: bool,
-        report: Progress | None,
-        notify: Say | None = None,
-    ) -> ModelRecord:
-        from bsx.networks.run import train_metric
+    from bsx.networks.run import train_metric
 
-        return train_metric(
-            settings.architecture,
-            chosen,
-            instances["valid"],
-            encoder=encoder,
-            output=output,
-            seeds=seeds,
-            config=TrainConfig(**part(settings, TrainConfig)),
-            resume=resume,
-            vectors=settings.vector_cache,
-            report=report,
-            notify=notify,
-        )
-
+    fit = functools.partial(
+        train_metric,
+        settings.architecture,
+        valid=instances["valid"],
+        encoder=encoder,
+        config=TrainConfig(**part(settings, TrainConfig)),
+        vectors=settings.vector_cache,
+        report=told(settings.progress),
+    )
     return data, instances, encoder, fit
 
 
@@ -169,11 +155,10 @@ def train(settings: TrainSettings) -> TrainedMetric:
     _, instances, _, fit = _begin(settings, train=settings.tables, valid=settings.valid)
     with kept_on_interrupt(settings, "the same with resume goes on from there"):
         record = fit(
-            instances["train"],
-            settings.output,
-            settings.seeds,
+            train=instances["train"],
+            output=settings.output,
+            seeds=settings.seeds,
             resume=settings.resume,
-            report=told(settings.progress),
             notify=settings.say,
         )
     content = json.loads(record.model_dump_json(exclude={"format", "versions"}))  # a figure that is not defined is None
@@ -193,12 +178,11 @@ def train_curve(settings: CurveSettings) -> LearningCurve:
     from bsx.networks.scoring import score_instances
 
     data, read, encoder, fit = _begin(settings, train=settings.tables, valid=settings.valid, test=settings.test_data)
-    progress = told(settings.progress)
 
     @functools.cache
     def stored() -> VectorStore:  # only when the first training comes, for which everything was found right
         store = VectorStore(settings.vector_cache or settings.output / "vectors", encoder)
-        store.add(read["test"].used_texts(), progress)
+        store.add(read["test"].used_texts(), told(settings.progress))
         return store
 
     def trained(sample: Sample) -> NDArray[np.float64]:
@@ -207,7 +191,7 @@ def train_curve(settings: CurveSettings) -> LearningCurve:
         folder = settings.output / f"{settings.architecture}-{size}-{judgments}-seed{sample.seed}"
         settings.say(f"{size} instances, {judgments} judgments each, seed {sample.seed}")
         instances = read["train"].take(sample.rows).with_scores(sample.scores)
-        fit(instances, folder, [sample.seed], resume=True, report=progress)
+        fit(train=instances, output=folder, seeds=[sample.seed], resume=True)
         return score_instances(folder, read["test"], store)
 
     with kept_on_interrupt(settings, "the same goes on from there"):

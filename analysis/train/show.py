@@ -17,14 +17,14 @@ def learning(result: LearningCurve) -> Iterator[Part]:
     """Yield agreement with the least and the most training data, then all points."""
     first, last = result.points[0], result.points[-1]
     ends = [first] if first is last else [first, last]
-    said = " and ".join(
+    reached = " and ".join(
         f"{number(end.estimate).text} {interval((end.low, end.high)).text}".removesuffix(f" {NONE}")
         + f" after {end.instances:,} instances with {_judgments(end.judgments)}"
         for end in ends
     )
     what = f"of {result.architecture} on {result.model} " if result.architecture else ""
     yield Answer(
-        f"Pearson's r {what}with human judgments is {said} ({len(result.seeds)} seeds, {result.n:,} test instances; "
+        f"Pearson's r {what}with human judgments is {reached} ({len(result.seeds)} seeds, {result.n:,} test instances; "
         "differences were not tested)."
     )
     yield table_of(

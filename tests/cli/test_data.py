@@ -9,6 +9,7 @@ import tarfile
 import threading
 import zipfile
 from collections.abc import Iterator
+from contextlib import nullcontext
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -224,12 +225,9 @@ def test_no_member_is_written_outside(name: str, tmp_path: Path) -> None:
     for kind, content in (("t.tgz", tar({"ok": b"", name: b"x"})), ("z.zip", zipped({"ok": b"", name: b"x"}))):
         archive = tmp_path / "in" / kind
         archive.write_bytes(content)
-        if kind == "t.tgz" and name == "/evil.txt":
-            # The tar filter strips the leading slash, which keeps the member inside.
-            unpack(archive, tmp_path / "in/t", [])
-            assert (tmp_path / "in/t/evil.txt").is_file()
-            continue
-        with pytest.raises(InputError, match=r"not safe to unpack|would be written outside"):
+        # Of a .zip such a member is left out; the tar filter strips a leading slash, which keeps it inside.
+        refused = pytest.raises(InputError, match="not safe to unpack")
+        with refused if kind == "t.tgz" and name != "/evil.txt" else nullcontext():
             unpack(archive, tmp_path / "in" / "t", [])
     assert not (tmp_path / "evil.txt").exists()
     assert not (tmp_path / "in/evil.txt").exists()

@@ -12,14 +12,13 @@ import pytest
 
 from bsx.analysis.datasets.flickr8k import load_flickr8k
 from bsx.analysis.datasets.judged import COLUMNS, JudgedTable
-from bsx.analysis.datasets.mlqe import load_mlqe
 from bsx.analysis.datasets.mtme import load_mt_metrics_eval
 from bsx.analysis.datasets.obtain import verify_dataset
 from bsx.analysis.datasets.pairs import load_paws, load_qqp, load_stsb
 from bsx.analysis.datasets.store import LOADERS, load_data
 from bsx.analysis.datasets.systems import load_metric_scores, load_system_outputs
 from bsx.analysis.datasets.tabular import load_multi_reference, load_table
-from bsx.analysis.datasets.wmt import load_darr, load_wmt_da, load_wmt_da_system
+from bsx.analysis.datasets.wmt import load_darr, load_mlqe, load_wmt_da, load_wmt_da_system
 from bsx.catalog.datasets import DatasetEntry, LoaderName, load_datasets
 from bsx.catalog.entries import read_list
 from bsx.errors import InputError, RegistryError, UnknownNameError
@@ -97,16 +96,6 @@ def test_a_malformed_row_is_named_or_listed(row: str, message: str, write: Write
     assert table.notes == ("1 malformed rows were skipped; .problems lists them",)
 
 
-def test_bytes_that_are_not_utf8_are_malformed(tmp_path: Path) -> None:
-    path = tmp_path / "da.tsv"
-    path.write_bytes(b"\xef\xbb\xbf" + DA.encode() + b"\r\ncs-en\tA\t1\ts\tr\tc\xff\t1\r\ncs-en\tA\t2\ts\tr\tc\t1\r\n")
-    with pytest.raises(InputError, match=r"line 2 is not UTF-8 \(byte 0xff at position 16\)"):
-        load_wmt_da(path)
-    table = load_wmt_da(path, skip_malformed=True)
-    assert table["segment"] == ["2"]
-    assert len(table.problems) == 1
-
-
 def test_missing_numbers_are_counted(write: Write) -> None:
     path = write("da.tsv", DA, "cs-en\tA\t1\ts\tr\tc\t", "cs-en\tA\t2\ts\tr\tc\tNaN", "cs-en\tA\t3\ts\tr\tc\t1")
     table = load_wmt_da(path)
@@ -114,26 +103,20 @@ def test_missing_numbers_are_counted(write: Write) -> None:
     assert table.notes == ("2 of 3 rows have no 'human'",)
 
 
-def test_files_that_cannot_be_used(write: Write, tmp_path: Path) -> None:
+def test_files_that_cannot_be_used(write: Write) -> None:
     cases: list[tuple[Path, type[Exception], str]] = [
-        (tmp_path / "none.tsv", InputError, "there is no such file"),
-        (write("empty.tsv"), InputError, "is empty"),
         (write("head.tsv", DA), InputError, "holds no rows that can be used"),
-        (write("a.xyz", "x"), InputError, "the name must end in .tsv, .csv, .jsonl, .parquet"),
-        (write("twice.tsv", "lp\tlp", "a\tb"), InputError, "'lp' stands twice"),
         (write("few.tsv", "lp\tcandidate\thuman", "a\tb\t1"), UnknownNameError, "has no column 'reference'; it has lp"),
         (write("bad.jsonl", "[1]"), InputError, "line 1 is not a JSON object"),
-        (write("bad.parquet", "x"), InputError, "is not a Parquet file"),
     ]
     for path, kind, message in cases:
         with pytest.raises(kind) as caught:
             load_wmt_da(path)
         assert message in str(caught.value), path
-    path = write("all.tsv", DA, "x", "y")
     with pytest.raises(
         InputError, match=r"holds no rows that can be used; all 2 are malformed, the first: .*line 2 has"
     ):
-        load_wmt_da(path, skip_malformed=True)
+        load_wmt_da(write("all.tsv", DA, "x", "y"), skip_malformed=True)
 
 
 def test_the_archive_of_2016(write: Write, tmp_path: Path) -> None:
@@ -524,38 +507,32 @@ def test_loaders_are_those_the_registry_may_name() -> None:
     assert set(COLUMNS) >= {"dataset", "lp", "system", "segment", "source", "candidate", "reference", "human", "label"}
 
 
+ENTRY = {
+    "title": "t",
+    "name": "a",
+    "homepage": None,
+    "files": [],
+    "licence": "x",
+    "citation": "c",
+    "language_pairs": [],
+}
+LOCAL = {"path": "x.tsv", "loader": "table"}
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("  licence: x", "[0].licence: Field required"),
-        ("  name: a", "[0].name"),
-        ("+  colour: red", "[0].colour: Extra inputs are not permitted"),
-        ("+  local: {path: ../x.tsv, loader: table}", "must be a relative path that stays inside"),
-        ("+  local: {path: x.tsv, loader: nothing}", "[0].local.loader: Input should be"),
-        ("  files: []", "files and layout go together"),
+        ({"licence": None}, "[0].licence: Input should be"),
+        ({"name": None}, "[0].name"),
+        ({"colour": "red"}, "[0].colour: Extra inputs are not permitted"),
+        ({"local": {"path": "../x.tsv", "loader": "table"}}, "must be a relative path that stays inside"),
+        ({"local": {"path": "x.tsv", "loader": "nothing"}}, "[0].local.loader: Input should be"),
+        ({"layout": {"path": "x", "loader": "table"}}, "files and layout go together"),
     ],
 )
-def test_a_wrong_entry_names_file_and_field(change: str, message: str, tmp_path: Path) -> None:
-    lines = [
-        "- title: t",
-        "  name: a",
-        "  homepage: null",
-        "  files: []",
-        "  licence: x",
-        "  citation: c",
-        "  language_pairs: []",
-    ]
-    if change == "  files: []":
-        lines += ["  layout: {path: x, loader: table}"]
-    elif change.startswith("+"):
-        lines += ["  layout: null", change[1:]]
-    else:
-        lines.remove(change)
-    if "local" not in change:
-        lines += ["  local: {path: x.tsv, loader: table}"]
-    if "  layout" not in "\n".join(lines):
-        lines += ["  layout: null"]
-    (tmp_path / "datasets.yaml").write_text("\n".join(lines) + "\n")
+def test_a_wrong_entry_names_file_and_field(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+    entry = json.dumps([{**ENTRY, "layout": None, "local": LOCAL, **change}])
+    (tmp_path / "datasets.yaml").write_text(entry)  # JSON is YAML
     with pytest.raises(RegistryError) as caught:
         read_list(DatasetEntry, tmp_path / "datasets.yaml", "name", "data sets")
     assert "datasets.yaml: " in str(caught.value)

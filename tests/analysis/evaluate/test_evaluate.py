@@ -29,6 +29,10 @@ TABLE = str(files("bsx.examples") / "en-systems.tsv")
 GRADES = [f"{system}_grade" for system in SYSTEMS]
 
 
+def of_chrf(table: object, output: Path, **more: Any) -> EvaluationResult:
+    return evaluate(**{"table": str(table), "lang": "en", "metrics": ["chrf"], "output": output, **more})
+
+
 def figures(result: EvaluationResult) -> dict[tuple[str, str], float]:
     return {(one.metric, one.system): one.score for one in result.scores}
 
@@ -64,15 +68,6 @@ def test_the_commands_it_names_run_and_give_the_same(wide: EvaluationResult, cli
         own = json.loads(to_json(mine.to_dict()))
         for key in ("metrics", "groups"):
             assert told.get(key) == own.get(key)
-
-
-def test_a_folder_whose_run_was_stopped_is_gone_on_with(tmp_path: Path) -> None:
-    named: Any = {"table": TABLE, "candidate": ["brook"], "lang": "en", "metrics": ["chrf"], "output": tmp_path / "out"}
-    first = evaluate(**named)
-    for name in ("evaluation.json", "report.html", "table.tex"):
-        (tmp_path / "out" / name).unlink()
-    assert figures(evaluate(**named)) == figures(first)
-    assert (tmp_path / "out" / "report.html").exists()
 
 
 def test_long_tables_and_files_of_lines_give_the_same(wide: EvaluationResult, tmp_path: Path) -> None:
@@ -170,18 +165,23 @@ def test_it_advises_as_bsx_models_does(lang: str, tmp_path: Path, monkeypatch: p
     assert choice.advice in result.to_text()
 
 
-def test_one_system_is_scored_and_a_second_run_may_use_the_folder(tmp_path: Path) -> None:
-    for _ in range(2):
-        result = evaluate(table=TABLE, candidate=["brook"], lang="en", metrics=["chrf"], output=tmp_path / "out")
-        assert result.compare is None
-        assert len(result.scores) == 1
-        assert result.to_text()
+def test_a_folder_may_be_one_of_an_evaluation_that_ended_was_stopped_or_killed(tmp_path: Path) -> None:
+    (tmp_path / f".scores.tsv.bsx-{'0' * 16}.tmp").touch()
+    results = []
+    for lost in ((), (), ("evaluation.json", "report.html", "table.tex")):
+        for name in lost:
+            (tmp_path / name).unlink()
+        results.append(of_chrf(TABLE, tmp_path, candidate=["brook"]))
+        assert {*results[-1].files} <= {path.name for path in tmp_path.iterdir()}
+    assert [len(result.scores) for result in results] == [1, 1, 1]
+    assert results[0].compare is None
+    assert results[0].to_text() == results[2].to_text()
 
 
 def test_folders_of_something_else_stay_as_they_are(tmp_path: Path) -> None:
     (tmp_path / "report.html").write_text("mine")
     with pytest.raises(InputError, match="something else"):
-        evaluate(table=TABLE, lang="en", metrics=["chrf"], output=tmp_path)
+        of_chrf(TABLE, tmp_path)
     assert (tmp_path / "report.html").read_text() == "mine"
     assert len(list(tmp_path.iterdir())) == 1
 
@@ -192,6 +192,7 @@ def test_folders_of_something_else_stay_as_they_are(tmp_path: Path) -> None:
         ("id\ta\tb\n1\tx y\tz\n", "reference"),
         ("system\tid\treference\tcandidate\nA\t1\tr\tc\nA\t1\tr\td\nB\t1\tr\te\n", "twice"),
         ("system\treference\tcandidate\nA\tr\tc\nB\tr\te\n", "segment"),
+        ("id\treference\ta\tb\n1\tr\tc\te\n", "segment"),
         ("system\tid\treference\tcandidate\nA\t1\tr\tc\nB\t2\tr\te\n", "meet"),
     ],
 )
@@ -201,7 +202,7 @@ def test_tables_that_cannot_be_compared_are_refused_before_anything_is_written(
     table = tmp_path / "table.tsv"
     table.write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=match):
-        evaluate(table=str(table), lang="en", metrics=["chrf"], output=tmp_path / "out")
+        of_chrf(table, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -216,7 +217,7 @@ def test_human_scores_that_are_partly_missing_leave_rows_out(tmp_path: Path, cli
         f"{system}_human": lambda place: "" if place % 3 == 0 else str(place % 7) for system in SYSTEMS
     }
     table = _table(tmp_path / "t.tsv", grades)
-    result = evaluate(table=table, lang="en", metrics=["chrf"], output=tmp_path / "out")
+    result = of_chrf(table, tmp_path / "out")
     assert result.meta is not None
     (command,) = (shlex.split(choice.command) for choice in result.choices if choice.about == "correlation")
     told = json.loads(cli(*command[1:], "--format", "json").out)
@@ -227,12 +228,11 @@ def test_human_scores_that_are_partly_missing_leave_rows_out(tmp_path: Path, cli
 def test_human_scores_that_rank_nothing_are_left_out_unless_they_were_asked_for(value: str, tmp_path: Path) -> None:
     names = [f"{system}_human" for system in SYSTEMS]
     table = _table(tmp_path / "t.tsv", {name: lambda _: value for name in names})
-    named: Any = {"table": table, "lang": "en", "metrics": ["chrf"], "candidate": SYSTEMS}
-    result = evaluate(**named, output=tmp_path / "a")
+    result = of_chrf(table, tmp_path / "a", candidate=SYSTEMS)
     assert result.meta is None
     assert "correlation" not in {choice.about for choice in result.choices}
     with pytest.raises(InputError, match="human"):
-        evaluate(**named, human=names, output=tmp_path / "b")
+        of_chrf(table, tmp_path / "b", candidate=SYSTEMS, human=names)
     assert not (tmp_path / "b").exists()
 
 
@@ -264,31 +264,17 @@ def test_systems_that_lack_segments_are_scored_on_theirs_and_compared_on_those_o
     assert line.split()[5:7] == [lowest["id"], best]
 
 
-def test_one_segment_of_several_systems_is_refused_before_anything_is_written(tmp_path: Path) -> None:
-    table = _table(tmp_path / "t.tsv", {}, 1)
-    with pytest.raises(InputError, match="segment"):
-        evaluate(table=table, lang="en", metrics=["chrf"], output=tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
-def test_what_a_killed_run_left_does_not_block_the_next(tmp_path: Path) -> None:
-    (tmp_path / f".scores.tsv.bsx-{'0' * 16}.tmp").touch()
-    result = evaluate(table=TABLE, candidate=["brook"], lang="en", metrics=["chrf"], output=tmp_path)
-    assert {*result.files} <= {path.name for path in tmp_path.iterdir()}
-
-
 def test_results_of_an_earlier_run_do_not_stand_beside_other_scores(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    named: Any = {"lang": "en", "metrics": ["chrf"], "candidate": SYSTEMS, "output": tmp_path / "out"}
-    evaluate(table=TABLE, **named)
+    of_chrf(TABLE, tmp_path / "out", candidate=SYSTEMS)
 
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("bsx.analysis.evaluate.run.compared", stop)
     with pytest.raises(KeyboardInterrupt):
-        evaluate(table=_table(tmp_path / "t.tsv", {}, 9), **named)
+        of_chrf(_table(tmp_path / "t.tsv", {}, 9), tmp_path / "out", candidate=SYSTEMS)
     left = {path.name for path in (tmp_path / "out").iterdir()}
     assert not left & {"evaluation.json", "report.html", "table.tex", "compare.json", "meta.json"}
 
@@ -296,30 +282,27 @@ def test_results_of_an_earlier_run_do_not_stand_beside_other_scores(
 def test_a_column_with_a_comma_in_its_name_gets_no_command_that_cannot_run(tmp_path: Path) -> None:
     table = tmp_path / "t.tsv"
     table.write_text(Path(TABLE).read_text("utf-8").replace("\tbrook\t", "\tbrook,2\t", 1), encoding="utf-8")
-    result = evaluate(
-        table=str(table), candidate=["atlas", "brook,2"], lang="en", metrics=["chrf"], output=tmp_path / "out"
-    )
+    result = of_chrf(table, tmp_path / "out", candidate=["atlas", "brook,2"])
     assert not any(choice.command.startswith("bsx ") for choice in result.choices)
 
 
-def test_columns_called_reference_something_are_references_and_named(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("heads", "chosen"),
+    [
+        (("source", "reference_refA", "reference_refB", "ref_length"), "reference_refA, reference_refB"),
+        (("Referenzübersetzung",), "Referenzübersetzung"),  # in another language
+    ],
+)
+def test_columns_called_reference_something_are_references_and_named(
+    heads: tuple[str, ...], chosen: str, tmp_path: Path
+) -> None:
     own = read_rows(Path(TABLE))[:9]
-    names = ("id", "source", "reference_refA", "reference_refB", "ref_length", "atlas", "brook")
-    cells = [(r["id"], r["reference"], r["reference"], f"{r['reference']} too", len(r["reference"])) for r in own]
-    lines = [(*some, row["atlas"], row["brook"]) for some, row in zip(cells, own, strict=True)]
-    table = write_lines(tmp_path / "t.tsv", [names, *lines])
-    result = evaluate(table=str(table), lang="en", metrics=["chrf"], output=tmp_path / "out")
+    of = {name: [f"{row['reference']} {name}" for row in own] for name in heads}
+    of |= {"ref_length": [str(len(row["reference"])) for row in own]} if "ref_length" in heads else {}
+    lines = [(r["id"], *(of[h][i] for h in heads), r["atlas"], r["brook"]) for i, r in enumerate(own)]
+    table = write_lines(tmp_path / "t.tsv", [("id", *heads, "atlas", "brook"), *lines])
+    result = of_chrf(table, tmp_path / "out")
     assert {one.system for one in result.scores} == {"atlas", "brook"}
-    (chosen,) = (one.chosen for one in result.choices if one.about == "references")
-    assert chosen == "reference_refA, reference_refB"
-
-
-def test_a_column_called_references_in_another_language_is_found_and_named(tmp_path: Path) -> None:
-    own = read_rows(Path(TABLE))[:9]
-    names = ("id", "Referenzübersetzung", "atlas", "brook")
-    table = write_lines(tmp_path / "t.tsv", [names, *((r["id"], r["reference"], r["atlas"], r["brook"]) for r in own)])
-    result = evaluate(table=str(table), lang="en", metrics=["chrf"], output=tmp_path / "out")
-    assert {one.system for one in result.scores} == {"atlas", "brook"}
-    assert [one.chosen for one in result.choices if one.about == "references"] == ["Referenzübersetzung"]
+    assert [one.chosen for one in result.choices if one.about == "references"] == [chosen]
     scored = score_files(table=str(table), candidate=["atlas"], metrics=["chrf"], output=tmp_path / "s.tsv")
     assert scored.to_dict()["segments"] == len(own)

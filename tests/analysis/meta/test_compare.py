@@ -461,18 +461,6 @@ def test_forms(cli: Run, tmp_path: Path) -> None:
     assert randomised == json.loads(cli(*start, "--test", "randomise", "--format", "json").out)
 
 
-def test_the_name_of_the_output_says_its_form(cli: Run, tmp_path: Path) -> None:
-    start = ("compare", *TABLE, "--metrics", "chrf,bleu", "--resamples", 200)
-    forms = {"tex": "latex", "md": "markdown", "csv": "csv", "json": "json"}
-    for suffix, form in forms.items():
-        file = tmp_path / f"out.{suffix}"
-        assert cli(*start, "-o", file).status == 0
-        written, printed = file.read_text(encoding="utf-8"), cli(*start, "--format", form).out
-        if form == "json":
-            del (written := json.loads(written))["provenance"], (printed := json.loads(printed))["provenance"]
-        assert written == printed
-
-
 def test_all_pairs_are_marked_against_every_system(cli: Run) -> None:
     start = ("compare", *TABLE, "--metrics", "chrf,ter", "--resamples", 200, "--all-pairs", "--format")
     found = CompareResult.from_dict(json.loads(cli(*start, "json").out))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from scipy import stats
 
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.parts import TablePart
-from bsx.analysis.train.curve import LearningCurve, Sample, learning_curve
+from bsx.analysis.train.curve import Sample, learning_curve
 from bsx.errors import InputError
 
 RNG = np.random.default_rng(1)
@@ -92,12 +91,6 @@ def test_one_seed_has_no_interval(tmp_path: Path) -> None:
     for suffix in ("png", "svg"):
         found.plot(tmp_path / f"curve.{suffix}")
         assert (tmp_path / f"curve.{suffix}").stat().st_size > 1000
-
-
-def test_json_is_the_curve() -> None:
-    for found in (curve(seeds=(1,)), curve(per_instance=(1, 2), seeds=(1, 2))):
-        held = found.to_dict()
-        assert LearningCurve.from_dict(json.loads(json.dumps(held))).to_dict() == held
 
 
 def test_tables() -> None:

@@ -13,7 +13,6 @@ from bsx.analysis.meta.settings import MetaSettings
 from bsx.analysis.stats.correlation import bootstrap_correlations, kendall, pairwise_accuracy, pearson, spearman
 from bsx.analysis.stats.resample import percentile_interval
 from bsx.analysis.stats.significance import perm_both, williams
-from bsx.errors import InputError
 
 DRAWS: dict[str, Any] = {"resamples": 50, "seed": 3}
 MEASURES: dict[str, Any] = {"pearson": pearson, "spearman": spearman, "kendall": kendall}
@@ -123,14 +122,6 @@ def test_the_accuracy_of_systems_has_the_interval_of_what_is_drawn(over: Any) ->
         assert found.figures["pairwise_accuracy_ci"] == pytest.approx(percentile_interval(np.array(shares), 0.95, 25))
     else:
         assert found.figures["pairwise_accuracy_ci"] != pytest.approx(expected.ci)
-
-
-def test_resampling_and_ties_of_pooled_rows_need_systems_and_segments() -> None:
-    human, x, _ = columns(30)
-    table = {"human": human, "m": x}
-    for how in ({"resample": "segments"}, {"statistic": "acc_eq"}):
-        with pytest.raises(InputError):
-            meta_evaluate(table, ["m"], "human", **how)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("count", "units", "said"), [(4, 10, True), (5, 10, False), (49, 300, True), (50, 300, False)])

@@ -207,7 +207,9 @@ def as_tables(folder: Path, out: Path) -> None:
     def table(name: str, heads: list[str], columns: list[object]) -> None:
         cells = [["" if value != value else str(value) for value in column] for column in columns]  # type: ignore[attr-defined]
         with gzip.open(out / name, "wt", encoding="utf-8") as stream:
-            stream.write("\n".join("\t".join(row) for row in [heads, *map(list, zip(*cells, strict=True))]) + "\n")
+            rows = list(map(list, zip(*cells, strict=True)))  # the order of rows says nothing
+            rows = rows[::-1] if "metrics" in name or "sys" in name else rows
+            stream.write("\n".join("\t".join(row) for row in [heads, *rows]) + "\n")
 
     keys = [judged["system"], judged["segment"]]
     texts = ["document", "domain", "source", "reference", "reference2", "candidate"]
@@ -234,7 +236,7 @@ def test_tables_say_what_the_folder_says(folder: Path, tmp_path: Path) -> None:
     for name in set(plain.columns) - {"dataset"}:
         np.testing.assert_array_equal(plain[name], table[name])
     assert load_test_set(f"{tmp_path}/wmt24/en-de").columns.keys() == table.columns.keys()
-    for kind, message in (("texts", "83 rows, 84 are due"), ("sys", "one of them twice")):
+    for kind, message in (("texts", "83 rows, 84 are due"), ("sys", r"rows, \d+ are due")):
         file = tmp_path / f"wmt24/en-de.{kind}.tsv.gz"
         whole = file.read_bytes()
         rows = gzip.decompress(whole).decode().splitlines()

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import bsx
+from bsx.analysis.meta.result import MetaResult
 from bsx.analysis.meta.run import made, matching, meta_evaluate
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.parts import Answer
@@ -30,6 +31,10 @@ def table() -> dict[str, list[Any]]:
     rng = np.random.default_rng(2)
     columns["length"] = (np.array(columns["human"]) + 1.5 * rng.normal(size=len(columns["human"]))).tolist()
     return columns
+
+
+def answer_of(result: MetaResult) -> str:
+    return next(part.text for part in parts_of(result) if isinstance(part, Answer))
 
 
 def evaluated(**settings: Any) -> Any:
@@ -166,27 +171,12 @@ def test_the_answer_names_controls_that_are_better_than_every_metric(group: str 
     rows = slice(None) if group else slice(0, columns["lp"].count(columns["lp"][0]))
     here = {name: cells[rows] for name, cells in columns.items()}
     where: dict[str, Any] = {"group": group, "system": "system", "segment": "segment"}
-    answers = []
-    for control in ("close", "length"):
-        found = meta_evaluate(here, ["poor"], "human", sentinels=[control], **where)
-        answers.append(next(part.text for part in parts_of(found) if isinstance(part, Answer)))
-        if control == "close":
-            assert found.average is not None
-            value = found.average.metrics[1].value if group else found.groups[0]["close"].value
-            assert f"better than the control close ({value:.3f}); poor is significantly worse" in answers[0]
+    found = meta_evaluate(here, ["poor"], "human", sentinels=["close"], **where)
+    assert found.average is not None
+    value = found.average.metrics[1].value if group else found.groups[0]["close"].value
+    assert f"better than the control close ({value:.3f}); poor is significantly worse" in answer_of(found)
     good = meta_evaluate(here, ["good", "poor"], "human", sentinels=["shuffled"], **where)
-    assert not any("No metric" in part.text for part in parts_of(good) if isinstance(part, Answer))
-
-
-def test_length_and_overlap_by_hand() -> None:
-    candidates, references = ["The cat  sat", "", "猫 坐"], ["the cat sat down", "a dog", "坐"]
-    sources = ["die Katze saß", "ein Hund", "a"]
-    assert bsx.get_metric("length").score(candidates, references).values.tolist() == [9, 0, 2]
-    assert bsx.get_metric("length:unit=words").score(candidates, references).values.tolist() == [3, 0, 2]
-    assert bsx.get_metric("length-qe:of=other,unit=words").score(candidates, sources=sources).values[0] == 3
-    assert bsx.get_metric("overlap").score(candidates, references).values == pytest.approx([6 / 7, 0, 2 / 3])
-    letters = bsx.get_metric("overlap:unit=characters").score(candidates, references).values
-    assert letters == pytest.approx([18 / 22, 0, 2 / 3])
+    assert "No metric" not in answer_of(good)
 
 
 def test_a_table_keeps_its_own_constant() -> None:
@@ -223,8 +213,7 @@ def test_the_answer_says_who_is_better_than_the_best_control(noise: float, wins:
     tests = {(test.a, test.b): test for test in result.average.control_tests}
     best = tests["near", "control"]
     assert (best.difference > 0 and best.decisive < 0.05) == wins
-    answer = next(part.text for part in parts_of(result) if isinstance(part, Answer))
-    assert ("near is significantly better than the best control, control" in answer) == wins
+    assert ("near is significantly better than the best control, control" in answer_of(result)) == wins
 
 
 def test_what_reads_no_candidate_is_no_control_of_systems() -> None:
@@ -240,5 +229,23 @@ def test_what_reads_no_candidate_is_no_control_of_systems() -> None:
     assert [one.metric for one in found["seg"].groups[0].metrics] == ["good", "SENTINEL-SRC"]
     assert [one.metric for one in found["sys"].groups[0].metrics] == ["good"]
     assert any("SENTINEL-SRC" in note for note in found["sys"].notes)
-    answer = next(part.text for part in parts_of(found["sys"]) if isinstance(part, Answer))
-    assert "SENTINEL-SRC" not in answer
+    assert "SENTINEL-SRC" not in answer_of(found["sys"])
+
+
+@pytest.mark.parametrize(
+    ("metrics", "answer"),
+    [
+        (["poor"], "the interval reaches 0."),
+        (["bad"], "the correlation is negative."),
+        (["bad", "poor"], "the correlation of bad is negative; every other interval reaches 0."),
+        (["bad", "worse"], "the correlation of bad and worse is negative."),
+    ],
+)
+def test_an_interval_below_zero_is_not_one_that_reaches_it(metrics: list[str], answer: str) -> None:
+    columns = invented(1)
+    rng, human = np.random.default_rng(6), np.array(columns["human"])
+    columns |= {"poor": rng.normal(size=150).tolist()}
+    columns |= {name: (rng.normal(size=150) - human).tolist() for name in ("bad", "worse")}
+    found = meta_evaluate(columns, metrics, "human")
+    assert [one.metric for one in found.groups[0].metrics if one.ci[1] < 0] == [m for m in metrics if m != "poor"]
+    assert f"No agreement is shown: {answer}" in answer_of(found)

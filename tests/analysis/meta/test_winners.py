@@ -13,6 +13,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from bsx.analysis.meta import run
+from bsx.analysis.meta.errors import average_of, average_tests
 from bsx.analysis.meta.levels import Agreement, heavy_tails
 from bsx.analysis.meta.result import GroupResult, MetricAgreement, Winners
 from bsx.analysis.meta.settings import MetaSettings
@@ -157,7 +158,7 @@ def units_of(name: str) -> list[dict[str, Any]]:
 def test_the_test_of_an_average_adds_up_errors(units: str) -> None:
     settings, error = MetaSettings(correction="holm", margin=0.3), UNITS[units][1] / 2
     pairs = [("a", "b"), ("a", "c"), ("b", "c"), ("a", "x")]
-    found = run.average_tests(pairs, GROUPS, settings, units_of(units))
+    found = average_tests(pairs, GROUPS, settings, units_of(units))
     assert [(test.a, test.b) for test in found] == [("a", "b"), ("a", "c"), ("b", "c")]
     differences = [0.09, 0.15, 0.06]
     assert [test.difference for test in found] == pytest.approx(differences)
@@ -186,7 +187,7 @@ def test_which_error_an_average_takes_from_a_test(p: float, ends: tuple[float, f
     known: Any = {"p": p / 2, "p_two_sided": p, "n": 9, "method": "some test"}
     test = Comparison(a="a", b="b", difference=0.1, ci=ends, **known)
     only = GroupResult("g", 9, 0, (), (test,), "williams", None)
-    found = run.average_tests([("a", "b")], [only], MetaSettings(correction="none"))[0]
+    found = average_tests([("a", "b")], [only], MetaSettings(correction="none"))[0]
     assert found.p == pytest.approx(stats.norm.sf(0.1 / error))
 
 
@@ -197,19 +198,19 @@ def test_the_average_combines_intervals(units: str) -> None:
         GroupResult("h", 9, 0, (figure("a", 0.6, 0.2, 0.8, spearman=math.nan),), (), "none", None),
     ]
     settings = MetaSettings()
-    found = run.average_of("a", groups, settings, units_of(units), competes=True)
+    found = average_of("a", groups, settings, units_of(units), competes=True)
     down, up = (0.7, 0.3) if units == "the same" else (0.5, math.hypot(0.1, 0.2))
     assert found.value == pytest.approx(0.5)
     assert found.ci == pytest.approx((0.5 - down / 2, 0.5 + up / 2))
     assert found.figures["pearson"] == pytest.approx(0.5)
     assert found.figures["spearman"] != found.figures["spearman"]  # one group has none
     assert (found.wins, found.control) == (None, False)
-    missing = run.average_of("b", groups, settings, competes=False)  # not in every group
+    missing = average_of("b", groups, settings, competes=False)  # not in every group
     assert np.isnan([missing.value, *missing.ci, *missing.figures.values()]).all()
     assert missing.control
-    wins = [run.average_of(name, GROUPS, settings, competes=True).wins for name in "ab"]
+    wins = [average_of(name, GROUPS, settings, competes=True).wins for name in "ab"]
     assert wins == [2, 0]
-    assert run.average_of("a", GROUPS, settings, competes=False).wins is None
+    assert average_of("a", GROUPS, settings, competes=False).wins is None
 
 
 def test_of_few_items_any_weight_of_tails_above_the_normals_counts() -> None:

@@ -22,7 +22,7 @@ from bsx.analysis.datasets.challenge import MinimalPair
 from bsx.analysis.disentangle.fit import disentangle
 from bsx.analysis.ensemble.combine import ensemble
 from bsx.analysis.factors.base import FactorSummary, ScoredFactors
-from bsx.analysis.meta.protocol import Column, ProtocolScores
+from bsx.analysis.meta.protocol import ProtocolScores
 from bsx.analysis.meta.run import meta_evaluate
 from bsx.analysis.plan.designs import plan_meta
 from bsx.analysis.present import forms
@@ -35,6 +35,7 @@ from bsx.analysis.present.text import aligned, text
 from bsx.analysis.report.documents import load_results
 from bsx.analysis.train.result import TrainedMetric
 from bsx.bertscore.baseline import BaselineResult
+from bsx.catalog.protocols import ProtocolTaskEntry
 from bsx.support.result import Result, Shown
 
 NAMES = ["good", "50%_x", "poor & slow"]
@@ -172,7 +173,10 @@ def _protocol() -> analysis.ProtocolResult:
     metrics = {name: table()[name][:40].reshape(4, 10) for name in ("good", "50%_x")}
     of_systems = {name: values.mean(axis=1) for name, values in metrics.items()}
     pairs = [ProtocolScores("de-en", ("a", "b", "c", "d"), human.mean(axis=1), human, of_systems, metrics)]
-    columns = [Column("sys", "pairwise_accuracy", pooled=True), Column("seg", "acc_eq")]
+    columns = [
+        ProtocolTaskEntry(level="sys", statistic="pairwise_accuracy", pooled=True),
+        ProtocolTaskEntry(level="seg", statistic="acc_eq"),
+    ]
     tasks, ranked = analysis.rank_by_protocol(columns, pairs, None, resamples=20)
     return analysis.ProtocolResult(protocol="wmt_1", title="A title", source="a source", tasks=tasks, metrics=ranked)
 

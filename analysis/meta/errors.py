@@ -1,17 +1,19 @@
-"""What groups of rows have in common, and what rows have of their raters: errors that do not cancel out."""
+"""Errors that do not cancel out: of means over groups that have segments in common, and of raters."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bsx.analysis.meta.result import MetricAgreement
-from bsx.analysis.meta.settings import MetaSettings
+from bsx.analysis.meta.result import Figure, GroupResult, MetricAgreement
+from bsx.analysis.meta.settings import MetaSettings, averaged
+from bsx.analysis.stats.clusters import adjust, corrected_tests
 from bsx.analysis.stats.correlation import influence
+from bsx.analysis.stats.equivalence import equivalence_p
 from bsx.analysis.stats.resample import Indices, cluster_codes
 from bsx.analysis.stats.results import Comparison
 from bsx.data.columns import Labels
@@ -117,6 +119,102 @@ def standard_error(test: Comparison) -> float:
         return (high - low) / (2 * float(normal.ppf((1 + test.confidence) / 2)))
     # Permutations bound p from below; a smaller one would only make the error smaller.
     return abs(test.difference) / float(normal.isf(min(max(test.p_two_sided, 1e-6), 0.9) / 2))
+
+
+def with_margin(tests: Sequence[Comparison], settings: MetaSettings) -> tuple[Comparison, ...]:
+    """Test equivalence too, where there is a margin: by the interval, or the error that gives a test its p."""
+    if settings.margin is None or not tests:
+        return tuple(tests)
+    normal = need("scipy.stats", "the test of equivalence").norm
+    p = []
+    for test in tests:
+        half = float(normal.ppf((1 + settings.confidence) / 2)) * standard_error(test)
+        ends = (test.difference - half, test.difference + half) if math.isnan(test.ci[0]) else test.ci
+        p.append(equivalence_p(test.difference, ends, settings.margin, confidence=settings.confidence))
+    place = {frozenset((test.a, test.b)): i for i, test in enumerate(tests)}  # both directions are one test
+    adjusted = dict(zip(place, adjust([p[i] for i in place.values()], settings.corrected_by), strict=True))
+    return tuple(replace(test, p_equivalence=float(adjusted[frozenset((test.a, test.b))])) for test in tests)
+
+
+def average_tests(
+    pairs: Iterable[tuple[str, str]],
+    groups: Sequence[GroupResult],
+    settings: MetaSettings,
+    added: Sequence[Mapping[str, Array]] = (),
+) -> tuple[Comparison, ...]:
+    """Test whether two metrics' mean differences over groups are 0, one test for each pair, corrected.
+
+    Each group's standard error is that with which its own test gets its two-sided p; see `together`.
+
+    Args:
+        pairs: of metrics.
+        groups: results of the groups.
+        settings: how.
+        added: of each group, what each unit adds to a metric's figure (units,).
+    """
+    normal = need("scipy.stats", "the test of an average").norm
+    results: list[Comparison] = []
+    for a, b in pairs:
+        every = [test for group in groups for test in (*group.tests, *group.control_tests)]
+        tests = [test for test in every if (test.a, test.b) == (a, b)]
+        if len(tests) < len(groups):
+            continue
+        errors = [standard_error(test) for test in tests]
+        adds = [of[a] if settings.level == "sys" else of[a] - of[b] for of in added if a in of and b in of]
+        error = together(errors, adds if len(adds) == len(errors) else [])
+        difference, error = float(np.mean([test.difference for test in tests])), error / len(tests)
+        z = difference / error if error > 0 else 0.0
+        half = float(normal.ppf((1 + settings.confidence) / 2)) * error
+        results.append(
+            Comparison(
+                a=a,
+                b=b,
+                difference=difference,
+                ci=(difference - half, difference + half),
+                p=float(normal.sf(z)),
+                p_two_sided=float(2 * normal.sf(abs(z))),
+                n=len(tests),
+                method="mean difference, normal",
+                unit="group",
+                statistic=z,
+                confidence=settings.confidence,
+            )
+        )
+    return with_margin(corrected_tests(results, settings.corrected_by), settings)
+
+
+def average_of(
+    metric: str,
+    groups: Sequence[GroupResult],
+    settings: MetaSettings,
+    added: Sequence[Mapping[str, Array]] = (),
+    *,
+    competes: bool,
+) -> MetricAgreement:
+    """Return the plain mean over groups; its interval combines those of the groups, see `together`.
+
+    Source: Zou & Donner 2008 (MOVER) for the interval of a sum from the intervals of its parts.
+    """
+    results = [group.find(metric) for group in groups]
+    tested = [group.clusters for group in groups if group.clusters is not None]
+    wins = sum(metric in clusters.winners for clusters in tested) if tested and competes else None
+    present = [agreement for agreement in results if agreement is not None]
+    nothing = math.nan
+    names = averaged(settings.level, settings.statistic)
+    if len(present) < len(groups):
+        return MetricAgreement(
+            metric, nothing, (nothing, nothing), dict.fromkeys(names, nothing), control=not competes, wins=wins
+        )
+    figures: dict[str, Figure] = {}
+    for name in names:
+        values = [value for item in present if isinstance(value := item.figures[name], float | int)]
+        figures[name] = float(np.mean(values)) if len(values) == len(present) else nothing
+    value = float(np.mean([agreement.value for agreement in present]))
+    shared = [of[metric] for of in added if metric in of]
+    shared = shared if len(shared) == len(present) else []
+    down = together([agreement.value - agreement.ci[0] for agreement in present], shared) / len(present)
+    up = together([agreement.ci[1] - agreement.value for agreement in present], shared) / len(present)
+    return MetricAgreement(metric, value, (value - down, value + up), figures, control=not competes, wins=wins)
 
 
 @dataclass(frozen=True, eq=False)
