@@ -90,16 +90,10 @@ class Errors:
         return replace(self, crossed=None, sampled=tuple(sampled), held=held) if self.crossed is not None else self
 
     def fit(self, y: Array, x: Array, *, intercept: bool = False, confidence: float = 0.95) -> Ols:
-        """Fit a linear model with these standard errors; see `fit_ols`."""
-        return fit_ols(
-            y,
-            x,
-            se=self.kind,
-            clusters=self.clusters,
-            crossed=self.crossed,
-            intercept=intercept,
-            confidence=confidence,
-        )
+        """Fit a linear model with these standard errors, as `defined_for` it; see `fit_ols`."""
+        own = self.defined_for(x, intercept=intercept)
+        ways = {"clusters": own.clusters, "crossed": own.crossed}
+        return fit_ols(y, x, se=own.kind, **ways, intercept=intercept, confidence=confidence)
 
     def spread(self, influence: Array) -> Array:
         """Return the covariance (k, k) of sums over rows whose parts these are (n, k), over clusters if there are any.

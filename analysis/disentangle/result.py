@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 from bsx.analysis.stats.clusters import Correction
 from bsx.analysis.stats.regression import PooledTest, StandardErrors, WaldTest
 from bsx.analysis.stats.results import Comparison
 from bsx.errors import UnknownNameError, did_you_mean
+from bsx.support.checks import Array
 from bsx.support.result import Interval, Notice, Number, Result, Shown
 
 VIF_LIMIT = 10.0  # Marquardt 1970
@@ -44,6 +46,31 @@ class Coefficients(Shown):
     p_adjusted: dict[str, Number]
     ci: dict[str, Interval]
     significant: dict[str, bool]
+
+    @classmethod
+    def of(
+        cls,
+        metric: str,
+        factors: Sequence[str],
+        alpha: float,
+        figures: Mapping[str, Array],
+        ends: tuple[Array, Array],
+        **more: Any,
+    ) -> Self:
+        """Return the coefficients of a metric.
+
+        Args:
+            metric: the response.
+            factors: names (p,).
+            alpha: p below which a coefficient is significant.
+            figures: field -> values of all factors (p,).
+            ends: of the intervals, lower and upper ones (p,).
+            more: the other fields.
+        """
+        by_factor = {field: dict(zip(factors, values.tolist(), strict=True)) for field, values in figures.items()}
+        ci = dict(zip(factors, zip(*(end.tolist() for end in ends), strict=True), strict=True))
+        significant = {factor: p < alpha for factor, p in by_factor["p_adjusted"].items()}
+        return cls(metric=metric, **by_factor, ci=ci, significant=significant, **more)
 
 
 @dataclass(frozen=True, repr=False)

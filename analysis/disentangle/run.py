@@ -12,8 +12,8 @@ from pydantic import Field
 
 from bsx.analysis.disentangle.errors import BINDING, CROSSED, TEXTS, compare_coefficients
 from bsx.analysis.disentangle.fit import disentangle as regress
-from bsx.analysis.disentangle.fit import with_repeats
 from bsx.analysis.disentangle.result import DisentangleResult, NestedTest
+from bsx.analysis.disentangle.sample import with_repeats
 from bsx.analysis.disentangle.settings import (
     DETAIL,
     ComparisonSettings,

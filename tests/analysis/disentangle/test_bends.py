@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 pytest.importorskip("statsmodels")
-from bsx.analysis.disentangle.fit import _changes, _may_change, disentangle, knots_of, natural_basis
+from bsx.analysis.disentangle.curves import _changes, _may_change, knots_of, natural_basis
+from bsx.analysis.disentangle.fit import disentangle
 from bsx.errors import InputError
 from tests.conftest import Outcome
 

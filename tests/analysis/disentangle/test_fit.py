@@ -17,8 +17,8 @@ import pytest
 pytest.importorskip("statsmodels")
 from bsx.analysis.disentangle.errors import bootstrap_regressions, compare_coefficients
 from bsx.analysis.disentangle.fit import disentangle, notices
+from bsx.analysis.disentangle.notices import worded
 from bsx.analysis.disentangle.result import DisentangleResult
-from bsx.analysis.disentangle.show import worded
 from bsx.analysis.disentangle.variants import linearity_checks, nested_test
 from bsx.analysis.stats.importance import shapley_shares, subset_r2
 from bsx.analysis.stats.regression import fit_ols, pooled_test

@@ -74,8 +74,8 @@ def test_standard_errors_are_those_of_the_jackknife_also_for_estimated_reliabili
         own = stated("sem", 0.7, 250) if known else cronbach("sem", repeats)
         left_out = np.array([estimate(np.delete(np.arange(250), i), known) for i in range(250)])
         jackknife = np.sqrt(249 / 250 * np.square(left_out - left_out.mean(axis=0)).sum(axis=0))
-        found = corrected(x, y, {0: own}, none)
-        assert found.se[0] == pytest.approx(jackknife, rel=0.01)
+        _, se, _ = corrected(x, y, {0: own}, none)
+        assert se[0] == pytest.approx(jackknife, rel=0.01)
 
 
 def test_alpha_is_cronbachs() -> None:
@@ -208,10 +208,10 @@ def test_standard_errors_are_the_delta_methods_by_finite_differences(clustered: 
         expected = np.sqrt(np.square(influence / (1 - leverage)).sum(axis=0))
         errors = Errors("hc3", None, np.arange(n), "")
     known = {0: cronbach("a", {"1": first, "2": second, "3": third})}
-    found = corrected(x, y[:, None], known, errors)
-    assert found.coef[0] == pytest.approx(coefficients(weights), rel=1e-9)
+    coef, se, _ = corrected(x, y[:, None], known, errors)
+    assert coef[0] == pytest.approx(coefficients(weights), rel=1e-9)
     # Differences over 2e-5 of numbers near 1 are exact to about 1e-9.
-    assert found.se[0] == pytest.approx(expected, rel=1e-6)
+    assert se[0] == pytest.approx(expected, rel=1e-6)
 
 
 def test_coefficients_of_clusters_are_referred_to_t() -> None:
