@@ -410,8 +410,8 @@ def _groups(result: DisentangleResult) -> Iterator[Part]:
         for factor in result.factors
     }
     ends = [end for own in points.values() for point in own for end in (point.value, point.low, point.high)]
-    ends = [end for end in ends if end is not None and math.isfinite(end)]
-    span = (min(0.0, *ends), max(0.0, *ends)) if ends else None
+    finite = [0.0, *(end for end in ends if end is not None and math.isfinite(end))]
+    span = (min(finite), max(finite)) if len(finite) > 1 else None
     panels = []
     for factor, own in points.items():
         alt = f"Coefficients of {factor} in each group, with intervals, one mark a metric."

@@ -188,10 +188,10 @@ def _compare(left: Inside, sample: RegressionSample, metric: int, errors: Errors
     with clusters too.
     """
     x, y, varies = sample.x, sample.y[:, metric], left.varies
-    pooled = np.linalg.solve(x.T @ x, x.T @ y)
+    pooled = np.asarray(np.linalg.solve(x.T @ x, x.T @ y), dtype=np.float64)
     moves = (x * (y - x @ pooled)[:, None]) @ np.linalg.inv(x.T @ x)
     part, own = left.x[:, varies], left.y[:, metric]
-    inner = np.linalg.solve(part.T @ part, part.T @ own)
+    inner = np.asarray(np.linalg.solve(part.T @ part, part.T @ own), dtype=np.float64)
     difference = moves[:, varies]
     difference[left.rows] -= (part * (own - part @ inner)[:, None]) @ np.linalg.inv(part.T @ part)
     spread = np.sqrt(np.diag(errors.spread(difference)))

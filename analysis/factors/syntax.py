@@ -77,12 +77,11 @@ def syn_scores(pairs: Sequence[tuple[Heads, Heads]], report: Callable[[int, int]
         pairs: heads of both sides; equal pairs are computed once.
         report: called with pairs done and pairs in all.
     """
-    distinct = list(dict.fromkeys(pairs))
-    by_pair: dict[tuple[Heads, Heads], float] = {}
-    for done, (a, b) in enumerate(distinct, start=1):
+    by_pair = dict.fromkeys(pairs, 0.0)
+    for done, (a, b) in enumerate(by_pair, start=1):
         by_pair[a, b] = syn(a, b)
-        if report is not None and (done % _AT_ONCE == 0 or done == len(distinct)):
-            report(done, len(distinct))
+        if report is not None and (done % _AT_ONCE == 0 or done == len(by_pair)):
+            report(done, len(by_pair))
     return np.array([by_pair[pair] for pair in pairs], dtype=np.float64)
 
 
@@ -143,11 +142,9 @@ class Syntax(Factor[SyntaxConfig]):
         values[whole] = syn_scores([both[row] for row in whole], report)
         failures = len(both) - len(whole)
         details |= {"words": [sum(map(len, side)) for side in sides], "failures": failures}
-        notes: tuple[str, ...] = ()
-        if failures:
-            score = "0" if config.failure == "zero" else "NaN"
-            notes = (f"syn: {failures} of {len(both)} pairs have a side without any parsed word; they score {score}",)
-        return FactorScores(values, details, notes)
+        score = "0" if config.failure == "zero" else "NaN"
+        note = f"syn: {failures} of {len(both)} pairs have a side without any parsed word; they score {score}"
+        return FactorScores(values, details, (note,) if failures else ())
 
     def _parses(
         self, texts: Sequence[str], lang: str, file: Path | None, column: str, resources: Resources

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 
 import numpy as np
 
@@ -113,10 +114,8 @@ def intervene_texts(
     sentences = units([references, *([written] if written is not None else [])], len(references))
     sides = {}
     for blind in casings:
-        own = dict.fromkeys(uncased.get(name, name) if blind else name for name in names)
-        sides[blind] = Sides(
-            references, texts, written, human, made, {n: measured[n] for n in own}, sentences, settings.meaning
-        )
+        own = {name: measured[name] for name in (uncased.get(name, name) if blind else name for name in names)}
+        sides[blind] = Sides(references, texts, written, human, made, own, sentences, settings.meaning)
     tables = [sides[bool(one.ignores_case)].of_metric(one, settings.confidence) for one in scores]
     effects = [effect for table in tables for effect in table.effects]
     for kind in ("p", "edited_p"):
@@ -178,13 +177,8 @@ def _measured(
     """Return each factor's values of the candidates, the texts before, and after each edit, and what is to know."""
     versions: list[Sequence[str]] = [*([written] if written is not None else []), texts, *(item.texts for item in made)]
     kept = [np.ones(len(references), dtype=np.bool_)] * (len(versions) - len(made)) + [item.changed for item in made]
-    first = [text for keep in kept for text, is_kept in zip(references, keep.tolist(), strict=True) if is_kept]
-    second = [
-        text
-        for version, keep in zip(versions, kept, strict=True)
-        for text, is_kept in zip(version, keep.tolist(), strict=True)
-        if is_kept
-    ]
+    first = [text for keep in kept for text in compress(references, keep)]
+    second = [text for version, keep in zip(versions, kept, strict=True) for text in compress(version, keep)]
     notes: list[str] = []
     columns: dict[str, Array] = {}
     factors = settings.factors

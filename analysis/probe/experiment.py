@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.probe.classifiers import FittedProbe, Probe, Scale, fit
+from bsx.analysis.probe.classifiers import FittedProbe, Probe, fit
 from bsx.analysis.probe.items import (
     PARTS,
     Codes,
@@ -25,15 +25,9 @@ from bsx.analysis.probe.items import (
     number_types,
     random_parts,
 )
-from bsx.analysis.probe.result import (
-    Control,
-    LayerFigures,
-    ProbedLayer,
-    ProbeResult,
-    TrainSize,
-    Transferred,
-)
+from bsx.analysis.probe.result import Control, LayerFigures, ProbedLayer, ProbeResult, TrainSize, Transferred
 from bsx.errors import InputError
+from bsx.support.optional import need
 from bsx.support.progress import Watch, told
 
 
@@ -103,7 +97,7 @@ class ProbeRun:
         train, _, test = self.rows
         return float((labels[test] == np.bincount(labels[train]).argmax()).mean())
 
-    def layer(self, vectors: NDArray[np.float32], sizes: Sequence[int]) -> list[tuple[Scale, FittedProbe]]:
+    def layer(self, vectors: NDArray[np.float32], sizes: Sequence[int]) -> list[FittedProbe]:
         """Fit the probes of one layer.
 
         Args:
@@ -111,7 +105,7 @@ class ProbeRun:
             sizes: further sizes of the training part.
 
         Returns:
-            Scale and probe of each condition.
+            The probe of each condition.
         """
         train, held, test = self.rows
         conditions = [("", self._labels, train)]
@@ -121,30 +115,18 @@ class ProbeRun:
         right, all_fitted = [], []
         for name, labels, rows in conditions:
             x, x_held, x_test = (np.asarray(vectors[r], dtype=np.float64) for r in (rows, held, test))
-            scale = Scale.of(x)
-            fitted = fit(self._probe, scale.apply(x), labels[rows], scale.apply(x_held), labels[held], seed=self._seed)
-            all_fitted.append((scale, fitted))
+            fitted = fit(self._probe, x, labels[rows], x_held, labels[held], seed=self._seed)
+            all_fitted.append(fitted)
             if fitted.complaint:
                 self.complaints.append((name, fitted.complaint))
-            predicted = fitted.predict(scale.apply(x_test))
+            predicted = fitted.predict(x_test)
             right.append(predicted == labels[test])
             if not name:
-                self.macro_f1.append(macro_f1(labels[test], predicted))
+                f1_score = need("sklearn.metrics", "probing").f1_score
+                self.macro_f1.append(float(f1_score(labels[test], predicted, average="macro")))
                 self.chosen.append(fitted.chosen)
         self.right.append(np.stack(right))
         return all_fitted
-
-
-def macro_f1(truth: Labels, predicted: Labels) -> float:
-    """Return the mean of F1 over the labels that are true or predicted somewhere.
-
-    >>> macro_f1(np.array([0, 0, 1, 1]), np.array([0, 0, 0, 1])).__round__(4)
-    0.7333
-    """
-    present = np.union1d(truth, predicted)
-    both = np.array([((truth == label) & (predicted == label)).sum() for label in present])
-    either = np.array([(truth == label).sum() + (predicted == label).sum() for label in present])
-    return float((2 * both / either).mean())
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,11 +236,11 @@ class TransferTest:
         self._truths = truths
         self._right: list[NDArray[np.bool_]] = []
 
-    def layer(self, number: int, fitted: Sequence[tuple[Scale, FittedProbe]]) -> None:
+    def layer(self, number: int, fitted: Sequence[FittedProbe]) -> None:
         """Test one layer's probes: that of the task, then that of the control task."""
         vectors = np.asarray(self.data.features[number][self._rows], dtype=np.float64)
-        for truth, (scale, probe) in zip(self._truths, fitted, strict=False):
-            self._right.append(probe.predict(scale.apply(vectors)) == truth)
+        for truth, probe in zip(self._truths, fitted, strict=False):
+            self._right.append(probe.predict(vectors) == truth)
 
     def finish(self) -> None:
         """End a seed."""

@@ -294,7 +294,7 @@ def test_differences_are_those_of_two_fits() -> None:
     found, test = compare_sides(observed, edited, 0.95)
     for place, name in enumerate(("a", "b")):
         expected = edited.fit(0.95).coef[place + 1] - observed.fit(0.95).coef[place]
-        assert found[name].value == pytest.approx(expected)
+        assert found[name]["difference"] == pytest.approx(expected)
     assert test is not None
     assert test.df1 == 2
 

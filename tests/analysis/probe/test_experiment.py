@@ -13,8 +13,7 @@ import pytest
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.parts import Answer, Chart
 from bsx.analysis.probe import classifiers as probes
-from bsx.analysis.probe import experiment
-from bsx.analysis.probe.experiment import macro_f1, probe_layers
+from bsx.analysis.probe.experiment import probe_layers
 from bsx.analysis.probe.items import (
     PARTS,
     ItemAccuracies,
@@ -149,11 +148,12 @@ def test_the_test_part_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = ["train"] * 100 + ["validation"] * 40 + ["test"] * 60
     seen: list[Any] = []
 
-    def spy(kind: Kind, x: Any, y: Any, x_held: Any, y_held: Any, *, seed: int) -> probes.FittedProbe:
+    def spy(x: Any, y: Any, x_held: Any, y_held: Any) -> probes.Fitted:
         seen.append((x, x_held))
-        return probes.fit(kind, x, y, x_held, y_held, seed=seed)
+        return logistic(x, y, x_held, y_held)
 
-    monkeypatch.setattr(experiment, "fit", spy)
+    logistic = probes._logistic
+    monkeypatch.setattr(probes, "_logistic", spy)
     plain = probe_layers(features, labels.tolist(), parts=parts, seeds=[1], resamples=20)
     np.testing.assert_allclose(seen[0][0].mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(seen[0][0].std(axis=0), 1, atol=1e-12)
@@ -188,14 +188,6 @@ def test_the_logistic_probe_equals_scikit_learn_by_hand() -> None:
     assert result.layers[0].chosen[0] == best[1]
     assert result.layers[0].accuracy == pytest.approx(best[2], abs=0.0101)  # one item: fits end within a tolerance
     assert result.baseline == pytest.approx((labels[test] == np.bincount(labels[train]).argmax()).mean())
-
-
-def test_macro_f1_equals_scikit_learn() -> None:
-    from sklearn.metrics import f1_score
-
-    rng = np.random.default_rng(2)
-    truth, predicted = rng.integers(0, 5, 80), rng.integers(0, 4, 80)
-    assert macro_f1(truth, predicted) == pytest.approx(f1_score(truth, predicted, average="macro"), abs=1e-12)
 
 
 def test_the_bootstrap_equals_a_literal_loop() -> None:
