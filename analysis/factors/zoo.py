@@ -44,7 +44,7 @@ def get_factor(spec: str, *, preset: str | None = None, registry: Registry = Non
     if entry is None:
         known = sorted(catalog.factors)
         raise UnknownNameError(f"unknown factor {name!r}; there are {', '.join(known)}.{did_you_mean(name, known)}")
-    kind: type[Factor] = class_of(catalog, entry, Factor)
+    kind = class_of(catalog, entry, Factor)
     chosen = spelled.pop("preset", preset or entry.default)
     if chosen not in entry.presets:
         raise UnknownNameError(f"factor {name}: there is no preset {chosen!r}; it has {', '.join(entry.presets)}")
@@ -53,7 +53,7 @@ def get_factor(spec: str, *, preset: str | None = None, registry: Registry = Non
         config = build_config({**entry.presets[chosen], **read, **settings}, kind.Config)
     except InputError as error:
         raise InputError(f"factor {name}: {error}") from error
-    return kind(entry, config, spec)
+    return kind(entry, config, spec)  # type: ignore[abstract] # a class that defines compute
 
 
 def scored(factor: Factor, pairs: SentencePairs, resources: Resources) -> FactorScores:
