@@ -7,7 +7,7 @@ import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import chain, compress
+from itertools import chain, compress, groupby
 from pathlib import Path
 
 from bsx.data import cells
@@ -103,19 +103,15 @@ def read_conllu(file: Path) -> list[Sentence]:
     Raises:
         InputError: naming the line of a row that has not ten fields, or a number, head or feature that does not fit.
     """
-    sentences: list[Sentence] = []
-    rows: list[tuple[int, list[str]]] = []
-    for number, line in enumerate([*NamedFile(file).lines(), ""], start=1):
-        if line.startswith("#"):
-            continue
-        if line.strip():
-            fields = line.split("\t")
-            if len(fields) != 10:
-                raise InputError(f"{file}: line {number} has {len(fields)} tab-separated fields, CoNLL-U has 10")
-            rows.append((number, fields))
-        elif rows:
+    sentences = []
+    lines = [(number, line) for number, line in enumerate(NamedFile(file).lines(), start=1) if line[:1] != "#"]
+    for blank, group in groupby(lines, key=lambda numbered: not numbered[1].strip()):
+        if not blank:
+            rows = [(number, line.split("\t")) for number, line in group]
+            for number, fields in rows:
+                if len(fields) != 10:
+                    raise InputError(f"{file}: line {number} has {len(fields)} tab-separated fields, CoNLL-U has 10")
             sentences.append(_sentence(file, rows))
-            rows = []
     if not sentences:
         raise InputError("holds no sentences", file=file)
     return sentences

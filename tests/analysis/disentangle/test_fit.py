@@ -403,6 +403,8 @@ def test_tables_mark_what_is_significant() -> None:
     assert [(row["factor"], float(row["coef"])) for row in rows] == list(fit.coef.items())
     with pytest.raises(UnknownNameError, match="no metric 'x'; there are m"):
         result["x"]
+    with pytest.raises(UnknownNameError, match="no chart 'shares'"):
+        result.plot(chart="shares")
 
 
 def test_a_dataframe_and_missing_numbers() -> None:
