@@ -252,10 +252,7 @@ class Variant:
         Raises:
             KeyError: if there is none.
         """
-        for fit in self.results:
-            if fit.metric == metric:
-                return fit
-        raise KeyError(metric)
+        return {fit.metric: fit for fit in self.results}[metric]
 
 
 @dataclass(frozen=True, repr=False)
@@ -334,11 +331,10 @@ class DisentangleResult(Result):
         Raises:
             UnknownNameError: if there is none; lists those there are.
         """
-        for fit in self.results:
-            if fit.metric == metric:
-                return fit
-        names = [fit.metric for fit in self.results]
-        raise UnknownNameError(f"no metric {metric!r}; there are {', '.join(names)}.{did_you_mean(metric, names)}")
+        fits = {fit.metric: fit for fit in self.results}
+        if metric not in fits:
+            raise UnknownNameError(f"no metric {metric!r}; there are {', '.join(fits)}.{did_you_mean(metric, fits)}")
+        return fits[metric]
 
     def variant(self, name: str) -> Variant:
         """Return the coefficients estimated in another way.
@@ -346,9 +342,8 @@ class DisentangleResult(Result):
         Raises:
             UnknownNameError: if there is none of this name; lists those there are.
         """
-        for variant in self.variants:
-            if variant.name == name:
-                return variant
-        names = [variant.name for variant in self.variants]
-        there = ", ".join(names) or "none"
-        raise UnknownNameError(f"no variant {name!r}; there are {there}.{did_you_mean(name, names)}")
+        named = {variant.name: variant for variant in self.variants}
+        if name not in named:
+            known = ", ".join(named) or "none"
+            raise UnknownNameError(f"no variant {name!r}; there are {known}.{did_you_mean(name, named)}")
+        return named[name]

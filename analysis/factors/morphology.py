@@ -22,7 +22,7 @@ from bsx.analysis.factors.lexicon import (
     feature_overlap,
     read_lexicon,
 )
-from bsx.analysis.factors.parsers import check_parser, parse_texts
+from bsx.analysis.factors.parsers import parse_texts, parser_of
 from bsx.analysis.factors.parses import Parse, match_parses
 from bsx.analysis.factors.retrofitting import retrofit, retrofit_fixed_point
 from bsx.analysis.factors.vectors import normalise_vectors, read_vectors, train_vectors, write_vectors
@@ -120,7 +120,7 @@ class Morphology(Factor[MorphologyConfig]):
         need("scipy.sparse", "MOR")
         for lang, parses in ((pairs.lang1, resources.parses1), (pairs.lang2, resources.parses2)):
             if parses is None and resources.lexicon is None:
-                check_parser(resources, lang, "tag", pretokenized=True)
+                parser_of(resources, lang, "tag", pretokenized=True).check()
 
     def compute(self, pairs: SentencePairs, resources: Resources) -> FactorScores:
         """Score pairs; see `Factor.compute`."""
@@ -197,8 +197,8 @@ class Morphology(Factor[MorphologyConfig]):
                 parses, tagger = given, "the CoNLL-U file"
             else:
                 joined = [" ".join("".join(token.split()) for token in tokens) for tokens in side]
-                phase = f"tagging sentence{number}"
-                parses, tagger = parse_texts(joined, resources, lang, "tag", pretokenized=True, phase=phase)
+                parser = parser_of(resources, lang, "tag", pretokenized=True)
+                parses, tagger = parse_texts(joined, parser, resources, f"tagging sentence{number}")
             taggers.append(tagger)
             tagged.append([token for parse in parses if parse for token in zip(parse.words, parse.feats, strict=True)])
         origin: dict[str, object] = {"tags": taggers, "draws": config.draws, "seed": resources.seed}

@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from bsx.analysis.factors.base import Factor, FactorConfig, FactorScores, Resources, SentencePairs, Values
-from bsx.analysis.factors.parsers import check_parser, parse_texts
+from bsx.analysis.factors.parsers import StanzaParser, parse_texts, parser_of
 from bsx.analysis.factors.parses import Parse, match_parses
 from bsx.analysis.factors.trees import Tree, distance
 from bsx.data.lines import NamedFile
@@ -123,7 +123,7 @@ class Syntax(Factor[SyntaxConfig]):
         """Look for the parser of each side without parses; see `Factor.check`."""
         for lang, file in ((pairs.lang1, resources.parses1), (pairs.lang2, resources.parses2)):
             if file is None:
-                check_parser(resources, lang, "parse", pretokenized=self._spaced(lang))
+                self._parser(lang, resources).check()
 
     def compute(self, pairs: SentencePairs, resources: Resources) -> FactorScores:
         """Score pairs; see `Factor.compute`."""
@@ -158,20 +158,19 @@ class Syntax(Factor[SyntaxConfig]):
             # A file may hold parses of the sentences as they are; without its punctuation a tree is the best stand-in.
             trees = [parse if config.punctuation == "keep" else parse.without(is_punctuation) for parse in result]
             return list(trees), {"file": file.name, "sha256": NamedFile(file).digest()[:12]}
-        phase = f"parsing {column}"
-        parsed, identity = parse_texts(prepared, resources, lang, "parse", pretokenized=self._spaced(lang), phase=phase)
+        parsed, identity = parse_texts(prepared, self._parser(lang, resources), resources, f"parsing {column}")
         if config.punctuation == "drop":
             parsed = [parse and parse.without(is_punctuation) for parse in parsed]
         return parsed, identity
 
-    def _spaced(self, lang: str) -> bool:
-        """Tell whether the parser is given words instead of texts."""
-        if self.config.punctuation != "blank":
-            return False
+    def _parser(self, lang: str, resources: Resources) -> StanzaParser:
+        """Return the parser; where punctuation is blank and words have spaces between, it is given words."""
         from bsx.catalog.catalog import load_registry
         from bsx.catalog.languages import find_language
 
-        return find_language(lang, load_registry()).script not in _UNSPACED
+        blank = self.config.punctuation == "blank"
+        spaced = blank and find_language(lang, load_registry()).script not in _UNSPACED
+        return parser_of(resources, lang, "parse", pretokenized=spaced)
 
 
 def is_punctuation(word: str, tag: str) -> bool:

@@ -90,9 +90,8 @@ class ProbingTask:
 
     def select(self, keep: list[bool]) -> ProbingTask:
         """Return the task with the labels, groups, types and parts of some items only (n,)."""
-        labels, groups, types, parts = (
-            values and tuple(compress(values, keep)) for values in (self.labels, self.groups, self.types, self.parts)
-        )
+        labels, groups, types = (tuple(compress(of, keep)) for of in (self.labels, self.groups, self.types))
+        parts = self.parts and tuple(compress(self.parts, keep))
         return replace(self, labels=labels, groups=groups, types=types, parts=parts)
 
 
