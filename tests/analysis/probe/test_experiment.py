@@ -169,23 +169,26 @@ def test_the_test_part_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_logistic_probe_equals_scikit_learn_by_hand() -> None:
     from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import f1_score
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     rng = np.random.default_rng(8)
     labels = rng.integers(0, 3, 400)
-    x = (rng.normal(size=(400, 30)) + 0.4 * rng.normal(size=(3, 30))[labels]).astype(np.float32)
+    x = (7 + 20 * (rng.normal(size=(400, 30)) + 0.4 * rng.normal(size=(3, 30))[labels])).astype(np.float32)
     parts = np.array(["train"] * 200 + ["validation"] * 100 + ["test"] * 100)
     result = probe_layers(x[None], labels.tolist(), parts=parts.tolist(), seeds=[1], resamples=20)
     train, held, test = (parts == name for name in PARTS)
-    best = (-1.0, 0.0, 0.0)
+    best = (-1.0, 0.0, 0.0, 0.0)
     for strength in probes.STRENGTHS:
         model = make_pipeline(StandardScaler(), LogisticRegression(C=strength, max_iter=1000))
         model.fit(x[train].astype(float), labels[train])
         valid, right = (model.score(x[rows].astype(float), labels[rows]) for rows in (held, test))
-        best = max(best, (valid, strength, right), key=lambda found: found[0])
+        f1 = f1_score(labels[test], model.predict(x[test].astype(float)), average="macro")
+        best = max(best, (valid, strength, right, f1), key=lambda found: found[0])
     assert result.layers[0].chosen[0] == best[1]
     assert result.layers[0].accuracy == pytest.approx(best[2], abs=0.0101)  # one item: fits end within a tolerance
+    assert result.layers[0].macro_f1 == pytest.approx(best[3], abs=0.02)
     assert result.baseline == pytest.approx((labels[test] == np.bincount(labels[train]).argmax()).mean())
 
 
