@@ -124,7 +124,7 @@ class MetricEffects:
 
 
 class Sides:
-    """The texts, their edits and their factors: everything that metrics of one casing share.
+    """The texts, their edits and what these measure, and the factors: everything that metrics of one casing share.
 
     Edits of writing alone are a factor of their own, ``surface``: by how much they change what is counted in the others
     (a word in small letters is another word to a count of words) is kept for the table of edits and explains nothing.
@@ -138,6 +138,7 @@ class Sides:
         human: Sequence[float] | None,
         made: Sequence[Perturbed],
         measured: Mapping[str, Sequence[Array]],
+        factors: Sequence[str],
         sentences: NDArray[np.int64],
         meaning: float | None,
     ) -> None:
@@ -160,20 +161,21 @@ class Sides:
         observed = {name: parts[0] for name, parts in measured.items()}
         if human is not None:
             observed[SEM] = np.asarray(human, dtype=np.float64)
-        order = [SEM, *measured, SURFACE]
+        order = [SEM, *factors, SURFACE]
         # What only edits of writing move is shown, too.
         self._shown = [n for n in (SEM, *measured) if np.nanmax(np.abs(self._measured[n]), initial=0.0) > 0]
         self._moved = [name for name in order if np.nanmax(np.abs(changes[name]), initial=0.0) > 0]
         self._seen = [name for name in order if written is not None and name in observed]
         self.names = [name for name in order if name in self._moved or name in self._seen]
-        self.warnings += [Notice("not-moved", name) for name in measured if name not in self._moved]
-        there = ~np.isnan(np.column_stack([observed[name] for name in self._seen])).any(axis=1) if self._seen else None
-        self._there = np.flatnonzero(there) if there is not None else np.array([], dtype=np.int64)
-        if self._seen and not len(self._there):
+        self.warnings += [Notice("not-moved", name) for name in factors if name not in self._moved]
+        seen = np.array([observed[name] for name in self._seen]).reshape(len(self._seen), len(references))
+        complete = ~np.isnan(seen).any(axis=0)
+        self._complete = np.flatnonzero(complete)
+        if not len(self._complete):
             raise InputError(f"no candidate has all factors: {', '.join(self._seen)}")
         whole_pairs = ~np.isnan(np.column_stack([changes[name] for name in self._moved])).any(axis=1)
         for what, missing in (
-            ("candidates", 0 if there is None else int((~there).sum())),
+            ("candidates", int((~complete).sum())),
             ("edited texts", int((~whole_pairs).sum())),
         ):
             if missing:
@@ -190,7 +192,7 @@ class Sides:
         units_of = self._unit if meaning is not None else {**self._unit, SEM: 1.0}
         self._x = np.column_stack([changes[name] / units_of[name] for name in self._moved])
         if self._seen:
-            z = np.column_stack([observed[name][self._there] / self._unit[name] for name in self._seen])
+            z = np.column_stack([observed[name][self._complete] / self._unit[name] for name in self._seen])
             self._z = z - z.mean(axis=0)
         if SEM in self._moved:
             self.warnings.append(Notice("meaning-declared", values={"meaning": meaning}))
@@ -208,7 +210,7 @@ class Sides:
         if name == SURFACE:
             return 1.0, "an edit of writing alone"
         if name in self._seen:
-            sd = float(observed[name][self._there].std())
+            sd = float(observed[name][self._complete].std())
             if not sd > 0:
                 raise InputError(f"factor {name!r} is the same for all candidates: it explains nothing")
             return sd, "sd among the candidates"
@@ -278,14 +280,14 @@ class Sides:
         observed, n, r2 = None, 0, float("nan")
         seen: Ols | None = None
         if self._seen and scores.written is not None:
-            there = self._there[~np.isnan(scores.written[self._there])]
-            own = np.isin(self._there, there)
-            sd, n = float(scores.written[there].std()) if len(there) else 0.0, len(there)
+            places = self._complete[~np.isnan(scores.written[self._complete])]
+            own = np.isin(self._complete, places)
+            sd, n = float(scores.written[places].std()) if len(places) else 0.0, len(places)
             if not sd > 0:
                 raise InputError(f"{name}: all candidates have the same score")
             z = self._z[own] - self._z[own].mean(axis=0)
-            y = (scores.written[there] - scores.written[there].mean()) / sd
-            observed = FactorSample(y, z, self._seen, self._sentences[there])
+            y = (scores.written[places] - scores.written[places].mean()) / sd
+            observed = FactorSample(y, z, self._seen, self._sentences[places])
             seen = standardised_errors(observed.fit(confidence), confidence=confidence)
             r2 = seen.r2
         # Of a factor that only edits move that the metric does not see, nothing is left to fit.

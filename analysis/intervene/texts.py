@@ -112,10 +112,13 @@ def intervene_texts(
         more, told_more = _measured(settings, list(uncased.values()), references, texts, written, made)
         measured, notes = {**measured, **more}, list(dict.fromkeys([*notes, *told_more]))
     sentences = units([references, *([written] if written is not None else [])], len(references))
-    sides = {}
-    for blind in casings:
-        own = {name: measured[name] for name in (uncased.get(name, name) if blind else name for name in names)}
-        sides[blind] = Sides(references, texts, written, human, made, own, sentences, settings.meaning)
+    by_casing = {blind: [uncased.get(name, name) if blind else name for name in names] for blind in casings}
+    shown = {name: measured[name] for own in by_casing.values() for name in own}
+    sides = {
+        blind: Sides(references, texts, written, human, made, shown, own, sentences, settings.meaning)
+        for blind, own in by_casing.items()
+    }
+    first = sides[casings[0]]
     tables = [sides[bool(one.ignores_case)].of_metric(one, settings.confidence) for one in scores]
     effects = [effect for table in tables for effect in table.effects]
     for kind in ("p", "edited_p"):
@@ -126,14 +129,7 @@ def intervene_texts(
             for effect, value, new in zip(effects, values, p, strict=True)
         ]
     if settings.keep is not None:
-        falls = {one.name: one.falls for one in scores}
-        kept = [side.pairs(falls) for side in sides.values()]
-        pairs = zip(*kept, strict=True)
-        settings.keep([replace(p[0], changes={k: v for one in p for k, v in one.changes.items()}) for p in pairs])
-    edits = [
-        replace(same[0], changes={name: value for edit in same for name, value in edit.changes.items()})
-        for same in zip(*(side.edits() for side in sides.values()), strict=True)
-    ]
+        settings.keep(first.pairs({one.name: one.falls for one in scores}))
     scales = {scale.factor: scale for side in sides.values() for scale in side.scales()}
     warnings: list[Notice] = []
     for notice in (each for side in sides.values() for each in side.warnings):
@@ -148,7 +144,7 @@ def intervene_texts(
         factors=tuple(ordered),
         effects=tuple(effects),
         fits=tuple(table.fit for table in tables),
-        edits=tuple(edits),
+        edits=tuple(first.edits()),
         drops=tuple(drop for table in tables for drop in table.drops),
         scales=tuple(scales[name] for name in ordered),
         left_out=left_out,

@@ -6,7 +6,7 @@ Works on arrays: vectors of all layers from any encoder, and the label of each i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence, Sized
+from collections.abc import Hashable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 
 import numpy as np
@@ -181,9 +181,7 @@ class TransferTest:
                 file=data.name,
             )
         columns = {"labels": data.labels, "groups": data.groups, "types": data.types if types is not None else None}
-        for what, values in columns.items():
-            if values is not None and len(values) != count:
-                raise InputError(f"{count} vectors, {len(values)} {what}: numbers must match", file=data.name)
+        _same_length(count, columns, data.name)
         if types is not None and data.types is None:
             raise InputError("there is a control task, so its items need types too", file=data.name)
         self.data = data
@@ -401,14 +399,18 @@ def probe_layers(
     )
 
 
+def _same_length(count: int, columns: Mapping[str, Sized | None], file: str | None = None) -> None:
+    for what, values in columns.items():
+        if values is not None and len(values) != count:
+            raise InputError(f"{count} vectors, {len(values)} {what}: numbers must match", file=file)
+
+
 def _check(
     features: NDArray[np.float32], names: Sized, layers: tuple[int, ...], columns: dict[str, Sized | None]
 ) -> None:
     if features.ndim != 3:
         raise InputError(f"vectors must be an array (layers, items, dim), not of shape {features.shape}")
-    for what, values in columns.items():
-        if values is not None and len(values) != features.shape[1]:
-            raise InputError(f"{features.shape[1]} vectors, {len(values)} {what}: numbers must match")
+    _same_length(features.shape[1], columns)
     if len(layers) != len(features) or not layers:
         raise InputError(f"vectors of {len(features)} layers, {len(layers)} layer numbers: numbers must match")
     if len(names) < 2:
