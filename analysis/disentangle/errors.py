@@ -16,7 +16,7 @@ from bsx.analysis.disentangle.result import CoefficientComparison
 from bsx.analysis.disentangle.settings import ComparisonSettings, ErrorSettings
 from bsx.analysis.stats.equivalence import equivalence_p
 from bsx.analysis.stats.folds import Rows, keys_of, unit_folds, units
-from bsx.analysis.stats.regression import Ols, StandardErrors, fit_ols
+from bsx.analysis.stats.regression import Ols, StandardErrors, fit_ols, refuse_collinear, require_rows
 from bsx.analysis.stats.resample import Seed, bootstrap_counts, compared, few_units, percentile_interval
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.sandwich import positive
@@ -90,16 +90,10 @@ class Errors:
         return replace(self, crossed=None, sampled=tuple(sampled), held=held) if self.crossed is not None else self
 
     def fit(self, y: Array, x: Array, *, intercept: bool = False, confidence: float = 0.95) -> Ols:
-        """Fit a linear model with these standard errors; see `fit_ols`."""
-        return fit_ols(
-            y,
-            x,
-            se=self.kind,
-            clusters=self.clusters,
-            crossed=self.crossed,
-            intercept=intercept,
-            confidence=confidence,
-        )
+        """Fit a linear model with these standard errors, as `defined_for` it; see `fit_ols`."""
+        own = self.defined_for(x, intercept=intercept)
+        ways = {"clusters": own.clusters, "crossed": own.crossed}
+        return fit_ols(y, x, se=own.kind, **ways, intercept=intercept, confidence=confidence)
 
     def spread(self, influence: Array) -> Array:
         """Return the covariance (k, k) of sums over rows whose parts these are (n, k), over clusters if there are any.
@@ -373,13 +367,11 @@ def compare_coefficients(
     errors = choose_errors(table, names, len(factors), settings, omitted)
     clusters = errors.clusters
     x, y = standardised(columns, factors), standardised(columns, [a, b])
-    n, p = x.shape
-    if n <= p or np.linalg.matrix_rank(x) < p:
-        raise InputError(f"{n} rows and {p} factors: the factors are collinear, or there are too few rows")
+    require_rows(*x.shape)
+    refuse_collinear(factors, x)
     coef = np.linalg.lstsq(x, y, rcond=None)[0]
-    r2 = 1 - np.square(y - x @ coef).mean(axis=0)
+    values = np.vstack([coef, 1 - np.square(y - x @ coef).mean(axis=0)])
     draws = bootstrap_regressions(x, y, resamples=settings.resamples, seed=settings.seed, clusters=clusters)
-    values = np.vstack([coef, r2])
     sampled = np.concatenate([draws.coef, draws.r2[:, :, None]], axis=2)
     comparisons: dict[str, Comparison] = {}
     for j, name in enumerate([*factors, "r2"]):
@@ -392,13 +384,12 @@ def compare_coefficients(
                 differences, value, *(_spread_of(x, y, j, how) for how in (errors, errors.one_way()))
             )
             method += ", widened for systems"
-        found = compared(
-            float(values[j, 0]), float(values[j, 1]), differences, n, method, settings.confidence, errors.few()
-        )
+        of_a, of_b = map(float, values[j])
+        test = compared(of_a, of_b, differences, len(x), method, settings.confidence, errors.few())
         if settings.margin is not None:
-            p_same = equivalence_p(found.difference, found.ci, settings.margin, confidence=settings.confidence)
-            found = replace(found, p_equivalence=p_same)
-        comparisons[name] = replace(found, a=a, b=b)
+            p_same = equivalence_p(test.difference, test.ci, settings.margin, confidence=settings.confidence)
+            test = replace(test, p_equivalence=p_same)
+        comparisons[name] = replace(test, a=a, b=b)
     return CoefficientComparison(a, b, comparisons, settings.margin)
 
 

@@ -6,16 +6,14 @@ Linguistic Factors", section 3: metric and factors are z-normalised and the metr
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations
 
 import numpy as np
 
+from bsx.analysis.disentangle.curves import bent_notices, find_bends, product_notices
 from bsx.analysis.disentangle.errors import (
     Draws,
-    Errors,
     bootstrap_regressions,
     choose_errors,
     complete_rows,
@@ -34,65 +32,32 @@ from bsx.analysis.disentangle.result import (
     MOST_SHARE,
     ROWS_PER_FACTOR,
     VIF_LIMIT,
-    Bend,
-    CurvePoint,
     DisentangleResult,
     MetricFit,
     Reliability,
     Variant,
 )
+from bsx.analysis.disentangle.sample import RegressionSample, lengths, with_lengths, with_repeats
 from bsx.analysis.disentangle.settings import DisentangleSettings
-from bsx.analysis.disentangle.variants import (
-    corrected,
-    cronbach,
-    make_variant,
-    random_effects,
-    reference,
-    simpson,
-    stated,
-    within,
-)
+from bsx.analysis.disentangle.variants import corrected, cronbach, make_variant, random_effects, reference, stated
+from bsx.analysis.disentangle.within import simpson, within
 from bsx.analysis.stats.clusters import adjust
 from bsx.analysis.stats.equivalence import equivalence_p
 from bsx.analysis.stats.folds import Rows
 from bsx.analysis.stats.importance import commonality, shapley_shares, subset_r2
-from bsx.analysis.stats.regression import (
-    Ols,
-    PooledTest,
-    WaldTest,
-    fit_ols,
-    pooled_test,
-    refuse_collinear,
-    require_rows,
-    standardised_errors,
-    wald,
-)
+from bsx.analysis.stats.regression import Ols, fit_ols, pooled_test, refuse_collinear, require_rows, standardised_errors
 from bsx.analysis.stats.resample import percentile_interval
 from bsx.analysis.stats.sandwich import ClusterRobust
-from bsx.data import cells
-from bsx.data.columns import Labels, TableLike, column_names, number_column, numeric_columns, standardise, standardised
+from bsx.data.columns import Labels, TableLike, column_names, numeric_columns
 from bsx.data.long import SEGMENTS, SYSTEM
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.optional import need
 from bsx.support.result import Notice
 from bsx.support.settings import settled
-from bsx.support.untyped import Untyped
 
 SHARES_RESAMPLED = 8  # factors up to which the shares get bootstrap intervals: 2^p models a resample
 MOSTLY = 0.5  # share of a factor's variance that both measures of length explain, from which it is mostly length
-PAIRS = (("sentence1", "sentence2"), ("candidate", "reference"), ("candidate", "source"))
-LENGTHS = ("length", "length-ratio")
-# Writing without blanks between words: each sign counts as one word.
-_WORD = re.compile(
-    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]|"
-    r"[^\s\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]+"
-)
-QUANTILES = (0.05, 0.275, 0.5, 0.725, 0.95)  # Harrell 2015, Table 2.3, for five knots
-POINTS = 41
-MUCH, LITTLE = 0.1, 0.05
-"""A coefficient that halves beside bent factors is named if it moves by more than the first (in standard deviations),
-or by more than the second if it gains or loses its significance."""
 
 
 @settled(DisentangleSettings)
@@ -139,149 +104,154 @@ def disentangle(
     if repeated:
         raise InputError(f"column {repeated[0]!r} is named twice among metrics and factors")
     settings.check(metrics, factors)
-    table, controls = with_lengths(with_repeats(table, settings.repeats), settings.controls)
-    numbers = [*metrics, *factors, *(name for names in settings.repeats.values() for name in names), *controls]
-    wanted = dict.fromkeys((settings.cluster, settings.group, *settings.within))
-    columns, labels, omitted = numeric_columns(
-        table, numbers, [name for name in wanted if name is not None], nan=settings.nan
-    )
+    repeats, group = settings.repeats, settings.group
+    table, controls = with_lengths(with_repeats(table, repeats), settings.controls)
+    numbers = [*names, *(name for columns in repeats.values() for name in columns), *controls]
+    named = [name for name in (settings.cluster, group, *settings.within) if name is not None]
+    columns, labels, omitted = numeric_columns(table, numbers, named, nan=settings.nan)
     errors = choose_errors(table, numbers, len(factors), settings, omitted)
-    result = replace(_fit_all(columns, metrics, factors, errors, settings)[0], omitted=omitted)
-    if settings.group is not None:
-        result = _with_groups(result, columns, settings.group, labels[settings.group], errors, settings)
-    y, x = (standardised(columns, names) for names in (metrics, factors))
+    sample = RegressionSample(columns, metrics, factors, errors, settings)
+    result, _ = _fit(sample)
+    variants: list[Variant] = []
+    if group is not None:
+        result = _with_groups(result, sample, group, labels[group])
     rows = complete_rows(table, numbers, len(table[numbers[0]]), omitted)
-    own_errors = errors.defined_for(x)
     present = set(column_names(table)) - set(numbers)
 
     def levels(name: str) -> Labels:
         """Return the level of each row; a blank cell is one of its own."""
         return [label or f"\0{place}" for place, label in enumerate(labels_of(table, name, rows, present))]
 
-    warnings = list(result.warnings)
-    variants: list[Variant] = []
-    measured = {name: values[rows] for name, values in lengths(table).items()}
-    for name in factors if measured else ():
-        design = np.column_stack([np.ones(len(rows)), *measured.values()])
-        rest = columns[name] - design @ np.linalg.lstsq(design, columns[name], rcond=None)[0]
-        share = 1 - float(rest @ rest) / float(np.square(columns[name] - columns[name].mean()).sum())
-        if share > MOSTLY:
-            warnings.append(Notice("mostly-length", name, {"share": share}))
-
-    known = {factors.index(name): stated(name, value, len(x)) for name, value in settings.reliabilities.items()}
-    for name, repeated in settings.repeats.items():
-        known[factors.index(name)] = cronbach(name, {column: columns[column] for column in repeated})
-    if known:
-        of = "; ".join(f"{one.factor} {one.value:.3f}, {one.source}" for one in known.values())
-        found = corrected(x, y, known, own_errors)
-        if float(found.r2.max()) > 1:
-            raise InputError(
-                f"reliability {of}: too low to be true: without that noise the factors would explain "
-                f"{100 * found.r2.max():.0f} % of {metrics[int(found.r2.argmax())]}",
-                setting="reliability",
-            )
-        what = f"method of moments, reliability of {of}; per sd of the noise-free factor"
-        figures = (found.coef, found.se, reference(own_errors), settings)
-        variants.append(make_variant("errors-in-variables", what, metrics, factors, *figures, r2=found.r2))
-
-    variants += result.variants
-    searched: dict[str, Labels] = {} if settings.group is None else {settings.group: labels[settings.group]}
-    for names in (SEGMENTS, (SYSTEM,)):
-        for name in (name for name in names if name in present and name not in searched):
-            own_levels = levels(name)
-            if len(set(own_levels)) < len(own_levels):
-                searched[name] = own_levels
+    searched = {} if group is None else {group: labels[group]}  # levels within which coefficients may be others
+    for usual in (SEGMENTS, (SYSTEM,)):
+        for name in (name for name in usual if name in present and name not in searched):
+            of_rows = levels(name)
+            if len(set(of_rows)) < len(of_rows):
+                searched[name] = of_rows
                 break
+    warnings = [*result.warnings, *_length_notices(sample, {name: of[rows] for name, of in lengths(table).items()})]
+    reliability, variants = _without_noise(sample)
+    variants += result.variants
     for name, of_rows in searched.items():
-        warnings += simpson(metrics, factors, x, y, name, of_rows, own_errors, settings, len(searched))
-
+        warnings += simpson(sample, name, of_rows, len(searched))
     if settings.within:
-        by_column = {name: levels(name) for name in settings.within}
-        variants.append(within(metrics, factors, x, y, by_column, own_errors, settings))
+        variants.append(within(sample, {name: levels(name) for name in settings.within}))
     if controls:
-        every = [*factors, *controls]
-        held = standardised(columns, every)
-        refuse_collinear(every, held)
-        own = errors.defined_for(held)
-        ols = [standardised_errors(own.fit(column, held)) for column in y.T]
-        coef, se, df, r2 = (
-            np.array([getattr(fit, what) for fit in ols]) for what in ("coef", "se", "reference_df", "r2")
-        )
-        student = need("scipy.stats", "the regression").t(df)  # the normal with infinitely many degrees of freedom
-        what = f"with {', '.join(controls)} held constant ({own.kind} standard errors)"
-        variants.append(make_variant("controls", what, metrics, every, coef, se, student, settings, r2=r2))
-    warnings += bent_notices(metrics, factors, columns, result.results, errors, settings)
-    warnings += product_notices(metrics, factors, x, y, result.results, errors, settings)
+        variants.append(_controlled(replace(sample, factors=[*factors, *controls]), controls))
+    warnings += bent_notices(sample, result.results)
+    warnings += product_notices(sample, result.results)
     return replace(
         result,
+        omitted=omitted,
         warnings=tuple(warnings),
-        reliability=tuple(Reliability(one.factor, one.value, one.source) for one in known.values()),
+        reliability=reliability,
         variants=tuple(variants),
-        bends=find_bends(metrics, factors, columns, errors, settings) if settings.spline else (),
+        bends=find_bends(sample) if settings.spline else (),
     )
 
 
-def _fit_all(
-    columns: dict[str, Array],
-    metrics: Sequence[str],
-    factors: Sequence[str],
-    errors: Errors,
-    settings: DisentangleSettings,
-) -> tuple[DisentangleResult, list[Ols]]:
+def _length_notices(sample: RegressionSample, measured: dict[str, Array]) -> Iterator[Notice]:
+    """Yield a notice for each factor of which the measures of length (n,) explain most."""
+    for name in sample.factors if measured else ():
+        values = sample.columns[name]
+        design = np.column_stack([np.ones(len(values)), *measured.values()])
+        rest = values - design @ np.linalg.lstsq(design, values, rcond=None)[0]
+        share = 1 - float(rest @ rest) / float(np.square(values - values.mean()).sum())
+        if share > MOSTLY:
+            yield Notice("mostly-length", name, {"share": share})
+
+
+def _without_noise(sample: RegressionSample) -> tuple[tuple[Reliability, ...], list[Variant]]:
+    """Return the reliabilities that are stated or measured, and the coefficients without that noise, if there are any.
+
+    Raises:
+        InputError: for a reliability that cannot be.
+    """
+    metrics, factors, settings = list(sample.metrics), list(sample.factors), sample.settings
+    known = {factors.index(name): stated(name, value, len(sample.x)) for name, value in settings.reliabilities.items()}
+    for name, repeated in settings.repeats.items():
+        known[factors.index(name)] = cronbach(name, {column: sample.columns[column] for column in repeated})
+    if not known:
+        return (), []
+    said = "; ".join(f"{of.factor} {of.value:.3f}, {of.source}" for of in known.values())
+    errors = sample.errors.defined_for(sample.x)
+    coef, se, r2 = corrected(sample.x, sample.y, known, errors)
+    if float(r2.max()) > 1:
+        raise InputError(
+            f"reliability {said}: too low to be true: without that noise the factors would explain "
+            f"{100 * r2.max():.0f} % of {metrics[int(r2.argmax())]}",
+            setting="reliability",
+        )
+    what = f"method of moments, reliability of {said}; per sd of the noise-free factor"
+    variant = make_variant("errors-in-variables", what, sample, coef, se, reference(errors), r2=r2)
+    return tuple(Reliability(of.factor, of.value, of.source) for of in known.values()), [variant]
+
+
+def _controlled(sample: RegressionSample, controls: Sequence[str]) -> Variant:
+    """Return the coefficients of factors beside columns to hold constant, which are the last of the sample's."""
+    refuse_collinear(sample.factors, sample.x)
+    errors = sample.errors.defined_for(sample.x)
+    ols = [standardised_errors(errors.fit(y, sample.x)) for y in sample.y.T]
+    coef, se, df, r2 = (np.array([getattr(fit, what) for fit in ols]) for what in ("coef", "se", "reference_df", "r2"))
+    student = need("scipy.stats", "the regression").t(df)  # the normal with infinitely many degrees of freedom
+    what = f"with {', '.join(controls)} held constant ({errors.kind} standard errors)"
+    return make_variant("controls", what, sample, coef, se, student, r2=r2)
+
+
+def _fit(sample: RegressionSample) -> tuple[DisentangleResult, list[Ols]]:
     """Return the result of these rows, and each metric's regression."""
-    n, p = len(columns[factors[0]]), len(factors)
-    require_rows(n, p + settings.intercept)
+    factors, settings, confidence = list(sample.factors), sample.settings, sample.settings.confidence
+    n, p, first = len(sample.columns[factors[0]]), len(factors), int(settings.intercept)
+    require_rows(n, p + first)
     if n == p + 1:  # standardising takes a degree of freedom, with or without an intercept
         raise InputError(
             f"{n} rows are too few for {p} standardised factor{'s' * (p > 1)}: they fit any metric exactly (R² 1), so "
             f"no degree of freedom is left; at least {p + 2} are needed"
         )
-    y, x = (standardised(columns, names) for names in (metrics, factors))
+    y, x = sample.y, sample.x
     refuse_collinear(factors, x)
-    errors = errors.defined_for(x, intercept=settings.intercept)
-    correlations = x.T @ x / n
-    responses = y.T @ x / n  # (metrics, factors)
-    all_subsets = subset_r2(np.broadcast_to(correlations, (len(metrics), p, p)), responses)
+    errors = sample.errors.defined_for(x, intercept=settings.intercept)
+    few, correlations = errors.few(), x.T @ x / n
+    all_subsets = subset_r2(np.broadcast_to(correlations, (y.shape[1], p, p)), y.T @ x / n)
     draws: Draws | None = None
-    shares: Array | None = None
+    drawn_shares: Array | None = None
     if settings.resamples:
         draws = bootstrap_regressions(x, y, resamples=settings.resamples, seed=settings.seed, clusters=errors.clusters)
         draws = widened(draws, x, y, errors, intercept=settings.intercept)
         if p <= SHARES_RESAMPLED:  # (resamples, metrics, factors)
-            shares = shapley_shares(subset_r2(draws.correlations[:, None], draws.responses))
+            drawn_shares = shapley_shares(subset_r2(draws.correlations[:, None], draws.responses))
     vif = np.maximum(np.diag(np.linalg.inv(correlations)), 1.0)
-    slopes = [errors.fit(column, x, intercept=settings.intercept, confidence=settings.confidence) for column in y.T]
-    ols = [standardised_errors(fit, confidence=settings.confidence) for fit in slopes]
-    first, confidence, few = int(settings.intercept), settings.confidence, errors.few()
-    adjusted = np.stack([fit.p[first:] for fit in ols])
-    defined = ~np.isnan(adjusted)
-    adjusted[defined] = adjust(adjusted[defined], settings.correction)
+    slopes = [errors.fit(column, x, intercept=settings.intercept, confidence=confidence) for column in y.T]
+    ols = [standardised_errors(fit, confidence=confidence) for fit in slopes]
+    adjusted = adjust([fit.p[first:] for fit in ols], settings.correction)
+    equivalent = np.full_like(adjusted, np.nan)
+    if settings.margin is not None:  # are coefficients too small to matter, by their intervals?
+        for place in np.ndindex(*equivalent.shape):
+            value, *ends = (float(getattr(ols[place[0]], what)[first + place[1]]) for what in ("coef", "low", "high"))
+            equivalent[place] = equivalence_p(value, (ends[0], ends[1]), settings.margin, confidence=confidence)
+        equivalent = adjust(equivalent, settings.correction)
 
     def named(values: Array) -> dict[str, float]:
-        return {name: float(value) for name, value in zip(factors, values, strict=True)}
+        return dict(zip(factors, values.tolist(), strict=True))
 
     fits = []
-    for j, (metric, own, subsets) in enumerate(zip(metrics, ols, all_subsets, strict=True)):
+    for j, (metric, own, subsets) in enumerate(zip(sample.metrics, ols, all_subsets, strict=True)):
         full = len(subsets) - 1
         without = np.array([subsets[full ^ 1 << i] for i in range(p)])
-        gain, left = np.maximum(subsets[full] - without, 0.0), 1 - without
-        share = shapley_shares(subsets)
+        gain, left, share = np.maximum(subsets[full] - without, 0.0), 1 - without, shapley_shares(subsets)
         classic = own if errors.kind == "classic" else fit_ols(y[:, j], x, intercept=settings.intercept)
         partial, semipartial = partial_intervals(own, classic, vif)
         r2_out, importance = out_of_sample(x, y[:, j], errors, settings.seed)
-        ci = {name: (float(own.low[i]), float(own.high[i])) for i, name in enumerate(factors, start=first)}
-        fit = MetricFit(
-            metric=metric,
-            coef=named(own.coef[first:]),
-            se=named(own.se[first:]),
-            statistic=named(own.statistic[first:]),
-            p=named(own.p[first:]),
-            p_adjusted=named(adjusted[j]),
-            ci=ci,
-            ci_bootstrap={}
-            if draws is None
-            else {name: percentile_interval(draws.coef[:, j, i], confidence, few) for i, name in enumerate(factors)},
-            significant={name: bool(p < settings.alpha) for name, p in zip(factors, adjusted[j], strict=True)},
+        of_draws = {} if draws is None else dict(zip(factors, draws.coef[:, j].T, strict=True))
+        of_shares = {} if drawn_shares is None else dict(zip(factors, drawn_shares[:, j].T, strict=True))
+        figures = {what: getattr(own, what)[first:] for what in ("coef", "se", "p", "statistic")}
+        fit = MetricFit.of(
+            metric,
+            factors,
+            settings.alpha,
+            {**figures, "p_adjusted": adjusted[j]},
+            (own.low[first:], own.high[first:]),
+            ci_bootstrap={name: percentile_interval(values, confidence, few) for name, values in of_draws.items()},
             r2=own.r2,
             adj_r2=own.adj_r2,
             r2_ci=r2_interval(slopes[j], y[:, j], x.T @ x / len(x), errors, confidence),
@@ -289,11 +259,9 @@ def _fit_all(
             r2_bootstrap=corrected_percentiles(draws.r2[:, j], own.r2, confidence, few) if draws else None,
             vif=named(vif),
             r2_share=named(share),
-            r2_share_bootstrap={}
-            if shares is None
-            else {
-                name: corrected_percentiles(shares[:, j, i], float(share[i]), confidence, few)
-                for i, name in enumerate(factors)
+            r2_share_bootstrap={
+                name: corrected_percentiles(values, named(share)[name], confidence, few)
+                for name, values in of_shares.items()
             },
             partial_r2=named(np.divide(gain, left, out=np.full_like(gain, np.nan), where=left > 1e-12)),
             partial_r2_ci=dict(zip(factors, partial, strict=True)),
@@ -304,20 +272,12 @@ def _fit_all(
             df=own.df,
             intercept=float(own.coef[0]) if settings.intercept else None,
             intercept_se=float(own.se[0]) if settings.intercept else None,
+            p_equivalence=named(equivalent[j]) if settings.margin is not None else {},
         )
         fits.append(fit)
-    if settings.margin is not None:  # are coefficients too small to matter, by their intervals?
-        p_same = [
-            [equivalence_p(fit.coef[name], fit.ci[name], settings.margin, confidence=confidence) for name in factors]
-            for fit in fits
-        ]
-        fits = [
-            replace(fit, p_equivalence=named(row))
-            for fit, row in zip(fits, adjust(p_same, settings.correction), strict=True)
-        ]
     condition = float(np.linalg.cond(x))
     warnings = notices(n, fits, ols, condition, draws)
-    warnings += star_notices(x, y, fits, ols, settings.alpha) if errors.kind == "classic" else []
+    warnings += _star_notices(sample, fits, ols) if errors.kind == "classic" else []
     result = DisentangleResult(
         n=n,
         factors=tuple(factors),
@@ -340,31 +300,21 @@ def _fit_all(
     return result, ols
 
 
-def _with_groups(
-    whole: DisentangleResult,
-    columns: dict[str, Array],
-    group: str,
-    labels: Sequence[str],
-    errors: Errors,
-    settings: DisentangleSettings,
-) -> DisentangleResult:
+def _with_groups(whole: DisentangleResult, sample: RegressionSample, group: str, labels: Labels) -> DisentangleResult:
     """Return the result with each group's own, tests of what they share, and their coefficients pooled."""
-    metrics, factors = [fit.metric for fit in whole.results], whole.factors
     warnings = list(whole.warnings)
     results: dict[str, DisentangleResult] = {}
     fits: dict[str, list[Ols]] = {}
     rows: dict[str, Rows] = {}
-    members: dict[str, list[int]] = {}
-    for i, label in enumerate(labels):
-        members.setdefault(label, []).append(i)
-    for name, places in members.items():
-        part = {column: values[places] for column, values in columns.items()}
+    for name in dict.fromkeys(labels):
+        places = np.flatnonzero([label == name for label in labels])
+        columns = {column: values[places] for column, values in sample.columns.items()}
         try:
-            results[name], fits[name] = _fit_all(part, metrics, factors, errors.of(places), settings)
-            rows[name] = np.array(places)
+            results[name], fits[name] = _fit(replace(sample, columns=columns, errors=sample.errors.of(places)))
+            rows[name] = places
         except InputError as error:
             warnings.append(Notice("group-left-out", name, {"column": group, "why": str(error)}))
-    few = {name: part.n for name, part in results.items() if part.n < ROWS_PER_FACTOR * len(factors)}
+    few = {name: part.n for name, part in results.items() if part.n < ROWS_PER_FACTOR * len(sample.factors)}
     if few:
         warnings.append(Notice("tiny-n", group, {"groups": few}))
     if not results:
@@ -372,26 +322,25 @@ def _with_groups(
             f"column {group!r}: no group can be fitted by itself; {warnings[-1].values['why']}; within {group} holds "
             "its differences constant instead"
         )
-    tests: list[PooledTest] = []
+    tests = []
     if len(results) > 1:
+        errors = sample.errors.between(rows.values())
         se = whole.se if all(part.se == whole.se for part in results.values()) else "classic"
         clusters, crossed = (
-            None if of is None else {name: [of[i] for i in own] for name, own in rows.items()}
-            for of in (errors.clusters, errors.between(rows.values()).crossed)
+            None if way is None else {name: [way[i] for i in places] for name, places in rows.items()}
+            for way in (errors.clusters, errors.crossed)
         )
-        for metric in metrics:
-            parts = {
-                name: (columns[metric][own], np.column_stack([columns[factor][own] for factor in factors]))
-                for name, own in rows.items()
-            }
-            ways = {"clusters": clusters, "crossed": crossed}
-            tests.append(pooled_test(metric, factors, parts, se=se, intercept=settings.intercept, **ways))
+        ways = {"clusters": clusters, "crossed": crossed}
+        for metric in sample.metrics:
+            x = np.column_stack([sample.columns[factor] for factor in sample.factors])
+            parts = {name: (sample.columns[metric][places], x[places]) for name, places in rows.items()}
+            tests.append(pooled_test(metric, sample.factors, parts, se=se, intercept=whole.intercept, **ways))
     return replace(
         whole,
         warnings=tuple(warnings),
         groups=results,
         pooled=tuple(tests),
-        variants=tuple(random_effects(metrics, factors, group, fits, rows, errors, settings)),
+        variants=tuple(random_effects(sample, group, fits, rows)),
     )
 
 
@@ -434,386 +383,15 @@ def notices(
     return raised
 
 
-def star_notices(x: Array, y: Array, fits: Sequence[MetricFit], ols: Sequence[Ols], alpha: float) -> list[Notice]:
+def _star_notices(sample: RegressionSample, fits: Sequence[MetricFit], ols: Sequence[Ols]) -> list[Notice]:
     """Name the coefficients whose significance changes if the residual variance is not taken to be constant."""
+    alpha, first = sample.settings.alpha, int(sample.settings.intercept)
     changed: list[dict[str, object]] = []
     for j, fit in enumerate(fits):
         if max(ols[j].leverage) > 1 - 1e-10:
             return []
-        own = fit.intercept is not None
-        robust = fit_ols(y[:, j], x, se="hc3", intercept=own).p[int(own) :]
+        robust = fit_ols(sample.y[:, j], sample.x, se="hc3", intercept=bool(first)).p[first:]
         for (name, p), other in zip(fit.p.items(), robust, strict=True):
             if (p < alpha) != (other < alpha):
                 changed.append({"metric": fit.metric, "factor": name, "p": p, "hc3": float(other)})
     return [Notice("stars-depend-on-se", values={"changed": changed})] if changed else []
-
-
-def with_repeats(table: TableLike, repeat: Mapping[str, Sequence[str]]) -> TableLike:
-    """Return a table to which every factor that was measured repeatedly is added: the mean of its standardised columns.
-
-    Args:
-        table: mapping name -> (n,), DataFrame or `JudgedTable`.
-        repeat: factor -> the columns that measure it.
-
-    Raises:
-        InputError: for under two columns, or a column in the table that has the factor's name and is none of them.
-    """
-    if not repeat:
-        return table
-    results = {name: table[name] for name in column_names(table)}
-    for factor, names in repeat.items():
-        if len(set(names)) < 2:
-            raise InputError(f"repeat: {factor}: name at least two columns that measure {factor}", setting="repeat")
-        unknown = [name for name in names if name not in results]
-        if unknown:
-            raise InputError(f"repeat: {factor}: there is no column {unknown[0]!r}", setting="repeat")
-        if factor in results and factor not in names:
-            raise InputError(
-                f"repeat: {factor}: there is a column {factor!r} already, which is none of {', '.join(names)}; give "
-                "the mean of these a name of its own",
-                setting="repeat",
-            )
-    for factor, names in repeat.items():
-        columns = [number_column(name, table[name]) for name in names]
-        for name, column in zip(names, columns, strict=True):
-            there = column[~np.isnan(column)]
-            if len(there) and np.ptp(there) == 0:
-                raise InputError(
-                    f"repeat: {factor}: column {name!r} has the value {there[0]:g} in every row: leave it out",
-                    setting="repeat",
-                )
-        with np.errstate(invalid="ignore", divide="ignore"):
-            results[factor] = np.mean([(c - np.nanmean(c)) / np.nanstd(c) for c in columns], axis=0)
-    return results
-
-
-def text_columns(names: Sequence[str]) -> tuple[str, str] | None:
-    """Return the two columns that hold the texts that are compared, if a table with these columns has any."""
-    return next((pair for pair in PAIRS if set(pair) <= set(names)), None)
-
-
-def lengths(table: TableLike) -> dict[str, Array]:
-    """Return how long each pair of texts is, and how unequal: the two ways in which length gets into other factors.
-
-    ``length`` is the logarithm of the words in both texts together, ``length-ratio`` the absolute logarithm of their
-    ratio. A word is what stands between blanks; in writing without blanks, a sign. An empty text counts as one word.
-
-    Args:
-        table: with the columns of one of `PAIRS`.
-
-    Returns:
-        The two columns (n,); none if the table has no texts.
-    """
-    pair = text_columns(column_names(table))
-    if pair is None:
-        return {}
-
-    def count(name: str) -> Array:
-        texts = ("" if cells.is_missing(cell) else cells.spelled(cell) for cell in list(table[name]))
-        return np.array([max(len(_WORD.findall(text)), 1) for text in texts], dtype=np.float64)
-
-    first, second = map(count, pair)
-    return dict(zip(LENGTHS, (np.log(first + second), np.abs(np.log(first / second))), strict=True))
-
-
-def with_lengths(table: TableLike, controls: Sequence[str]) -> tuple[TableLike, list[str]]:
-    """Return a table with the columns that controls name, and their names; ``length`` is computed unless it is there.
-
-    Raises:
-        InputError: for ``length`` without such a column or any texts.
-    """
-    present = column_names(table)
-    if "length" not in controls or "length" in present:
-        return table, list(controls)
-    computed = lengths(table)
-    if not computed:
-        pairs = " or ".join(f"{a} and {b}" for a, b in PAIRS)
-        raise InputError(
-            f"controls: length: there is neither a column 'length' nor a pair of texts ({pairs})", setting="controls"
-        )
-    wanted = [name for control in controls for name in (LENGTHS if control == "length" else (control,))]
-    return {**{name: table[name] for name in present}, **computed}, wanted
-
-
-def natural_basis(values: Array, knots: Sequence[float]) -> Array:
-    """Return what a natural cubic spline with these knots has beyond a straight line (n, knots - 2).
-
-    With a constant and the values themselves, the columns span all curves that are cubic between knots, smooth to the
-    second derivative, and straight beyond the outermost knots.
-
-    Source: Harrell 2015, Regression Modeling Strategies, section 2.4.5 (restricted cubic splines); scipy's natural
-    `CubicSpline` through unit vectors gives the same curves.
-
-    Args:
-        values: (n,).
-        knots: at least three, ascending.
-    """
-    spline = need("scipy.interpolate", "curves of factors").CubicSpline(
-        knots, np.eye(len(knots)), bc_type="natural", axis=0
-    )
-    inside = np.clip(values, knots[0], knots[-1])
-    columns = spline(inside) + spline(inside, 1) * (values - inside)[:, None]
-    return np.asarray(columns[:, 1:-1], dtype=np.float64)
-
-
-def knots_of(name: str, values: Array) -> tuple[float, ...]:
-    """Return knots at quantiles, fewer where many values are equal.
-
-    Raises:
-        InputError: if the values leave fewer than three knots.
-    """
-    result = np.unique(np.quantile(values, QUANTILES))
-    if len(result) < 3 or len(np.unique(values)) < len(QUANTILES):
-        raise InputError(f"spline: {name!r} takes too few different values to bend", setting="spline")
-    return tuple(float(value) for value in result)
-
-
-def find_bends(
-    metrics: Sequence[str],
-    factors: Sequence[str],
-    columns: Mapping[str, Array],
-    errors: Errors,
-    settings: DisentangleSettings,
-) -> tuple[Bend, ...]:
-    """Bend each of these factors by itself, and all of them together if there are several.
-
-    Args:
-        metrics: names of the responses.
-        factors: names of all factors.
-        columns: name -> (n,), as the table has them.
-        errors: standard errors; they also tell which rows stay in one fold.
-        settings: which factors to bend, seed of the folds, level of the intervals, correction of p.
-
-    Raises:
-        InputError: for what is no factor, or takes too few values, or if there are too few rows or clusters.
-    """
-    spline, seed = settings.spline, settings.seed
-    for name in spline:
-        if name not in factors:
-            raise InputError(f"spline: {name!r} is none of the factors {', '.join(factors)}", setting="spline")
-    z = {name: standardise(name, columns[name]) for name in (*metrics, *factors)}
-    knots = {name: knots_of(name, columns[name]) for name in spline}
-    extra = {name: _basis(columns[name], knots[name]) for name in spline}
-    x = np.column_stack([z[name] for name in factors])
-    sets = [[name] for name in dict.fromkeys(spline)]
-    sets += [[*dict.fromkeys(spline)]] if len(sets) > 1 else []
-    results = []
-    for metric in metrics:
-        out_line, _ = out_of_sample(x, z[metric], errors, seed)
-        for bent in sets:
-            more = np.column_stack([extra[name] for name in bent])
-            names = [f"{name}~{place}" for name in bent for place in range(1, extra[name].shape[1] + 1)]
-            refuse_collinear([*factors, *names], np.column_stack([x, more]))
-            fit, test = _bent(z[metric], x, more, errors)
-            out_curve, _ = out_of_sample(np.column_stack([x, more]), z[metric], errors, seed)
-            straight = {name: at for at, name in enumerate(factors, start=1) if name not in bent}
-            curve: tuple[CurvePoint, ...] = ()
-            if len(bent) == 1:
-                place, values = factors.index(bent[0]), columns[bent[0]]
-                curve = _curve(place, values, knots[bent[0]], x, z[metric], errors, settings.confidence)
-            results.append(
-                Bend(
-                    metric=metric,
-                    factor=" + ".join(bent),
-                    knots=knots[bent[0]] if len(bent) == 1 else (),
-                    r2_line=fit_ols(z[metric], x, intercept=True).r2,
-                    r2_curve=fit.r2,
-                    out_line=out_line,
-                    out_curve=out_curve,
-                    **vars(test),
-                    p_adjusted=test.p,
-                    curve=curve,
-                    coef={name: float(fit.coef[at]) for name, at in straight.items()},
-                    coef_p={name: float(fit.p[at]) for name, at in straight.items()},
-                )
-            )
-    adjusted = adjust([bend.p for bend in results], settings.correction)
-    return tuple(replace(bend, p_adjusted=float(p)) for bend, p in zip(results, adjusted, strict=True))
-
-
-def bent_notices(
-    metrics: Sequence[str],
-    factors: Sequence[str],
-    columns: Mapping[str, Array],
-    fits: Sequence[MetricFit],
-    errors: Errors,
-    settings: DisentangleSettings,
-) -> list[Notice]:
-    """Return a notice named ``bent`` for each metric in which a straight line decides about another coefficient.
-
-    A factor counts as bent where the test of its spline is significant, corrected for metrics and factors. Beside the
-    bent factors, a coefficient that is named is less than half of what it is beside straight ones (or the other way
-    round) and gains or loses its significance, moving by more than `LITTLE`, or moves by more than `MUCH`; or it turns
-    its sign, is significant in both, and moves by more than `LITTLE`. So a bend that decides nothing is passed over,
-    however significant many rows make it.
-
-    Args:
-        metrics: names of the responses.
-        factors: names of all factors.
-        columns: name -> (n,), as the table has them.
-        fits: of the metrics, with straight lines.
-        errors: standard errors.
-        settings: level of significance.
-    """
-    x, y = standardised(columns, factors), standardised(columns, metrics)
-    extra: dict[int, Array] = {}
-    for j, name in enumerate(factors):
-        try:
-            extra[j] = _basis(columns[name], knots_of(name, columns[name]))
-        except InputError:
-            continue
-    terms = len(factors) + sum(basis.shape[1] for basis in extra.values())
-    if len(factors) < 2 or not extra or len(x) < ROWS_PER_FACTOR * terms:
-        return []
-    # Each factor's coefficient in each metric where all others are bent (p, m), from cross products.
-    design = np.column_stack([np.ones(len(x)), x, *extra.values()])
-    owner = np.concatenate([[-1] * (1 + len(factors)), *([j] * basis.shape[1] for j, basis in extra.items())])
-    gram, right = design.T @ design / len(x), design.T @ y / len(x)
-    beside = np.empty((len(factors), len(metrics)))
-    for j in range(len(factors)):
-        kept = np.flatnonzero(owner != j)
-        beside[j] = np.linalg.lstsq(gram[np.ix_(kept, kept)], right[kept], rcond=1e-12)[0][1 + j]
-    level = settings.alpha / (len(metrics) * len(factors))
-    notices = []
-    for i, fit in enumerate(fits):
-        tests: dict[int, float] = {}
-        changed: list[dict[str, object]] = []
-        for j, name in enumerate(factors):
-            line, p = fit.coef[name], fit.p[name]
-            if not _may_change(line, p, fit.se[name], beside[j, i], settings.alpha):
-                continue
-            for other in extra:
-                if other != j and other not in tests:
-                    tests[other] = _test(y[:, i], x, extra[other], errors)
-            bent = [other for other in extra if other != j and tests[other] < level]
-            if not bent:
-                continue
-            own, _ = _bent(y[:, i], x, np.column_stack([extra[other] for other in bent]), errors)
-            coef, own_p = float(own.coef[1 + j]), float(own.p[1 + j])
-            if _changes(line, p, coef, own_p, settings.alpha):
-                curves = {factors[other]: tests[other] for other in bent}
-                changed.append({"factor": name, "line": line, "line_p": p, "coef": coef, "p": own_p, "bent": curves})
-        if changed:
-            notices.append(Notice("bent", fit.metric, {"changed": changed}))
-    return notices
-
-
-def product_notices(
-    metrics: Sequence[str],
-    factors: Sequence[str],
-    x: Array,
-    y: Array,
-    fits: Sequence[MetricFit],
-    errors: Errors,
-    settings: DisentangleSettings,
-) -> list[Notice]:
-    """Return a notice named ``product`` for each metric in which what one factor does depends on another.
-
-    Products of factors explain something jointly, corrected for metrics, and one of them does significantly by itself,
-    corrected for products, by more than `LITTLE`, or a coefficient is another beside them, as `bent_notices` counts it.
-
-    Args:
-        metrics: names of the responses.
-        factors: names of the factors.
-        x: standardised factors (n, p).
-        y: standardised metrics (n, m).
-        fits: of the metrics, without products.
-        errors: standard errors.
-        settings: level of significance.
-    """
-    products: dict[str, Array] = {}
-    for a, b in combinations(range(len(factors)), 2):  # those that nothing before them determines
-        design, product = np.column_stack([np.ones(len(x)), x, *products.values()]), x[:, a] * x[:, b]
-        rest = product - design @ np.linalg.lstsq(design, product, rcond=None)[0]
-        if np.linalg.norm(rest) > 1e-7 * np.linalg.norm(product):
-            products[f"{factors[a]}:{factors[b]}"] = product
-    if not products or len(x) < ROWS_PER_FACTOR * (len(factors) + len(products)):
-        return []
-    notices = []
-    for i, fit in enumerate(fits):
-        try:
-            full, test = _bent(y[:, i], x, np.column_stack(list(products.values())), errors)
-        except InputError:  # too few clusters
-            continue
-        if not test.p < settings.alpha / len(metrics):
-            continue
-        found = {
-            name: {"coef": float(coef), "p": float(p)}
-            for name, coef, p in zip(products, full.coef[1 + len(factors) :], full.p[1 + len(factors) :], strict=True)
-            if p < settings.alpha / len(products) and abs(coef) > LITTLE
-        }
-        changed = [
-            {"factor": name, "line": fit.coef[name], "line_p": fit.p[name], "coef": float(coef), "p": float(p)}
-            for name, coef, p in zip(factors, full.coef[1:], full.p[1:], strict=False)
-            if _changes(fit.coef[name], fit.p[name], float(coef), float(p), settings.alpha)
-        ]
-        if found or changed:
-            notices.append(Notice("product", fit.metric, {"p": test.p, "products": found, "changed": changed}))
-    return notices
-
-
-def _basis(values: Array, knots: Sequence[float]) -> Array:
-    """Return the natural basis with standardised columns."""
-    basis = natural_basis(values, knots)
-    scaled: Array = (basis - basis.mean(axis=0)) / basis.std(axis=0)
-    return scaled
-
-
-def _bent(y: Array, x: Array, more: Array, errors: Errors) -> tuple[Ols, WaldTest]:
-    """Return the fit of factors (n, p) and the bent terms (n, k), and the test of these."""
-    design = np.column_stack([x, more])
-    own = errors.defined_for(design, intercept=True)
-    fit = own.fit(y, design, intercept=True)
-    return fit, wald(fit, range(1 + x.shape[1], 1 + design.shape[1]))
-
-
-def _test(y: Array, x: Array, more: Array, errors: Errors) -> float:
-    try:
-        return _bent(y, x, more, errors)[1].p
-    except InputError:  # too few clusters
-        return 1.0
-
-
-def _may_change(line: float, p: float, se: float, bent: float, alpha: float) -> bool:
-    """Tell whether a first look at all curves at once leaves a change possible: only then are curves tested."""
-    size = abs(bent) / max(se, 1e-300)
-    moved = abs(bent - line) > max(abs(bent), abs(line), LITTLE) / 4
-    if p >= alpha:
-        return moved and size > 1.5
-    return (moved and size < 3) or abs(bent - line) > MUCH / 2 or bent * line < 0
-
-
-def _changes(line: float, line_p: float, bent: float, bent_p: float, alpha: float) -> bool:
-    before, after = line_p < alpha, bent_p < alpha
-    moved = abs(bent - line)
-    if before and after and line * bent < 0 and moved > LITTLE:
-        return True
-    far = moved > max(abs(bent), abs(line)) / 2
-    return far and ((before != after and moved > LITTLE) or (before and after and moved > MUCH))
-
-
-def _curve(
-    place: int, values: Array, knots: Sequence[float], x: Array, y: Array, errors: Errors, confidence: float
-) -> tuple[CurvePoint, ...]:
-    """Return what the factor at a place, with these values, adds to a metric; the others act in straight lines."""
-    basis = natural_basis(values, knots)
-    centre = basis.mean(axis=0)
-    design = np.column_stack([x, basis - centre])
-    own = errors.defined_for(design, intercept=True)
-    fit = own.fit(y, design, intercept=True)
-    at = 1 + place
-    places = [at, *range(1 + x.shape[1], len(fit.coef))]
-    grid = np.linspace(float(np.quantile(values, 0.01)), float(np.quantile(values, 0.99)), POINTS)
-    rows = np.column_stack([(grid - values.mean()) / values.std(), natural_basis(grid, knots) - centre])
-    effect = rows @ fit.coef[places]
-    covariance = fit.covariance[np.ix_(places, places)]
-    spread = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", rows, covariance, rows), 0.0))
-    stats: Untyped = need("scipy.stats", "curves of factors")
-    df = float(fit.reference_df[places].min())
-    reference = stats.t(df) if np.isfinite(df) else stats.norm
-    wide = float(reference.isf((1 - confidence) / 2))
-    line = rows[:, 0] * fit_ols(y, x, intercept=True).coef[at]
-    return tuple(
-        (float(v), float(e), float(e - wide * s), float(e + wide * s), float(straight))
-        for v, e, s, straight in zip(grid, effect, spread, line, strict=True)
-    )

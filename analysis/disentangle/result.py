@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 from bsx.analysis.stats.clusters import Correction
 from bsx.analysis.stats.regression import PooledTest, StandardErrors, WaldTest
 from bsx.analysis.stats.results import Comparison
 from bsx.errors import UnknownNameError, did_you_mean
+from bsx.support.checks import Array
 from bsx.support.result import Interval, Notice, Number, Result, Shown
 
 VIF_LIMIT = 10.0  # Marquardt 1970
@@ -44,6 +46,31 @@ class Coefficients(Shown):
     p_adjusted: dict[str, Number]
     ci: dict[str, Interval]
     significant: dict[str, bool]
+
+    @classmethod
+    def of(
+        cls,
+        metric: str,
+        factors: Sequence[str],
+        alpha: float,
+        figures: Mapping[str, Array],
+        ends: tuple[Array, Array],
+        **more: Any,
+    ) -> Self:
+        """Return the coefficients of a metric.
+
+        Args:
+            metric: the response.
+            factors: names (p,).
+            alpha: p below which a coefficient is significant.
+            figures: field -> values of all factors (p,).
+            ends: of the intervals, lower and upper ones (p,).
+            more: the other fields.
+        """
+        by_factor = {field: dict(zip(factors, values.tolist(), strict=True)) for field, values in figures.items()}
+        ci = dict(zip(factors, zip(*(end.tolist() for end in ends), strict=True), strict=True))
+        significant = {factor: p < alpha for factor, p in by_factor["p_adjusted"].items()}
+        return cls(metric=metric, **by_factor, ci=ci, significant=significant, **more)
 
 
 @dataclass(frozen=True, repr=False)
@@ -225,10 +252,7 @@ class Variant:
         Raises:
             KeyError: if there is none.
         """
-        for fit in self.results:
-            if fit.metric == metric:
-                return fit
-        raise KeyError(metric)
+        return {fit.metric: fit for fit in self.results}[metric]
 
 
 @dataclass(frozen=True, repr=False)
@@ -307,11 +331,10 @@ class DisentangleResult(Result):
         Raises:
             UnknownNameError: if there is none; lists those there are.
         """
-        for fit in self.results:
-            if fit.metric == metric:
-                return fit
-        names = [fit.metric for fit in self.results]
-        raise UnknownNameError(f"no metric {metric!r}; there are {', '.join(names)}.{did_you_mean(metric, names)}")
+        fits = {fit.metric: fit for fit in self.results}
+        if metric not in fits:
+            raise UnknownNameError(f"no metric {metric!r}; there are {', '.join(fits)}.{did_you_mean(metric, fits)}")
+        return fits[metric]
 
     def variant(self, name: str) -> Variant:
         """Return the coefficients estimated in another way.
@@ -319,9 +342,8 @@ class DisentangleResult(Result):
         Raises:
             UnknownNameError: if there is none of this name; lists those there are.
         """
-        for variant in self.variants:
-            if variant.name == name:
-                return variant
-        names = [variant.name for variant in self.variants]
-        there = ", ".join(names) or "none"
-        raise UnknownNameError(f"no variant {name!r}; there are {there}.{did_you_mean(name, names)}")
+        named = {variant.name: variant for variant in self.variants}
+        if name not in named:
+            known = ", ".join(named) or "none"
+            raise UnknownNameError(f"no variant {name!r}; there are {known}.{did_you_mean(name, named)}")
+        return named[name]

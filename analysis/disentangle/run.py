@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field
 
 from bsx.analysis.disentangle.errors import BINDING, CROSSED, TEXTS, compare_coefficients
 from bsx.analysis.disentangle.fit import disentangle as regress
-from bsx.analysis.disentangle.fit import with_repeats
-from bsx.analysis.disentangle.result import DisentangleResult, NestedTest
+from bsx.analysis.disentangle.result import CoefficientComparison, DisentangleResult, NestedTest
+from bsx.analysis.disentangle.sample import with_repeats
 from bsx.analysis.disentangle.settings import (
     DETAIL,
     ComparisonSettings,
@@ -26,6 +26,7 @@ from bsx.analysis.factors.base import FactorScores, Resources, SentencePairs
 from bsx.analysis.factors.zoo import get_factors, scored
 from bsx.catalog.languages import language_code
 from bsx.catalog.specs import split_specs
+from bsx.data.columns import TableLike
 from bsx.data.documents import DOCUMENTS, one_document, refuse_single, seem_together
 from bsx.data.frame import PAIR, Frame, LongTable
 from bsx.data.long import RATERS, SEGMENTS, ColumnNames, DocumentColumn, Scores, are_judgments, together
@@ -86,75 +87,92 @@ def disentangle(settings: DisentangleRun) -> DisentangleResult:
     made = dict[str, FactorScores]()
     known = settings.factor_columns or carried_factors(settings.table_name or IN_MEMORY)
     frame, settings = open_frame(settings, *(["lang"] if known else OF_TEXTS), chosen=partial(_of_language, made=made))
-    columns, factors, group = frame.metrics, list(settings.factor_columns), settings.group
-    cluster, repeats = settings.cluster, settings.repeats
-    named = {usual: frame.column(role) for usual, role in _USUAL.items() if role in frame.named}
-    named |= {CROSSED: frame.column("system")}
-    labels = [name for name in dict.fromkeys((cluster, group, *settings.within)) if name is not None]
-    measured = [name for names in repeats.values() for name in names]
-    controls = [name for name in settings.controls if name != "length" or name in frame.table.columns]
-    read = [name for name in factors if name not in (*repeats, *made)]
-    numbers = [*dict.fromkeys([*columns, *read, *measured, *controls])]
-    if settings.document is not None and cluster is not None:
-        raise InputError("document has no effect with cluster: leave out one of them", setting="document")
-    if settings.document in numbers:
-        told = f"document: the column {settings.document!r} is named twice"
-        raise InputError(told, file=frame.name, setting="document")
-    binding = [name for name in BINDING if name in frame.table.columns and name not in (*numbers, *labels)]
-    binding = [name for name in binding if settings.segment is None or name not in SEGMENTS]
-    binding = [name for name in binding if settings.document is None or name not in DOCUMENTS]
-    keys = dict.fromkeys([*binding, *(name for name in named.values() if name is not None and name not in labels)])
-    table = frame.read(numbers, labels, keys=list(keys), alike=TEXTS)
-    frame.refuse_apart(table)
-    table |= {usual: table[name] for usual, name in named.items() if name is not None}
-    table |= {name: of.values for name, of in made.items() if of.excluded is None}
-    document = next((name for name in (settings.document, *DOCUMENTS) if name is not None and name in table), None)
-    notes, system = list(frame.notes), frame.column("system")
-    if settings.document is not None:
-        refuse_single(list(map(str, table[settings.document])), settings.document, frame.name)
-    elif document is not None and cluster is None and any(table[document]):
-        one = one_document(list(map(str, table[document])))
-        notes += one
-        table = {name: column for name, column in table.items() if not (one and name in binding and name in DOCUMENTS)}
-    segment = next((name for name in SEGMENTS if name in table), None)
-    if segment and document is None and cluster is None:
-        note = seem_together(list(map(str, table[segment])), np.asarray(table[columns[0]], dtype=np.float64))
-        notes += [note] if note else []
-    if system is not None and system not in (group, *settings.within):
-        notes += together(list(map(str, table[system])), system, f"group {system} fits each by itself")
-
-    results = regress(table, columns, factors, **part(settings, DisentangleSettings))
-    repeated = with_repeats(table, repeats)
-    tests: dict[str, tuple[NestedTest, ...]] = {}
-    for name in columns if settings.add or settings.checks else ():
-        own = []
-        for text in settings.add:
-            added = [text] if text in factors else [name.strip() for name in text.split("+")]
-            base = [factor for factor in factors if factor not in added]
-            own.append(nested_test(repeated, name, base, added, **part(settings, RegressionSettings)))
-        if settings.checks:
-            own += linearity_checks(repeated, name, factors, **part(settings, ErrorSettings)).values()
-        if own:
-            tests[name] = tuple(own)
-    comparison, pair = None, settings.compare
-    if pair:
-        if len(pair) != 2 or pair[0] == pair[1] or not set(pair) <= set(columns):
-            raise InputError(
-                f"compare: {','.join(pair)}: name two of the metrics {', '.join(columns)}, as A,B", setting="compare"
-            )
-        how = part(settings, ComparisonSettings)
-        if settings.resamples:
-            how["resamples"] = settings.resamples
-        comparison = compare_coefficients(repeated, pair[0], pair[1], factors, **how)
+    table, notes = _columns(frame, settings, made)
+    result = regress(table, frame.metrics, settings.factor_columns, **part(settings, DisentangleSettings))
+    repeated = with_repeats(table, settings.repeats)
     return replace(
-        results,
-        tests=tests,
-        comparison=comparison,
+        result,
+        tests=_further_terms(repeated, frame.metrics, settings),
+        comparison=_comparison(repeated, frame.metrics, settings) if settings.compare else None,
         missing={name: of.excluded for name, of in made.items() if of.excluded is not None},
         seed=settings.seed,
         signatures=dict(frame.signatures),
         notes=tuple(notes),
     )
+
+
+def _columns(
+    frame: Frame, settings: DisentangleRun, made: Mapping[str, FactorScores]
+) -> tuple[dict[str, Any], list[str]]:
+    """Return metrics, factors and what tells which rows belong together, and what to know of those."""
+    cluster, group, repeats = settings.cluster, settings.group, settings.repeats
+    system, present = frame.column("system"), frame.table.columns
+    named = {usual: frame.column(role) for usual, role in _USUAL.items() if role in frame.named} | {CROSSED: system}
+    labels = [name for name in dict.fromkeys((cluster, group, *settings.within)) if name is not None]
+    factors = [name for name in settings.factor_columns if name not in (*repeats, *made)]
+    measured = [name for columns in repeats.values() for name in columns]
+    controls = [name for name in settings.controls if name != "length" or name in present]
+    numbers = [*dict.fromkeys([*frame.metrics, *factors, *measured, *controls])]
+    if settings.document is not None and cluster is not None:
+        raise InputError("document has no effect with cluster: leave out one of them", setting="document")
+    if settings.document in numbers:
+        message = f"document: the column {settings.document!r} is named twice"
+        raise InputError(message, file=frame.name, setting="document")
+    taken = {*numbers, *labels}
+    taken |= {*SEGMENTS} if settings.segment is not None else set()
+    taken |= {*DOCUMENTS} if settings.document is not None else set()
+    binding = [name for name in BINDING if name in present and name not in taken]
+    keys = dict.fromkeys([*binding, *(name for name in named.values() if name is not None and name not in labels)])
+    table: dict[str, Any] = frame.read(numbers, labels, keys=list(keys), alike=TEXTS)
+    frame.refuse_apart(table)
+    table |= {usual: table[name] for usual, name in named.items() if name is not None}
+    table |= {name: of.values for name, of in made.items() if of.excluded is None}
+    document = next((name for name in (settings.document, *DOCUMENTS) if name is not None and name in table), None)
+    segment = next((name for name in SEGMENTS if name in table), None)
+    notes = list(frame.notes)
+    if settings.document is not None:
+        refuse_single(list(map(str, table[settings.document])), settings.document, frame.name)
+    elif document is not None and cluster is None and any(table[document]):
+        single = one_document(list(map(str, table[document])))
+        notes += single
+        for name in DOCUMENTS if single else ():
+            if name in binding:
+                del table[name]
+    if segment and document is None and cluster is None:
+        note = seem_together(list(map(str, table[segment])), np.asarray(table[frame.metrics[0]], dtype=np.float64))
+        notes += [note] if note else []
+    if system is not None and system not in (group, *settings.within):
+        notes += together(list(map(str, table[system])), system, f"group {system} fits each by itself")
+    return table, notes
+
+
+def _further_terms(
+    table: TableLike, metrics: Sequence[str], settings: DisentangleRun
+) -> dict[str, tuple[NestedTest, ...]]:
+    """Return the tests of factors to add, and of bends and products, that were asked for: metric -> its tests."""
+    factors, tests = settings.factor_columns, {}
+    for metric in metrics if settings.add or settings.checks else ():
+        own = []
+        for text in settings.add:
+            added = [text] if text in factors else [name.strip() for name in text.split("+")]
+            base = [factor for factor in factors if factor not in added]
+            own.append(nested_test(table, metric, base, added, **part(settings, RegressionSettings)))
+        if settings.checks:
+            own += linearity_checks(table, metric, factors, **part(settings, ErrorSettings)).values()
+        if own:
+            tests[metric] = tuple(own)
+    return tests
+
+
+def _comparison(table: TableLike, metrics: Sequence[str], settings: DisentangleRun) -> CoefficientComparison:
+    pair, how = settings.compare, part(settings, ComparisonSettings)
+    if len(pair) != 2 or pair[0] == pair[1] or not set(pair) <= set(metrics):
+        raise InputError(
+            f"compare: {','.join(pair)}: name two of the metrics {', '.join(metrics)}, as A,B", setting="compare"
+        )
+    if settings.resamples:
+        how["resamples"] = settings.resamples
+    return compare_coefficients(table, pair[0], pair[1], settings.factor_columns, **how)
 
 
 _USUAL = {SEGMENTS[0]: "segment", DOCUMENTS[0]: "document"}
@@ -173,8 +191,8 @@ def _of_language(frame: Frame, settings: DisentangleRun, made: dict[str, FactorS
         pairs = frame.read([], [PAIR])[PAIR]
         kept = [place for place, pair in enumerate(pairs) if str(pair).rpartition("-")[2] == into]
         if not kept:
-            there = ", ".join(sorted(set(map(str, pairs))))
-            raise InputError(f"no row of column 'lp' goes into {into}; there are {there}", file=frame.name)
+            known = ", ".join(sorted(set(map(str, pairs))))
+            raise InputError(f"no row of column 'lp' goes into {into}; there are {known}", file=frame.name)
         frame = frame.only(kept)
     return (frame, settings) if factors else _made(frame, settings, made)
 
@@ -186,24 +204,24 @@ def _made(frame: Frame, settings: DisentangleRun, made: dict[str, FactorScores])
     """
     from bsx.analysis.evaluate.run import chosen_metrics
 
-    there, repeat = frame.table.columns, dict(settings.repeats)
-    judged = [name for name in there if are_judgments(name) and name not in RATERS]
+    present, repeat = frame.table.columns, dict(settings.repeats)
+    judged = [name for name in present if are_judgments(name) and name not in RATERS]
     human = repeat.get("sem") or frame.roles["human"] or judged
-    found = {"candidate": frame.roles["candidate"], "reference": frame.roles["reference"], "human": human}
-    lacking = [f"a column {side!r}" for side, columns in found.items() if not columns]
-    if lacking or {*_FACTORS} & {*there}:
+    needed = {"candidate": frame.roles["candidate"], "reference": frame.roles["reference"], "human": human}
+    lacking = [f"a column {side!r}" for side, columns in needed.items() if not columns]
+    if lacking or {*_FACTORS} & {*present}:
         to_make = f"to make them of texts and human scores, it lacks {' and '.join(lacking)}; " if lacking else ""
-        told = f"factor_columns names those of factors; {to_make}it has {', '.join(there)}"
-        raise InputError(told, file=frame.name, setting="factor_columns")
+        message = f"factor_columns names those of factors; {to_make}it has {', '.join(present)}"
+        raise InputError(message, file=frame.name, setting="factor_columns")
     if isinstance(frame.table, LongTable):
         raise InputError("candidate names one column: factors are made of that and the references", setting="candidate")
     if len(human) > 1 and "sem" not in repeat:
-        told = f"repeat says which human scores are sem: sem={human[0]}, or several of {','.join(human)}"
-        raise InputError(told, file=frame.name, setting="repeat")
-    into = {str(pair).rpartition("-")[2] for pair in frame.read([], [PAIR])[PAIR]} if PAIR in there else {""}
+        message = f"repeat says which human scores are sem: sem={human[0]}, or several of {','.join(human)}"
+        raise InputError(message, file=frame.name, setting="repeat")
+    into = {str(pair).rpartition("-")[2] for pair in frame.read([], [PAIR])[PAIR]} if PAIR in present else {""}
     if len(into) > 1:
-        told = f"lang takes the rows into one language, of which factors are made: {', '.join(sorted(into))}"
-        raise InputError(told, file=frame.name, setting="lang")
+        message = f"lang takes the rows into one language, of which factors are made: {', '.join(sorted(into))}"
+        raise InputError(message, file=frame.name, setting="lang")
     specs, notes = [spec for text in settings.metrics for spec in split_specs(text)], list[str]()
     settings = settings.model_copy(update={"lang": settings.lang or max(into) or None})
     gaps = np.any([np.isnan(np.asarray(x, dtype=np.float64)) for x in frame.read(human).values()], axis=0)

@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
+from bsx.analysis.disentangle.notices import joined, worded
 from bsx.analysis.disentangle.result import (
-    COOK_LIMIT,
     FEW_DEGREES,
     MOST_SHARE,
-    ROWS_PER_FACTOR,
-    VIF_LIMIT,
     Bend,
     CoefficientComparison,
     Coefficients,
@@ -45,7 +42,6 @@ from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, TablePa
 from bsx.analysis.present.significance import CORRECTED, dagger, some, table_of_tests
 from bsx.analysis.stats.equivalence import verdict
 from bsx.analysis.stats.regression import PooledTest
-from bsx.support.result import Notice
 
 _ERRORS = {"classic": "classic", "hc3": "HC3", "cluster": "cluster-robust"}
 _PLURAL = {"row": "rows", "segment": "segments", "document": "documents", "system": "systems"}
@@ -58,7 +54,7 @@ _COMPARED = 0.05  # p below which two coefficients differ significantly
 _BY_METRIC = 3  # metrics up to which a sentence goes metric by metric, else factor by factor
 Of = tuple[MetricFit, str]
 """A metric's regression and one of its factors; none is R²."""
-Columns = dict[str, Callable[[Of], Cell]]
+Columns = dict[str, Callable[[Of], Cell] | None]
 _NAMES: Columns = {"metric": lambda of: text(of[0].metric), "factor": lambda of: text(of[1] or "R²")}
 _BESIDE = {"within": "within {}", "errors-in-variables": "without noise"}
 # What stands beside the main estimate in the short form.
@@ -76,17 +72,13 @@ def parts(result: DisentangleResult) -> Iterator[Part]:
     if result.comparison is not None:
         yield _compared(result.comparison)
     yield replace(_main(result), full=two)
-    changes = [worded(notice) for notice in _joined(result.warnings)]  # what changes the reading
+    changes = [worded(notice) for notice in joined(result.warnings)]  # what changes the reading
     changes += [f"{note}." for note in result.notes]
     if result.omitted:
         changes.append(f"{result.omitted:,} rows are left out because a number is missing.")
     yield Notes((*changes, _OBSERVED))
     names = tuple(fit.metric for fit in result.results)
-    points = [
-        charts.Point(factor, place, fit.coef[factor], *_span(fit, factor), fit.metric)
-        for factor in result.factors
-        for place, fit in enumerate(result.results)
-    ]
+    points = [point for factor in result.factors for point in _points(result, factor, factor)]
     alt = "Standardised coefficients of each factor in each metric, with intervals."
     title, shown = "What each metric is associated with", names if len(names) > 1 else ()
     yield charts.forest(title, points, alt=alt, axis="standardised coefficient", names=shown)
@@ -106,17 +98,14 @@ def _matters(result: DisentangleResult) -> Iterator[TablePart]:
     """Yield which coefficients are shown to be too small to matter, if a margin says what that is."""
     if (margin := result.margin) is None:
         return
-
-    def said(of: Of) -> Cell:
-        fit, name = of
-        return verdict_cell(verdict(fit.significant[name], fit.p_equivalence[name], result.alpha), margin)
-
     columns: Columns = {
         **_NAMES,
         "coefficient": lambda of: estimate(of[0].coef[of[1]], of[0].ci[of[1]]),
         "p of 0": lambda of: p_value(of[0].p_adjusted[of[1]]),
         "p of equivalence": lambda of: p_value(of[0].p_equivalence[of[1]]),
-        "verdict": said,
+        "verdict": lambda of: verdict_cell(
+            verdict(of[0].significant[of[1]], of[0].p_equivalence[of[1]], result.alpha), margin
+        ),
     }
     note = f"{EQUIVALENT.format(f'{margin:g}')} The difference is that from 0; both p: {CORRECTED[result.correction]}."
     caption = f"Coefficients: different from 0, or too small to matter, with {100 * result.confidence:g} % intervals"
@@ -137,12 +126,8 @@ def _compared(result: CoefficientComparison) -> TablePart:
         f"{result.a} compared with {result.b}, n = {first.n:,}; {first.method}, {100 * first.confidence:g} % intervals"
     )
     tests = [(("R²" if name == "r2" else name,), test) for name, test in result.by.items()]
-    how: dict[str, Any] = {
-        "alpha": _COMPARED,
-        "margin": result.margin,
-        "level": f"two-sided p < {_COMPARED}, uncorrected",
-    }
-    return table_of_tests(caption, tests, ["factor", result.a, result.b], values=True, **how)
+    heads, level = ["factor", result.a, result.b], f"two-sided p < {_COMPARED}, uncorrected"
+    return table_of_tests(caption, tests, heads, values=True, alpha=_COMPARED, margin=result.margin, level=level)
 
 
 @lists(CoefficientComparison)
@@ -174,130 +159,61 @@ def rows(result: DisentangleResult) -> Iterator[Mapping[str, object]]:
 
 def nested(tests: Mapping[str, Sequence[NestedTest]]) -> Iterator[TablePart]:
     """Yield a table of nested tests; metric -> its tests."""
-    rows_ = []
     every = [(metric, test) for metric, own in tests.items() for test in own]
-    for metric, test in every:
-        added = " + ".join(test.added) if test.name == "factors" else f"{test.name} ({', '.join(test.added)})"
-        df = f"{test.df1}, {test.df2:g}" if math.isfinite(test.df2) else str(test.df1)
-        cells = [number(test.r2_base), number(test.r2_full), number(test.gain), number(test.statistic, 2), text(df)]
-        rows_.append([text(metric), text(added), *cells, p_value(test.p, mark=dagger(test.p))])
-    if every:
-        caption = f"What further terms explain, n = {every[0][1].n:,}; tests of nested models, uncorrected"
-        heads = ["metric", "added", "R² before", "after", "gain", "F or χ²/df", "df", "p"]
-        yield table(caption, heads, rows_, note="†: p < 0.05.", names=2, full=True)
+    if not every:
+        return
 
+    def added(test: NestedTest) -> str:
+        return " + ".join(test.added) if test.name == "factors" else f"{test.name} ({', '.join(test.added)})"
 
-def worded(notice: Notice) -> str:
-    """Return a warning of a regression in words."""
-    name, about, values = notice.name, notice.about, notice.values
-    if name == "simpson":
-        apart = [
-            f"{d['metric']} {d['factor']} {d['within']:.3f} (all rows {d['pooled']:.3f})" for d in values["differences"]
-        ]
-        return (
-            f"coefficients within one {about} differ from those of all rows: {some(apart, long=True)}; "
-            f"within={about} gives them all."
-        )
-    if name == "bent":
-        changed = (
-            f"with {listed(list(d['bent']))} bent, {d['factor']} is {d['coef']:.2f} (p {d['p']:.2g}) instead of "
-            f"{d['line']:.2f} (p {d['line_p']:.2g})"
-            for d in values["changed"]
-        )
-        curves = {factor: p for d in values["changed"] for factor, p in d["bent"].items()}
-        which = listed([f"{factor} (p {p:.2g})" for factor, p in curves.items()])
-        return f"{about}: a straight line does not fit {which}: {'; '.join(changed)}; see spline={','.join(curves)}."
-    if name == "collinearity":
-        which = ", ".join(f"{factor} {vif:.1f}" for factor, vif in values["vif"].items()) or "none"
-        return (
-            f"the factors overlap (VIF above {VIF_LIMIT:g}: {which}; condition number {values['condition']:.1f}): "
-            "single coefficients are poorly determined; shares of R² and tests of several factors together say more."
-        )
-    if name == "tiny-n" and about:
-        few = ", ".join(f"{group!r} ({n})" for group, n in values["groups"].items())
-        return f"{about} {few}: under {ROWS_PER_FACTOR} rows a factor, so R² comes out too high there."
-    if name == "tiny-n":
-        return f"{values['n']} rows for {values['factors']} factors: under {ROWS_PER_FACTOR} a factor."
-    if name == "few-clusters":
-        reasons = [
-            f"that of {factor} has {found['df'] or 0:.1f} degrees of freedom, and one cluster has "
-            f"{100 * found['share']:.0f} % of its variation"
-            for factor, found in values["factors"].items()
-        ]
-        counted = " x ".join(f"{many:,}" for many in values["clusters"])
-        sure = "Such intervals are wide, and not sure to hold their level."
-        if not reasons:
-            return f"standard errors and the interval of R² rest on {counted} clusters. {sure}"
-        return f"few of {counted} clusters decide standard errors: {'; '.join(reasons)}. {sure}"
-    if name == "product":
-        depends = listed([f"{pair} {one['coef']:.2f} (p {one['p']:.2g})" for pair, one in values["products"].items()])
-        others = [
-            f"with products of factors, {d['factor']} is {d['coef']:.2f} (p {d['p']:.2g}) instead of {d['line']:.2f} "
-            f"(p {d['line_p']:.2g})"
-            for d in values["changed"]
-        ]
-        said = (
-            [f"what one factor does depends on another, {depends}: their coefficients are averages"] if depends else []
-        )
-        return f"{about}: {'; '.join([*said, *others])}; see checks=true."
-    if name == "undefined-resamples":
-        return f"{values['undefined']} of {values['resamples']} resamples had a constant column or collinear factors."
-    if name == "influential-rows":
-        rows_ = [str(row) for row in values["rows"]]
-        which = ", ".join(rows_[:5]) + (f" and {len(rows_) - 5} more" if len(rows_) > 5 else "")
-        decide = f"row {which} of those fitted decides" if len(rows_) == 1 else f"rows {which} of those fitted decide"
-        return f"{about}: {decide} much (Cook's distance above {COOK_LIMIT:g})."
-    if name == "stars-depend-on-se":
-        changed = (f"{d['metric']} {d['factor']} (p {d['p']:.2g}, with HC3 {d['hc3']:.2g})" for d in values["changed"])
-        return (
-            f"the residuals' spread is too uneven to be sure of what is significant: {', '.join(changed)}; "
-            "se=hc3 allows for it."
-        )
-    if name == "group-left-out":
-        return f"{values['column']} {about!r}: {values['why']}."
-    return (  # mostly-length
-        f"{about} is mostly length: how long the texts are, and how unequal, explain {100 * values['share']:.0f} % "
-        "of its variance; controls=length holds both constant."
-    )
+    columns: dict[str, Callable[[tuple[str, NestedTest]], Cell]] = {
+        "metric": lambda of: text(of[0]),
+        "added": lambda of: text(added(of[1])),
+        "R² before": lambda of: number(of[1].r2_base),
+        "after": lambda of: number(of[1].r2_full),
+        "gain": lambda of: number(of[1].gain),
+        "F or χ²/df": lambda of: number(of[1].statistic, 2),
+        "df": lambda of: text(f"{of[1].df1}" + f", {of[1].df2:g}" * math.isfinite(of[1].df2)),
+        "p": lambda of: p_value(of[1].p, mark=dagger(of[1].p)),
+    }
+    caption = f"What further terms explain, n = {every[0][1].n:,}; tests of nested models, uncorrected"
+    yield table_of(caption, every, columns, note="†: p < 0.05.", names=2, full=True)
 
 
 def _finding(result: DisentangleResult) -> str:
     """Return which factors each metric is associated with, by significance; a paradox comes first."""
     if result.n < FEWEST:
         return f"{result.n} rows are too few to say what a metric is associated with."
-    said = []
+    sentences = []
     for notice in sorted(result.warnings, key=lambda notice: notice.name != "simpson"):
         if notice.name == "simpson":
-            one, about = notice.values["differences"][0], notice.about
-            over, within = result[one["metric"]].significant.get(one["factor"]), one["p"] < result.alpha
+            first, about = notice.values["differences"][0], notice.about
+            over, within = result[first["metric"]].significant.get(first["factor"]), first["p"] < result.alpha
             if not (over or within):  # the notes say that they differ
                 continue
-            paradox = ", Simpson's paradox" if over and within and one["pooled"] * one["within"] < 0 else ""
-            verb = ("rises" if one["pooled"] > 0 else "falls") if over else "does not significantly go"
-            said.append(
-                f"Careful{paradox}: over all rows {one['metric']} {verb} with {one['factor']} ({one['pooled']:.2f}), "
-                f"within one {about} the coefficient is {one['within']:.2f}{', not significant' * (not within)}; "
-                f"the difference comes from how levels of {about} differ."
+            paradox = ", Simpson's paradox" if over and within and first["pooled"] * first["within"] < 0 else ""
+            verb = ("rises" if first["pooled"] > 0 else "falls") if over else "does not significantly go"
+            sentences.append(
+                f"Careful{paradox}: over all rows {first['metric']} {verb} with {first['factor']} "
+                f"({first['pooled']:.2f}), within one {about} the coefficient is {first['within']:.2f}"
+                f"{', not significant' * (not within)}; the difference comes from how levels of {about} differ."
             )
-        if notice.name == "bent":
-            one = notice.values["changed"][0]
-            said.append(
-                f"Careful: the coefficient of {one['factor']} in {notice.about} is {one['line']:.2f} with straight "
-                f"lines in {listed(list(one['bent']))}, and {one['coef']:.2f} with curves."
-            )
-        if notice.name == "product" and notice.values["changed"]:
-            one = notice.values["changed"][0]
-            said.append(
-                f"Careful: the coefficient of {one['factor']} in {notice.about} is {one['line']:.2f} without products "
-                f"of factors, and {one['coef']:.2f} with them."
+        elif notice.name in ("bent", "product") and notice.values["changed"]:
+            first = notice.values["changed"][0]
+            before, now = "without products of factors", "with them"
+            if notice.name == "bent":
+                before, now = f"with straight lines in {listed(list(first['bent']))}", "with curves"
+            sentences.append(
+                f"Careful: the coefficient of {first['factor']} in {notice.about} is {first['line']:.2f} {before}, and "
+                f"{first['coef']:.2f} {now}."
             )
     if result.comparison is not None:
-        said.append(_told_apart(result.comparison))
+        sentences.append(_told_apart(result.comparison))
     drawn, held = ([_PLURAL.get(name, name) for name in names] for names in (result.sampled, result.held))
     population = f"other {listed(drawn)} like these{f' of these {listed(held)}' if held else ''}"
     level = f"Significant: p < {result.alpha:g}, {CORRECTED[result.correction]}, for {population}"
     few = "".join(f"; few clusters decide on {factor}" for factor in _few(result))
-    said.append(f"On {result.n:,} rows, {_associations(result.results, result.factors)}. {level}{few}.")
+    sentences.append(f"On {result.n:,} rows, {_associations(result.results, result.factors)}. {level}{few}.")
     signs, *others = (
         [[np.sign(fit.coef[f]) if fit.significant.get(f) else 0 for f in result.factors] for fit in fits]
         for fits in (result.results, *(variant.results for variant in result.variants))
@@ -307,8 +223,8 @@ def _finding(result: DisentangleResult) -> str:
             inside = f"Within one {' and '.join(variant.levels)}" if variant.levels else "Corrected for noise"
             same = "the same coefficients are significant, with the same signs"
             same = same if np.any(signs) else "no coefficient is significant either"
-            said.append(f"{inside}, {same if own == signs else _associations(variant.results, result.factors)}.")
-    return " ".join(said)
+            sentences.append(f"{inside}, {same if own == signs else _associations(variant.results, result.factors)}.")
+    return " ".join(sentences)
 
 
 def _told_apart(result: CoefficientComparison) -> str:
@@ -324,13 +240,14 @@ def _told_apart(result: CoefficientComparison) -> str:
 
 def _few(result: DisentangleResult) -> list[str]:
     """Return the factors with significant coefficients that few clusters decide, and how few."""
-    said, found = [], [notice.values["factors"] for notice in result.warnings if notice.name == "few-clusters"]
-    for factor, one in (item for factors in found for item in factors.items()):
-        reasons = [f"{one['df'] or 0:.1f} degrees of freedom"] * (not (one["df"] or 0) >= FEW_DEGREES)
-        reasons += [f"{100 * one['share']:.0f} % of its variation in one cluster"] * (one["share"] > MOST_SHARE)
-        if any(fit.significant.get(factor) for fit in result.results):
-            said.append(f"{factor} ({', '.join(reasons)})")
-    return said
+    phrases = []
+    for notice in (notice for notice in result.warnings if notice.name == "few-clusters"):
+        for factor, few in notice.values["factors"].items():
+            reasons = [f"{few['df'] or 0:.1f} degrees of freedom"] * (not (few["df"] or 0) >= FEW_DEGREES)
+            reasons += [f"{100 * few['share']:.0f} % of its variation in one cluster"] * (few["share"] > MOST_SHARE)
+            if any(fit.significant.get(factor) for fit in result.results):
+                phrases.append(f"{factor} ({', '.join(reasons)})")
+    return phrases
 
 
 def _associations(fits: Sequence[Coefficients], factors: Sequence[str]) -> str:
@@ -391,15 +308,6 @@ def _how(result: DisentangleResult) -> str:
     return f"{sampled}\nStandard errors: {_ERRORS[result.se]}, {reference}{why}."
 
 
-def _joined(notices: Sequence[Notice]) -> list[Notice]:
-    """Return notices, those of the same influential rows as one about all their metrics."""
-    same: dict[tuple[str, str], list[Notice]] = {}
-    for place, notice in enumerate(notices):
-        alone = "" if notice.name == "influential-rows" else str(place)
-        same.setdefault((notice.name, alone or str(notice.values["rows"])), []).append(notice)
-    return [replace(first, about=listed([first.about, *(one.about for one in rest)])) for first, *rest in same.values()]
-
-
 def _marked(fit: MetricFit | VariantFit, factor: str, decimals: int = 3) -> Cell:
     """Return a coefficient, or R² for no factor."""
     if not factor:
@@ -417,25 +325,28 @@ def _coefficient(fit: Coefficients, factor: str) -> dict[str, object]:
     return row | dict(zip(("ci_low", "ci_high"), fit.ci[factor], strict=True))
 
 
-def _span(fit: MetricFit, factor: str) -> tuple[float, float]:
-    return fit.ci_bootstrap.get(factor) or fit.ci[factor]
+def _points(result: DisentangleResult, factor: str, row: str) -> list[charts.Point]:
+    """Return a factor's coefficient in each metric, with its interval, in a row of a chart."""
+    return [
+        charts.Point(row, place, fit.coef[factor], *(fit.ci_bootstrap.get(factor) or fit.ci[factor]), fit.metric)
+        for place, fit in enumerate(result.results)
+    ]
 
 
 def _intervals(result: DisentangleResult) -> TablePart:
-    sampled, nothing = bool(result.bootstrap), Cell("")
-    boots: Columns = {
-        f"of {result.bootstrap} resamples": lambda of: interval(
-            of[0].ci_bootstrap.get(of[1]) if of[1] else of[0].r2_bootstrap
-        )
-    }
+    drawn = bool(result.bootstrap)
+
+    def resampled(of: Of) -> Cell:
+        return interval(of[0].ci_bootstrap[of[1]] if of[1] else of[0].r2_bootstrap)
+
     columns: Columns = {
         **_NAMES,
         "coefficient": lambda of: _marked(*of),
-        "interval": lambda of: interval(of[0].ci[of[1]]) if of[1] else nothing,
-        **(boots if sampled else {}),
-        "p": lambda of: p_value(of[0].p_adjusted[of[1]]) if of[1] else nothing,
+        "interval": lambda of: interval(of[0].ci[of[1]]) if of[1] else Cell(""),
+        f"of {result.bootstrap} resamples": resampled if drawn else None,
+        "p": lambda of: p_value(of[0].p_adjusted[of[1]]) if of[1] else Cell(""),
     }
-    items = [(fit, factor) for fit in result.results for factor in (*result.factors, *[""] * sampled)]
+    items = [(fit, factor) for fit in result.results for factor in (*result.factors, *[""] * drawn)]
     caption = f"Coefficients with {100 * result.confidence:g} % intervals"
     return table_of(caption, items, columns, note=_how(result), names=2, full=True)
 
@@ -494,36 +405,28 @@ def _groups(result: DisentangleResult) -> Iterator[Part]:
         return
     groups = {"all": result, **result.groups}
     names = tuple(fit.metric for fit in result.results)
-    ends = [
-        end
-        for part in groups.values()
-        for fit in part.results
-        for f in result.factors
-        for end in (fit.coef[f], *_span(fit, f))
-        if math.isfinite(end)
-    ]
-    span = (min(0.0, *ends), max(0.0, *ends)) if ends else None
+    points = {
+        factor: [point for name, part in groups.items() for point in _points(part, factor, name)]
+        for factor in result.factors
+    }
+    ends = [end for own in points.values() for point in own for end in (point.value, point.low, point.high)]
+    finite = [0.0, *(end for end in ends if end is not None and math.isfinite(end))]
+    span = (min(finite), max(finite)) if len(finite) > 1 else None
     panels = []
-    for factor in result.factors:
-        points = [
-            charts.Point(name, place, part[metric].coef[factor], *_span(part[metric], factor), metric)
-            for name, part in groups.items()
-            for place, metric in enumerate(names)
-        ]
+    for factor, own in points.items():
         alt = f"Coefficients of {factor} in each group, with intervals, one mark a metric."
         axis = "standardised coefficient"
-        panels.append((factor, charts.intervals(points, alt=alt, axis=axis, series=len(names), span=span, dense=True)))
+        panels.append((factor, charts.intervals(own, alt=alt, axis=axis, series=len(names), span=span, dense=True)))
     alt = f"Coefficients by group, a panel for each factor: {', '.join(groups)}."
-    yield Chart(
-        "What each metric is associated with, group by group", alt, tuple(panels), names if len(names) > 1 else ()
-    )
-    tests = {test.metric: test.by_factor for test in result.pooled}
-    slopes = {test.metric: test.slopes for test in result.pooled}
+    title, shown = "What each metric is associated with, group by group", names if len(names) > 1 else ()
+    yield Chart(title, alt, tuple(panels), shown)
+    tests = {test.metric: test for test in result.pooled}
     rows_ = []
     for metric in names:
         for factor in (*result.factors, ""):
             cells = [_marked(part[metric], factor) for part in groups.values()]
-            cells += [p_value(of.get(metric, {}).get(factor)) for of in (tests, slopes) if tests]
+            if tests:
+                cells += [p_value(of.get(factor)) for of in (tests[metric].by_factor, tests[metric].slopes)]
             rows_.append([text(metric), text(factor or "R²"), *cells])
     note = f"† p < {result.alpha:g}, {CORRECTED[result.correction]}."
     note += f" The last columns test whether the groups share it. {_OWN_SCALE}" if tests else ""
@@ -557,34 +460,32 @@ def _variants(result: DisentangleResult) -> Iterator[TablePart]:
     heads = ["metric", "factor", "main estimate", *(variant.name for variant in result.variants)]
     caption = f"The same coefficients, estimated otherwise († p < {result.alpha:g})"
     yield table(caption, heads, rows_, note=note, names=2, full=True)
+    columns: dict[str, Callable[[tuple[VariantFit, str]], Cell]] = {
+        "metric": lambda of: text(of[0].metric),
+        "factor": lambda of: text(of[1]),
+        "coefficient": lambda of: _marked(*of),
+        "interval": lambda of: interval(of[0].ci[of[1]]),
+    }
+    of_groups: dict[str, Callable[[tuple[VariantFit, str]], Cell]] = {
+        "tau²": lambda of: number(of[0].details["tau2"].get(of[1]), 4),
+        "I²": lambda of: percent(of[0].details["i2"].get(of[1])),
+        "p: the same": lambda of: p_value(of[0].details["q_p"].get(of[1])),
+        "a further group": lambda of: interval([of[0].details[f"predict_{end}"].get(of[1]) for end in ("low", "high")]),
+    }
+    of_levels: dict[str, Callable[[tuple[VariantFit, str]], Cell]] = {
+        "p": lambda of: p_value(of[0].p[of[1]]),
+        "p: as over all rows": lambda of: p_value(of[0].details["difference"].get(of[1])),
+    }
     for variant in result.variants:
         each = [(own, factor) for own in variant.results for factor in variant.factors]
-        columns: dict[str, Callable[[tuple[VariantFit, str]], Cell]] = {
-            "metric": lambda of: text(of[0].metric),
-            "factor": lambda of: text(of[1]),
-            "coefficient": lambda of: _marked(*of),
-            "interval": lambda of: interval(of[0].ci[of[1]]),
-        }
         if variant.name == "random-effects":
-            columns |= {
-                "tau²": lambda of: number(of[0].details["tau2"].get(of[1]), 4),
-                "I²": lambda of: percent(of[0].details["i2"].get(of[1])),
-                "p: the same": lambda of: p_value(of[0].details["q_p"].get(of[1])),
-                "a further group": lambda of: interval(
-                    [of[0].details[end].get(of[1]) for end in ("predict_low", "predict_high")]
-                ),
-            }
             caption = "Means of the groups' coefficients, and how much these vary (random effects)"
-            yield table_of(caption, each, columns, note=f"† p < {result.alpha:g}.", names=2, full=True)
+            yield table_of(caption, each, columns | of_groups, note=f"† p < {result.alpha:g}.", names=2, full=True)
         if variant.name == "within":
-            columns |= {
-                "p": lambda of: p_value(of[0].p[of[1]]),
-                "p: as over all rows": lambda of: p_value(of[0].details["difference"].get(of[1])),
-            }
             with_all = (f"{own.metric} {own.details['within']['r2']:.3f}" for own in variant.results)
             note = f"{variant.what[0].upper()}{variant.what[1:]}.\nR² with the intercepts: {', '.join(with_all)}."
             caption = f"Coefficients within {' and '.join(variant.levels)}"
-            yield table_of(caption, each, columns, note=note, names=2, full=True)
+            yield table_of(caption, each, columns | of_levels, note=note, names=2, full=True)
 
 
 def _bends(result: DisentangleResult) -> Iterator[Part]:
@@ -620,16 +521,13 @@ def _bends(result: DisentangleResult) -> Iterator[Part]:
     yield table_of(caption, result.bends, gains, note=note, names=2, full=True)
     for factor in dict.fromkeys(bend.factor for bend in result.bends if bend.curve):
         panels = []
-        for bend in result.bends:
-            if bend.factor == factor and bend.curve:
-                marks = [(at, 0, effect, "curve") for at, effect, *_ in bend.curve]
-                marks += [(point[0], 1, point[4], "straight line") for point in bend.curve]
-                alt = f"What {factor} adds to {bend.metric}, as a curve and as a straight line."
-                heights = [height for _, _, height, _ in marks]
-                ticks = (bend.curve[0][0], bend.curve[-1][0])
-                spec = charts.lines(
-                    marks, alt=alt, x=factor, y="adds (sd)", series=2, span=(min(heights), max(heights)), ticks=ticks
-                )
-                panels.append((bend.metric, spec))
+        for bend in (bend for bend in result.bends if bend.factor == factor):
+            marks = [(at, 0, effect, "curve") for at, effect, *_ in bend.curve]
+            marks += [(at, 1, straight, "straight line") for at, *_, straight in bend.curve]
+            heights, ticks = [height for _, _, height, _ in marks], (bend.curve[0][0], bend.curve[-1][0])
+            span = (min(heights), max(heights))
+            alt = f"What {factor} adds to {bend.metric}, as a curve and as a straight line."
+            spec = charts.lines(marks, alt=alt, x=factor, y="adds (sd)", series=2, span=span, ticks=ticks)
+            panels.append((bend.metric, spec))
         alt = f"What {factor} adds to each metric, as a curve and as a straight line."
         yield Chart(f"The curve of {factor}", alt, tuple(panels), ("curve", "straight line"))

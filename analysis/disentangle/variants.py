@@ -1,36 +1,29 @@
-"""The same regression otherwise: with further terms, without noise in factors, within levels, over groups."""
+"""The same regression otherwise: with further terms, without noise in factors, over groups."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bsx.analysis.disentangle.errors import Errors, choose_errors
-from bsx.analysis.disentangle.result import ROWS_PER_FACTOR, NestedTest, Reliability, Variant, VariantFit
-from bsx.analysis.disentangle.settings import DisentangleSettings, ErrorSettings, RegressionSettings
+from bsx.analysis.disentangle.result import NestedTest, Reliability, Variant, VariantFit
+from bsx.analysis.disentangle.sample import RegressionSample
+from bsx.analysis.disentangle.settings import ErrorSettings, RegressionSettings
 from bsx.analysis.stats.clusters import adjust
 from bsx.analysis.stats.folds import Rows
-from bsx.analysis.stats.intercepts import Codes, absorb, absorbed, level_codes, rows_within
-from bsx.analysis.stats.regression import Ols, fit_ols, refuse_collinear, require_rows, wald
+from bsx.analysis.stats.regression import Ols, WaldTest, fit_ols, refuse_collinear, require_rows, wald
 from bsx.analysis.stats.rowwise import clip_variance, quadratic_form
 from bsx.analysis.stats.sandwich import ClusterRobust, positive
-from bsx.data.columns import Labels, TableLike, numeric_columns, standardise
+from bsx.data.columns import TableLike, numeric_columns, standardise
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.optional import need
-from bsx.support.result import Notice
 from bsx.support.settings import settled
 from bsx.support.untyped import Untyped
-
-SIMPSON = 0.1
-"""Pooled and within coefficients that differ by more (in standard deviations), and significantly, are warned of."""
-HALVED = 0.05
-"""So are those that differ by more than this and by more than half of the pooled one."""
 
 
 @settled(RegressionSettings)
@@ -53,8 +46,8 @@ def nested_test(
     if not added:
         raise InputError("name at least one factor to add")
     z, errors = _standardised(table, metric, [*base, *added], settings)
-    terms = {name: z[name] for name in (*base, *added)}
-    return nested("factors", z[metric], terms, list(base), list(added), errors, settings.intercept)
+    smaller, more = ({name: z[name] for name in names} for names in (base, added))
+    return _nested("factors", z[metric], smaller, more, errors, intercept=settings.intercept)
 
 
 @settled(ErrorSettings)
@@ -83,8 +76,9 @@ def linearity_checks(
     """
     z, errors = _standardised(table, metric, factors, settings)
     y, base = z[metric], {name: z[name] for name in factors}
+    x = np.column_stack(list(base.values()))
     _refuse_collinear(base)
-    fitted = fit_ols(y, np.column_stack(list(base.values())), intercept=True).fitted
+    fitted = fit_ols(y, x, intercept=True).fitted
     spread = fitted.std()
     questions: dict[str, dict[str, Array]] = {"reset": {}}
     if spread > 1e-8:
@@ -94,16 +88,8 @@ def linearity_checks(
     questions["interactions"] = {f"{a}:{b}": base[a] * base[b] for a, b in combinations(base, 2)}
     results = {}
     for name, candidates in questions.items():
-        columns, added = [np.ones(len(y)), *base.values()], []
-        for term, column in candidates.items():  # those that nothing before them determines
-            design = np.column_stack(columns)
-            rest = column - design @ np.linalg.lstsq(design, column, rcond=None)[0]
-            if np.linalg.norm(rest) > 1e-7 * np.linalg.norm(column):
-                columns.append(column)
-                added.append(term)
-        if added:
-            terms = {**base, **{term: candidates[term] for term in added}}
-            results[name] = nested(name, y, terms, list(base), added, errors, True)
+        if added := undetermined(x, candidates):
+            results[name] = _nested(name, y, base, added, errors, intercept=True)
     return results
 
 
@@ -121,22 +107,15 @@ def _standardised(
     return z, choose_errors(table, names, len(factors), settings, omitted)
 
 
-def nested(
-    name: str,
-    y: Array,
-    terms: Mapping[str, Array],
-    base: list[str],
-    added: list[str],
-    errors: Errors,
-    intercept: bool,
+def _nested(
+    name: str, y: Array, base: Mapping[str, Array], added: Mapping[str, Array], errors: Errors, *, intercept: bool
 ) -> NestedTest:
     """Test standardised terms that a larger model adds to a smaller one; arguments as in `NestedTest`."""
+    terms = {**base, **added}
     _refuse_collinear(terms)
-    errors = errors.defined_for(np.column_stack([terms[term] for term in (*base, *added)]), intercept=intercept)
-    full = errors.fit(y, np.column_stack([terms[term] for term in (*base, *added)]), intercept=intercept)
-    r2_base = fit_ols(y, np.column_stack([terms[term] for term in base]), intercept=intercept).r2 if base else 0.0
-    places = [len(base) + i + intercept for i in range(len(added))]
-    test = wald(full, places)
+    full, test = added_terms(y, np.column_stack(list(terms.values())), len(added), errors, intercept=intercept)
+    r2_base = fit_ols(y, np.column_stack(list(base.values())), intercept=intercept).r2 if base else 0.0
+    first = len(full.coef) - len(added)
     return NestedTest(
         name=name,
         base=tuple(base),
@@ -146,60 +125,69 @@ def nested(
         gain=full.r2 - r2_base,
         **vars(test),
         n=len(y),
-        coef={term: float(full.coef[i]) for term, i in zip(added, places, strict=True)},
-        term_p={term: float(full.p[i]) for term, i in zip(added, places, strict=True)},
+        coef=dict(zip(added, map(float, full.coef[first:]), strict=True)),
+        term_p=dict(zip(added, map(float, full.p[first:]), strict=True)),
     )
 
 
+def added_terms(y: Array, design: Array, added: int, errors: Errors, *, intercept: bool = True) -> tuple[Ols, WaldTest]:
+    """Return the fit of a design (n, p), and the test that its last columns, so many, explain nothing.
+
+    Raises:
+        InputError: if there are too few rows, or too few clusters for so many coefficients.
+    """
+    fit = errors.fit(y, design, intercept=intercept)
+    terms = len(fit.coef)
+    return fit, wald(fit, range(terms - added, terms))
+
+
+def undetermined(x: Array, terms: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the terms (n,) that a constant, the columns of x (n, p) and the terms before them do not determine."""
+    results: dict[str, Array] = {}
+    for name, column in terms.items():
+        design = np.column_stack([np.ones(len(x)), x, *results.values()])
+        rest = column - design @ np.linalg.lstsq(design, column, rcond=None)[0]
+        if np.linalg.norm(rest) > 1e-7 * np.linalg.norm(column):
+            results[name] = column
+    return results
+
+
 def _refuse_collinear(terms: Mapping[str, Array]) -> None:
-    names = list(terms)
-    if names:
-        require_rows(len(terms[names[0]]), len(names))
-        refuse_collinear(names, np.column_stack([terms[name] - terms[name].mean() for name in names]))
+    columns = np.column_stack([column - column.mean() for column in terms.values()])
+    require_rows(*columns.shape)
+    refuse_collinear(list(terms), columns)
 
 
 def make_variant(
     name: str,
     what: str,
-    metrics: Sequence[str],
-    factors: Sequence[str],
+    sample: RegressionSample,
     coef: Array,
     se: Array,
     reference: Untyped,
-    how: DisentangleSettings,
     *,
     r2: Array | None = None,
     details: Sequence[dict[str, dict[str, float]]] | None = None,
+    levels: Sequence[str] = (),
 ) -> Variant:
     """Return a variant from coefficients and standard errors (m, p), and the distributions they are referred to."""
+    settings = sample.settings
     with np.errstate(divide="ignore", invalid="ignore"):
         p = np.asarray(2 * reference.sf(np.abs(coef / se)))
-    wide = np.broadcast_to(reference.isf((1 - how.confidence) / 2), coef.shape)
-    adjusted = np.full_like(p, np.nan)
-    defined = ~np.isnan(p)
-    adjusted[defined] = adjust(p[defined], how.correction)
-
-    def named(values: Array) -> dict[str, float]:
-        return {factor: float(value) for factor, value in zip(factors, values, strict=True)}
-
+    wide = np.broadcast_to(reference.isf((1 - settings.confidence) / 2), coef.shape) * se
     fits = tuple(
-        VariantFit(
-            metric=metric,
-            coef=named(coef[i]),
-            se=named(se[i]),
-            p=named(p[i]),
-            p_adjusted=named(adjusted[i]),
-            ci={
-                factor: (float(coef[i, j] - wide[i, j] * se[i, j]), float(coef[i, j] + wide[i, j] * se[i, j]))
-                for j, factor in enumerate(factors)
-            },
-            significant={factor: bool(adjusted[i, j] < how.alpha) for j, factor in enumerate(factors)},
+        VariantFit.of(
+            metric,
+            sample.factors,
+            settings.alpha,
+            {"coef": coef[i], "se": se[i], "p": p[i], "p_adjusted": adjusted},
+            (coef[i] - wide[i], coef[i] + wide[i]),
             r2=None if r2 is None else float(r2[i]),
             details=details[i] if details is not None else {},
         )
-        for i, metric in enumerate(metrics)
+        for i, (metric, adjusted) in enumerate(zip(sample.metrics, adjust(p, settings.correction), strict=True))
     )
-    return Variant(name, what, tuple(factors), fits)
+    return Variant(name, what, tuple(sample.factors), fits, tuple(levels))
 
 
 @dataclass(frozen=True)
@@ -251,22 +239,9 @@ def stated(factor: str, value: float, rows: int) -> ReliabilityEstimate:
     return ReliabilityEstimate(factor, value, "as stated", np.zeros(rows))
 
 
-@dataclass(frozen=True)
-class Corrected:
-    """Coefficients without noise in the factors, one row a metric.
-
-    Attributes:
-        coef: per standard deviation of the noise-free factor (m, p).
-        se: (m, p).
-        r2: share of the metric's variance that the noise-free factors explain (m,).
-    """
-
-    coef: Array
-    se: Array
-    r2: Array
-
-
-def corrected(x: Array, y: Array, known: Mapping[int, ReliabilityEstimate], errors: Errors) -> Corrected:
+def corrected(
+    x: Array, y: Array, known: Mapping[int, ReliabilityEstimate], errors: Errors
+) -> tuple[Array, Array, Array]:
     """Return coefficients without the noise of known reliability, by the method of moments.
 
     The noise of a factor is taken to be independent of everything else, so it adds to the factor's variance and to
@@ -286,6 +261,10 @@ def corrected(x: Array, y: Array, known: Mapping[int, ReliabilityEstimate], erro
         y: standardised metrics (n, m).
         known: place of a factor -> its reliability; the others are taken to be free of noise.
         errors: clusters, if there are any.
+
+    Returns:
+        Coefficients per standard deviation of the noise-free factor (m, p), their standard errors (m, p), and the share
+        of each metric's variance that the noise-free factors explain (m,).
 
     Raises:
         InputError: for reliabilities that the data rule out.
@@ -335,7 +314,7 @@ def corrected(x: Array, y: Array, known: Mapping[int, ReliabilityEstimate], erro
             rest[place, at] = 0.5 * coef[place] / root[place]
         influence = root[:, None] * (inverse @ score) + rest
         se[j] = np.sqrt([quadratic_form(row, products) for row in influence])
-    return Corrected(beta * root, se, np.einsum("mp,mp->m", beta, responses))
+    return beta * root, se, np.einsum("mp,mp->m", beta, responses)
 
 
 def reference(errors: Errors) -> Untyped:
@@ -343,261 +322,6 @@ def reference(errors: Errors) -> Untyped:
     stats = need("scipy.stats", "the regression")
     many = errors.few()
     return stats.norm() if many is None else stats.t(many - 1)
-
-
-@dataclass(frozen=True, eq=False)
-class Inside:
-    """Rows less the intercepts of their levels.
-
-    Attributes:
-        rows: the rows that are not alone in a level (r,).
-        codes: level of each of them, for each column.
-        x: factors, less the intercepts (r, p).
-        y: metrics, less the intercepts (r, m).
-        varies: places of the factors that vary within levels.
-        intercepts: how many degrees of freedom the intercepts take.
-    """
-
-    rows: NDArray[np.int64] = field(repr=False)
-    codes: tuple[Codes, ...] = field(repr=False)
-    x: Array = field(repr=False)
-    y: Array = field(repr=False)
-    varies: list[int]
-    intercepts: int
-
-    @property
-    def df(self) -> int:
-        """Residual degrees of freedom."""
-        return len(self.rows) - self.intercepts - len(self.varies)
-
-    def fit(self, metric: int, errors: Errors) -> tuple[Array, Array, Array]:
-        """Return coefficients, standard errors and degrees of freedom of their reference, of the factors that vary.
-
-        What is left of the metric is regressed on what is left of the factors, which gives the coefficients that a
-        column for every level would. Intercepts count in the residual degrees of freedom, except those of levels
-        that lie within clusters: the sums over clusters hold what estimating them costs.
-
-        Source: Frisch & Waugh 1933; Cameron & Miller 2015, section III.B, for what counts with clusters.
-
-        Args:
-            metric: its place.
-            errors: of the rows in `rows`.
-        """
-        x, y = self.x[:, self.varies], self.y[:, metric]
-        n, p = x.shape
-        if errors.kind == "hc3":
-            fit = fit_ols(y, x)
-            scores = (x * (fit.residuals / (1 - self._leverage))[:, None]) @ np.linalg.inv(x.T @ x)
-            return fit.coef, np.sqrt(np.square(scores).sum(axis=0)), np.full(p, np.inf)
-        if errors.kind == "cluster":
-            fit, clusters = errors.fit(y, x), level_codes(errors.clusters or ())
-            # Levels that do not lie within one cluster each; of another column's, one stands for the constant.
-            beside = [of for of in self.codes if len(np.unique(of * (clusters.max() + 1) + clusters)) > of.max() + 1]
-            every = len(beside) == len(self.codes)
-            taken = self.intercepts if every else sum(int(of.max()) for of in beside)
-            df = np.broadcast_to(np.asarray(fit.reference_df, dtype=np.float64), (p,))
-            return fit.coef, fit.se * math.sqrt((n - p) / (n - p - taken)), df
-        fit = fit_ols(y, x)
-        return fit.coef, fit.se * math.sqrt((n - p) / self.df), np.full(p, float(self.df))
-
-    @property
-    def _leverage(self) -> Array:
-        """Leverage of each row with the intercepts of one column."""
-        leverage = np.square(np.linalg.qr(self.x[:, self.varies])[0]).sum(axis=1)
-        return np.asarray(leverage + 1 / np.bincount(self.codes[0])[self.codes[0]])
-
-    def errors(self, errors: Errors) -> Errors:
-        """Return standard errors of `rows` from those of all rows: classic ones where HC3 is not defined."""
-        own = errors.of(self.rows)
-        if own.kind == "hc3" and self._leverage.max() > 1 - 1e-10:
-            return replace(own, kind="classic", why="a row decides a coefficient alone: HC3 is not defined")
-        return own
-
-
-def inside(factors: Sequence[str], x: Array, y: Array, levels: Mapping[str, Labels]) -> Inside:
-    """Take the intercepts of one or two columns of levels out of factors and metrics.
-
-    Args:
-        factors: names (p,).
-        x: factors (n, p).
-        y: metrics (n, m).
-        levels: column -> level of each row (n,).
-
-    Raises:
-        InputError: if every level has one row, no factor varies within levels, two say the same there, or no degree of
-            freedom is left.
-    """
-    named = ",".join(levels)
-    codes = [level_codes(labels) for labels in levels.values()]
-    for name, of in zip(levels, codes, strict=True):
-        many, n = int(of.max()) + 1, len(of)
-        if many < 2:
-            raise InputError(
-                f"within: {name} has one level in all {n:,} rows: there is nothing to tell apart", setting="within"
-            )
-        if many == n:
-            raise InputError(
-                f"within: {name}: {n:,} levels in {n:,} rows; an intercept needs several rows a level", setting="within"
-            )
-    rows = rows_within(codes)
-    if not len(rows):
-        raise InputError(f"within: {named}: no row shares its level with another: nothing is within", setting="within")
-    kept = tuple(np.unique(of[rows], return_inverse=True)[1].astype(np.int64) for of in codes)
-    p = x.shape[1]
-    left = absorb(np.column_stack([x[rows], y[rows]]), kept)
-    varies = [j for j in range(p) if left[:, j].std() > 1e-8]
-    if not varies:
-        raise InputError(f"within: {named}: no factor varies within one {' and '.join(levels)}", setting="within")
-    found = Inside(rows, kept, left[:, :p], left[:, p:], varies, absorbed(kept))
-    if found.df < 1:
-        raise InputError(
-            f"within: {named}: {len(rows):,} rows are too few for {found.intercepts:,} intercepts and {len(varies)} "
-            "coefficients",
-            setting="within",
-        )
-    refuse_collinear([f"{factors[j]} within {named}" for j in varies], found.x[:, varies])
-    return found
-
-
-def within(
-    metrics: Sequence[str],
-    factors: Sequence[str],
-    x: Array,
-    y: Array,
-    levels: Mapping[str, Labels],
-    errors: Errors,
-    how: DisentangleSettings,
-) -> Variant:
-    """Return coefficients within the levels of one or two columns, such as segment and system.
-
-    They are on the scale of all rows together, as the pooled coefficients are, and so can be compared. R² is of what
-    varies within levels. ``details``: ``within``, with ``rows``, ``intercepts``, ``df`` and the ``r2`` that counts
-    what the intercepts explain; ``difference``, p of "the pooled coefficient is the one within". Where two columns are
-    absorbed and no rows share a segment or a text, rows of the column with more levels are the clusters.
-
-    Args:
-        metrics: names (m,).
-        factors: names (p,).
-        x: factors, standardised over all rows (n, p).
-        y: metrics, standardised over all rows (n, m).
-        levels: column -> level of each row (n,).
-        errors: standard errors.
-        how: levels and corrections.
-
-    Raises:
-        InputError: as `inside`; also for HC3 with two columns, which is not defined here.
-    """
-    found = inside(factors, x, y, levels)
-    own = found.errors(errors)
-    if errors.kind == "hc3" and len(levels) > 1:
-        if not errors.why:
-            raise InputError(
-                f"within: {','.join(levels)}: two columns need se cluster or classic, not hc3", setting="within"
-            )
-        name = max(levels, key=lambda column: len(set(levels[column])))
-        own = Errors("cluster", [levels[name][i] for i in found.rows], own.units, f"those of {name}")
-    coef, se = (np.full((len(metrics), len(factors)), np.nan) for _ in range(2))
-    r2, details, dfs = np.empty(len(metrics)), [], np.full_like(coef, np.inf)
-    for i in range(len(metrics)):
-        coef[i, found.varies], se[i, found.varies], dfs[i, found.varies] = found.fit(i, own)
-        rest = found.y[:, i] - found.x[:, found.varies] @ coef[i, found.varies]
-        totals = (float(np.square(v - v.mean()).sum()) for v in (found.y[:, i], y[found.rows, i]))
-        r2[i], with_intercepts = (1 - float(rest @ rest) / total if total > 0 else math.nan for total in totals)
-        figures = {"rows": len(found.rows), "intercepts": found.intercepts, "df": found.df, "r2": with_intercepts}
-        different = {factors[j]: p for j, (_, _, p) in _compare(found, x, y, i, errors).items()}
-        details.append({"difference": different, "within": {name: float(value) for name, value in figures.items()}})
-    what = (
-        f"within {' and '.join(levels)}: every level has its own intercept, R² is of what is within "
-        f"({found.intercepts:,} intercepts, {len(found.rows):,} rows, {found.df:,} degrees of freedom; {own.kind} "
-        "standard errors)"
-    )
-    student = need("scipy.stats", "the regression").t(dfs)
-    made = make_variant("within", what, metrics, factors, coef, se, student, how, r2=r2, details=details)
-    return replace(made, levels=tuple(levels))
-
-
-def _compare(found: Inside, x: Array, y: Array, metric: int, errors: Errors) -> dict[int, tuple[float, float, float]]:
-    """Return a factor's place -> its pooled coefficient, the one within, and p of "they are the same".
-
-    Both are sums over rows of how each row moves them, and so is their difference: a test of Hausman 1978 that holds
-    with clusters too.
-    """
-    varies = found.varies
-    pooled = np.linalg.solve(x.T @ x, x.T @ y[:, metric])
-    moves = (x * (y[:, metric] - x @ pooled)[:, None]) @ np.linalg.inv(x.T @ x)
-    part, left = found.x[:, varies], found.y[:, metric]
-    inner = np.linalg.solve(part.T @ part, part.T @ left)
-    difference = moves[:, varies]
-    difference[found.rows] -= (part * (left - part @ inner)[:, None]) @ np.linalg.inv(part.T @ part)
-    spread = np.sqrt(np.diag(errors.spread(difference)))
-    distribution = reference(errors)
-    return {
-        j: (
-            float(pooled[j]),
-            float(inner[k]),
-            1.0
-            if abs(pooled[j] - inner[k]) < 1e-12  # of standardised coefficients: rounding
-            else float(2 * distribution.sf(abs(pooled[j] - inner[k]) / max(float(spread[k]), 1e-300))),
-        )
-        for k, j in enumerate(varies)
-    }
-
-
-def simpson(
-    metrics: Sequence[str],
-    factors: Sequence[str],
-    x: Array,
-    y: Array,
-    column: str,
-    labels: Labels,
-    errors: Errors,
-    how: DisentangleSettings,
-    tests: int = 1,
-) -> list[Notice]:
-    """Return a notice named ``simpson`` if coefficients of all rows and those within levels differ; otherwise none.
-
-    They must differ significantly in these very systems, corrected for metrics, factors and columns looked at, and by
-    more than `SIMPSON`, or by more than `HALVED` and more than half. A column that leaves too little within its levels
-    says nothing.
-
-    Args:
-        metrics: names (m,).
-        factors: names (p,).
-        x: factors, standardised over all rows (n, p).
-        y: metrics, standardised over all rows (n, m).
-        column: name of the levels.
-        labels: level of each row (n,).
-        errors: standard errors.
-        how: level of significance.
-        tests: columns that are looked at.
-    """
-    try:
-        found = inside(factors, x, y, {column: labels})
-    except InputError:
-        return []
-    if found.df < ROWS_PER_FACTOR * len(factors):
-        return []
-    own, alpha = found.errors(errors), how.alpha / (len(metrics) * len(factors) * tests)
-    differences: list[dict[str, object]] = []
-    for i, metric in enumerate(metrics):
-        apart = {
-            j: values
-            for j, values in _compare(found, x, y, i, errors.one_way()).items()
-            if values[2] < alpha and _far(values[0], values[1])
-        }
-        if apart:
-            coef, se, df = found.fit(i, own)
-            p_within = 2 * need("scipy.stats", "the regression").t(df).sf(np.abs(coef) / np.maximum(se, 1e-300))
-        for j, (pooled, inner, _) in apart.items():
-            p = float(p_within[found.varies.index(j)])
-            differences.append({"metric": metric, "factor": factors[j], "pooled": pooled, "within": inner, "p": p})
-    differences.sort(key=lambda one: -abs(float(one["pooled"]) - float(one["within"])))  # type: ignore[arg-type]
-    return [Notice("simpson", column, {"differences": differences})] if differences else []
-
-
-def _far(pooled: float, inner: float) -> bool:
-    apart = abs(pooled - inner)
-    return apart > SIMPSON or (apart > HALVED and apart > abs(pooled) / 2)
 
 
 def joint_covariance(fits: Sequence[Ols], rows: Sequence[Rows], errors: Errors) -> Array:
@@ -704,13 +428,7 @@ def pooled_mean(effects: Array, covariance: Array) -> PooledMean:
 
 
 def random_effects(
-    metrics: Sequence[str],
-    factors: Sequence[str],
-    group: str,
-    parts: Mapping[str, Sequence[Ols]],
-    rows: Mapping[str, Rows],
-    errors: Errors,
-    how: DisentangleSettings,
+    sample: RegressionSample, group: str, parts: Mapping[str, Sequence[Ols]], rows: Mapping[str, Rows]
 ) -> list[Variant]:
     """Pool the groups' own coefficients as a sample of groups that truly differ.
 
@@ -726,15 +444,13 @@ def random_effects(
     errors; Higgins & Thompson 2002 for I²; Higgins et al. 2009 for the prediction interval (t on groups - 2).
 
     Args:
-        metrics: names.
-        factors: names.
+        sample: all rows.
         group: name of the column.
         parts: group -> fits of the metrics.
         rows: group -> its places among all rows.
-        errors: of all rows.
-        how: levels and corrections.
     """
     stats = need("scipy.stats", "random effects")
+    metrics, factors, errors, how = sample.metrics, sample.factors, sample.errors, sample.settings
     many, first = len(parts), int(how.intercept)
     if many < 2:
         return []
@@ -765,4 +481,4 @@ def random_effects(
         f"random effects over {many} groups of {group}, each standardised by itself (Paule-Mandel, Hartung-Knapp"
         f"{'; with the joint covariance of groups that share clusters' if shared else ''})"
     )
-    return [make_variant("random-effects", what, metrics, factors, coef, se, stats.t(df), how, details=details)]
+    return [make_variant("random-effects", what, sample, coef, se, stats.t(df), details=details)]

@@ -33,8 +33,7 @@ def bleu1(reference_tokens: Sequence[str], hypothesis_tokens: Sequence[str]) -> 
     >>> round(bleu1("a plane is taking off .".split(), "an air plane is taking off .".split()), 4)
     0.7143
     """
-    counts = Counter(reference_tokens)
-    matches = sum(min(count, counts[token]) for token, count in Counter(hypothesis_tokens).items())
+    matches = (Counter(reference_tokens) & Counter(hypothesis_tokens)).total()
     if matches == 0:
         return 0.0
     longer = len(hypothesis_tokens) > len(reference_tokens)
@@ -48,7 +47,7 @@ def unigram_precision(reference_tokens: Sequence[str], hypothesis_tokens: Sequen
     >>> unigram_precision("a b c d".split(), "a b".split())
     1.0
     """
-    shared = sum((Counter(reference_tokens) & Counter(hypothesis_tokens)).values())
+    shared = (Counter(reference_tokens) & Counter(hypothesis_tokens)).total()
     return shared / len(hypothesis_tokens) if hypothesis_tokens else 0.0
 
 
@@ -72,11 +71,8 @@ def tokenizer(name: str) -> Callable[[str], list[str]]:
     Raises:
         InputError: for another name.
     """
-    if name == "treebank":
-        cut: Callable[[str], list[str]] = treebank_tokens
-        return cut
-    if name == "whitespace":
-        return str.split
+    if name in ("treebank", "whitespace"):
+        return treebank_tokens if name == "treebank" else str.split
     bleu = need("sacrebleu.metrics.bleu", "sacreBLEU's tokenizers")
     if name not in bleu.BLEU.TOKENIZERS:
         known = ", ".join(["treebank", "whitespace", *bleu.BLEU.TOKENIZERS])
@@ -178,17 +174,15 @@ class Lexical(Factor[LexicalConfig]):
         compare = self._comparison(name)
         values = np.array([compare(a, b) for a, b in zip(first, second, strict=True)], dtype=np.float64)
         blank = sum(not a.strip() or not b.strip() for a, b in zip(first, second, strict=True))
-        notes: tuple[str, ...] = (
-            (f"lex: {blank} of {len(pairs)} pairs have a blank side; they score 0",) if blank else ()
-        )
+        notes = [f"lex: {blank} of {len(pairs)} pairs have a blank side; they score 0"] if blank else []
         if config.tokenize is None and name != default_tokenizer(lang):
-            notes += (f"lex: the texts are cut into words by sacreBLEU's tokenizer {name}, as their script asks for",)
+            notes.append(f"lex: the texts are cut into words by sacreBLEU's tokenizer {name}, as their script asks for")
         details: dict[str, object] = {**config.model_dump(), "tokenize": name, "first_sentences": origin}
         from importlib.metadata import version
 
         used = ["nltk"] if name == "treebank" and config.variant != "chrf" else []
         used += ["sacrebleu"] if config.variant in ("bleu", "chrf") or name not in ("treebank", "whitespace") else []
-        return FactorScores(values, details | {package: version(package) for package in used}, notes)
+        return FactorScores(values, details | {package: version(package) for package in used}, tuple(notes))
 
     def _first(self, pairs: SentencePairs, resources: Resources) -> tuple[list[str], str]:
         """Return the first sentences in the language of the second ones, and where they are from."""

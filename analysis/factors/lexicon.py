@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -102,12 +102,7 @@ def build_lexicon(
         features = own_features(feats) if across else feature_set(feats)
         if features and not _unwritable(word):
             groups[features].append(word)
-    counts: dict[frozenset[str], dict[str, int]] = {}
-    for features, words in groups.items():
-        tally: dict[str, int] = defaultdict(int)
-        for word in words:
-            tally[word] += 1
-        counts[features] = tally
+    counts = {features: Counter(words) for features, words in groups.items()}
     rng = np.random.default_rng(seed)
     pairs: dict[tuple[str, str], None] = {}
     for word, feats in tokens:
@@ -115,19 +110,15 @@ def build_lexicon(
         candidates = groups.get(features)
         if not features or not candidates or _unwritable(word):
             continue
-        fitting = len(candidates) - (0 if across else counts[features].get(word, 0))
+        fitting = len(candidates) - (0 if across else counts[features][word])
         if not fitting or rng.random() < _chance_of_none(len(pool), fitting, draws):
             continue
-        result = word
-        while True:
-            result = candidates[int(rng.integers(len(candidates)))]
-            if across or result != word:
-                break
+        drawn = candidates[int(rng.integers(len(candidates)))]
+        while drawn == word and not across:
             if fitting * 20 < len(candidates):  # one word all but fills the group: draw among the others directly
-                rest = [other for other in candidates if other != word]
-                result = rest[int(rng.integers(len(rest)))]
-                break
-        pairs[word, result] = None
+                candidates = [other for other in candidates if other != word]
+            drawn = candidates[int(rng.integers(len(candidates)))]
+        pairs[word, drawn] = None
     return list(pairs)
 
 

@@ -22,7 +22,7 @@ from bsx.analysis.factors.lexicon import (
     feature_overlap,
     read_lexicon,
 )
-from bsx.analysis.factors.parsers import check_parser, parse_texts
+from bsx.analysis.factors.parsers import parse_texts, parser_of
 from bsx.analysis.factors.parses import Parse, match_parses
 from bsx.analysis.factors.retrofitting import retrofit, retrofit_fixed_point
 from bsx.analysis.factors.vectors import normalise_vectors, read_vectors, train_vectors, write_vectors
@@ -46,26 +46,26 @@ def mor_scores(
     first: Sequence[Sequence[str]], second: Sequence[Sequence[str]], vectors: Mapping[str, NDArray[np.floating]]
 ) -> Values:
     """Return `mor` of many pairs (n,)."""
+    sparse = need("scipy.sparse", "MOR")
     index = {word: row for row, word in enumerate(vectors)}
     matrix = np.array(list(vectors.values()), dtype=np.float64)
-    left, right = (_means(side, index, matrix) for side in (first, second))
+
+    def sums(texts: Sequence[Sequence[str]]) -> Values:
+        """Return the sum of each text's vectors, which points where their mean does (n, d)."""
+        cells = [
+            (row, index[token.lower()])
+            for row, tokens in enumerate(texts)
+            for token in tokens
+            if token.lower() in index
+        ]
+        rows, columns = zip(*cells, strict=True) if cells else ((), ())
+        counts = sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(len(texts), len(index)))
+        return np.asarray(counts @ matrix, dtype=np.float64)
+
+    left, right = sums(first), sums(second)
     with np.errstate(invalid="ignore", divide="ignore"):
         cosines = (left * right).sum(1) / (np.linalg.norm(left, axis=1) * np.linalg.norm(right, axis=1))
     return np.asarray(np.clip(cosines, -1.0, 1.0))
-
-
-def _means(texts: Sequence[Sequence[str]], index: Mapping[str, int], matrix: NDArray[np.float64]) -> Values:
-    """Return the sum of each text's vectors, which points where their mean does (n, d)."""
-    sparse = need("scipy.sparse", "MOR")
-    rows, columns = [], []
-    for row, tokens in enumerate(texts):
-        for token in tokens:
-            column = index.get(token.lower())
-            if column is not None:
-                rows.append(row)
-                columns.append(column)
-    counts = sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(len(texts), len(index)))
-    return np.asarray(counts @ matrix, dtype=np.float64)
 
 
 class MorphologyConfig(FactorConfig):
@@ -99,17 +99,7 @@ class Morphology(Factor[MorphologyConfig]):
 
     Config = MorphologyConfig
     reads = frozenset(
-        {
-            "parses1",
-            "parses2",
-            "parser_dir",
-            "download",
-            "cache",
-            "vectors",
-            "train_vectors",
-            "lexicon",
-            "seed",
-        }
+        {"parses1", "parses2", "parser_dir", "download", "cache", "vectors", "train_vectors", "lexicon", "seed"}
     )
 
     def check(self, pairs: SentencePairs, resources: Resources) -> None:
@@ -130,7 +120,7 @@ class Morphology(Factor[MorphologyConfig]):
         need("scipy.sparse", "MOR")
         for lang, parses in ((pairs.lang1, resources.parses1), (pairs.lang2, resources.parses2)):
             if parses is None and resources.lexicon is None:
-                check_parser(resources, lang, "tag", pretokenized=True)
+                parser_of(resources, lang, "tag", pretokenized=True).check()
 
     def compute(self, pairs: SentencePairs, resources: Resources) -> FactorScores:
         """Score pairs; see `Factor.compute`."""
@@ -207,20 +197,19 @@ class Morphology(Factor[MorphologyConfig]):
                 parses, tagger = given, "the CoNLL-U file"
             else:
                 joined = [" ".join("".join(token.split()) for token in tokens) for tokens in side]
-                phase = f"tagging sentence{number}"
-                parses, tagger = parse_texts(joined, resources, lang, "tag", pretokenized=True, phase=phase)
+                parser = parser_of(resources, lang, "tag", pretokenized=True)
+                parses, tagger = parse_texts(joined, parser, resources, f"tagging sentence{number}")
             taggers.append(tagger)
             tagged.append([token for parse in parses if parse for token in zip(parse.words, parse.feats, strict=True)])
         origin: dict[str, object] = {"tags": taggers, "draws": config.draws, "seed": resources.seed}
-        if not pairs.crosslingual:
-            tokens = [*tagged[0], *tagged[1]]
-            result = build_lexicon(tokens, seed=resources.seed, draws=config.draws)
-            return as_lexicon(result), feature_overlap(tokens), {**origin, "pairs": len(result)}
         # The English words are moved, as in the paper; without English, those of the second side.
-        move, other = (0, 1) if pairs.lang1 == "en" else (1, 0)
-        result = build_lexicon(tagged[move], tagged[other], seed=resources.seed, draws=config.draws)
-        overlap = feature_overlap(tagged[move], tagged[other])
-        return as_lexicon(result), overlap, {**origin, "pairs": len(result), "moved_side": f"sentence{move + 1}"}
+        move = 0 if pairs.lang1 == "en" else 1
+        moved, others = (tagged[move], tagged[1 - move]) if pairs.crosslingual else ([*tagged[0], *tagged[1]], None)
+        lines = build_lexicon(moved, others, seed=resources.seed, draws=config.draws)
+        origin["pairs"] = len(lines)
+        if pairs.crosslingual:
+            origin["moved_side"] = f"sentence{move + 1}"
+        return as_lexicon(lines), feature_overlap(moved, others), origin
 
     def _vectors(
         self, texts: Sequence[Sequence[Sequence[str]]], lexicon: Lexicon, resources: Resources

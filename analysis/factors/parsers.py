@@ -199,38 +199,25 @@ class StanzaParser:
 
 def _stanza_parse(sentences: Sequence[Untyped], task: str) -> Parse:
     parses = []
-    for sentence in sentences:
-        words = sentence.words
-        parses.append(
-            Parse(
-                tuple(word.text for word in words),
-                tuple(int(word.head) for word in words) if task == "parse" else (),
-                tuple(word.upos or "" for word in words),
-                tuple(word.feats or "" for word in words),
-                tuple(word.deprel or "" for word in words) if task == "parse" else (),
-            )
+    for words in (sentence.words for sentence in sentences):
+        upos, feats, deprels = (
+            tuple(getattr(word, field) or "" for word in words) for field in ("upos", "feats", "deprel")
         )
+        heads = tuple(int(word.head) for word in words) if task == "parse" else ()
+        parses.append(Parse(tuple(word.text for word in words), heads, upos, feats, deprels if heads else ()))
     return Parse.joined(parses)
 
 
-def check_parser(resources: Resources, lang: str, task: Literal["parse", "tag"], *, pretokenized: bool) -> None:
-    """Look for what the parser needs, see `StanzaParser.check`, before anything is computed."""
-    place, download = resources.parser_dir, resources.download
-    StanzaParser(lang, task, pretokenized=pretokenized, folder=place, download=download).check()
+def parser_of(resources: Resources, lang: str, task: Literal["parse", "tag"], *, pretokenized: bool) -> StanzaParser:
+    """Return the parser of texts in a language; resources say where its model is, and whether to fetch one."""
+    folder, download = resources.parser_dir, resources.download
+    return StanzaParser(lang, task, pretokenized=pretokenized, folder=folder, download=download)
 
 
 def parse_texts(
-    texts: Sequence[str],
-    resources: Resources,
-    lang: str,
-    task: Literal["parse", "tag"],
-    *,
-    pretokenized: bool,
-    phase: str,
+    texts: Sequence[str], parser: StanzaParser, resources: Resources, phase: str
 ) -> tuple[list[Parse | None], dict[str, object]]:
     """Return a parse of each text, from the cache or else from the parser, and its identity."""
-    place, download = resources.parser_dir, resources.download
-    parser = StanzaParser(lang, task, pretokenized=pretokenized, folder=place, download=download)
     identity = parser.identity
     cache = ParseCache(resources.cache, identity)
     return cache.parse(texts, parser, lambda done, total: resources.report(phase, done, total)), identity

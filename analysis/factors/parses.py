@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain, compress, groupby
 from pathlib import Path
 
 from bsx.data import cells
@@ -51,13 +51,11 @@ class Parse:
         for parse in parses:
             offset = len(heads)
             heads += [head and head + offset for head in parse.heads]
-        return cls(
-            tuple(word for parse in parses for word in parse.words),
-            tuple(heads),
-            tuple(tag for parse in parses for tag in parse.upos),
-            tuple(feats for parse in parses for feats in parse.feats),
-            tuple(relation for parse in parses for relation in parse.deprels),
+        words, upos, feats, deprels = (
+            tuple(chain.from_iterable(getattr(parse, field) for parse in parses))
+            for field in ("words", "upos", "feats", "deprels")
         )
+        return cls(words, tuple(heads), upos, feats, deprels)
 
     def without(self, drop: Callable[[str, str], bool]) -> Parse:
         """Return the parse without some words; their dependents become those of the nearest head that stays.
@@ -67,31 +65,19 @@ class Parse:
         Args:
             drop: called with word and part of speech.
         """
-        gone = [drop(word, tag) for word, tag in zip(self.words, self.upos, strict=True)]
-        if not any(gone):
+        stays = [not drop(word, tag) for word, tag in zip(self.words, self.upos, strict=True)]
+        if all(stays):
             return self
-        number, kept = [0], 0
-        for is_gone in gone:
-            kept += not is_gone
-            number.append(kept)
+        number = dict(zip(compress(range(1, len(stays) + 1), stays), range(1, len(stays) + 1), strict=False))
         heads = []
-        for head, is_gone in zip(self.heads, gone, strict=False):
-            if is_gone:
-                continue
-            climbed = head
-            for _ in gone:
-                if climbed == 0 or not gone[climbed - 1]:
-                    break
-                climbed = self.heads[climbed - 1]
-            heads.append(number[climbed] if climbed else 0)
-        keep = [index for index, is_gone in enumerate(gone) if not is_gone]
-        return Parse(
-            tuple(self.words[i] for i in keep),
-            tuple(heads),
-            tuple(self.upos[i] for i in keep),
-            tuple(self.feats[i] for i in keep),
-            tuple(self.deprels[i] for i in keep) if self.deprels else (),
+        for head in compress(self.heads, stays):
+            for _ in stays:  # no farther than there are words, should heads run in a circle
+                head = head if head == 0 or head in number else self.heads[head - 1]
+            heads.append(number.get(head, 0))
+        words, upos, feats, deprels = (
+            tuple(compress(values, stays)) for values in (self.words, self.upos, self.feats, self.deprels)
         )
+        return Parse(words, tuple(heads), upos, feats, deprels)
 
 
 @dataclass(frozen=True)
@@ -117,19 +103,15 @@ def read_conllu(file: Path) -> list[Sentence]:
     Raises:
         InputError: naming the line of a row that has not ten fields, or a number, head or feature that does not fit.
     """
-    sentences: list[Sentence] = []
-    rows: list[tuple[int, list[str]]] = []
-    for number, line in enumerate([*NamedFile(file).lines(), ""], start=1):
-        if line.startswith("#"):
-            continue
-        if line.strip():
-            fields = line.split("\t")
-            if len(fields) != 10:
-                raise InputError(f"{file}: line {number} has {len(fields)} tab-separated fields, CoNLL-U has 10")
-            rows.append((number, fields))
-        elif rows:
+    sentences = []
+    lines = [(number, line) for number, line in enumerate(NamedFile(file).lines(), start=1) if line[:1] != "#"]
+    for blank, group in groupby(lines, key=lambda numbered: not numbered[1].strip()):
+        if not blank:
+            rows = [(number, line.split("\t")) for number, line in group]
+            for number, fields in rows:
+                if len(fields) != 10:
+                    raise InputError(f"{file}: line {number} has {len(fields)} tab-separated fields, CoNLL-U has 10")
             sentences.append(_sentence(file, rows))
-            rows = []
     if not sentences:
         raise InputError("holds no sentences", file=file)
     return sentences
@@ -160,21 +142,12 @@ def _sentence(file: Path, rows: Sequence[tuple[int, list[str]]]) -> Sentence:
         raise InputError(
             f"{file}: line {rows[0][0]}: word {beyond[0][0]} has head {beyond[0][6]}, the sentence {len(words)} words"
         )
-    blank = {"_": ""}
-    return Sentence(
-        Parse.of(
-            {
-                "words": [fields[1] for fields in words],
-                "heads": [int(fields[6]) for fields in words],
-                "upos": [blank.get(fields[3], fields[3]) for fields in words],
-                "feats": [blank.get(fields[5], fields[5]) for fields in words],
-                "deprels": [blank.get(fields[7], fields[7]) for fields in words],
-            }
-        ),
-        "".join("".join(surface).split()),
-        rows[0][0],
-        tuple(blank.get(fields[4], fields[4]) for fields in words),
+    upos, xpos, feats, deprels = (
+        tuple("" if fields[column] == "_" else fields[column] for fields in words) for column in (3, 4, 5, 7)
     )
+    heads = tuple(int(fields[6]) for fields in words)
+    parse = Parse(tuple(fields[1] for fields in words), heads, upos, feats, deprels)
+    return Sentence(parse, "".join("".join(surface).split()), rows[0][0], xpos)
 
 
 def match_parses(file: Path, texts: Sequence[str], column: str, prepared: Sequence[str] | None = None) -> list[Parse]:
@@ -233,15 +206,11 @@ def _short(text: str) -> str:
     return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
-def _checksum(text: str, parse: Untyped) -> int:
-    return zlib.crc32(json.dumps([text, parse]).encode())
-
-
 class ParseCache:
     """Parses on disk, one JSON object a line, by a digest of the text; one file for each parser identity.
 
     Lines are appended as parses come in, so a run that was interrupted goes on where it stopped; a line that was cut
-    off or damaged is dropped.
+    off is dropped.
 
     Args:
         folder: where to keep the file; None keeps parses in memory only.
@@ -271,15 +240,10 @@ class ParseCache:
         damaged = 0
         for line in raw[:end].split(b"\n")[1:-1]:
             try:
-                record = dict(json.loads(line))
-                text, parse = str(record.pop("text")), record.pop("parse")
-                whole = record in ({}, {"crc32": _checksum(text, parse)})  # lines of before have none
-                result = Parse.of(parse) if whole and parse is not None else None
-            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-                whole = False
-            if whole:
-                self._known[text] = result
-            damaged += not whole
+                record = json.loads(line)
+                self._known[record["text"]] = record["parse"] and Parse.of(record["parse"])
+            except (ValueError, KeyError, TypeError):
+                damaged += 1
         if damaged:
             _log.warning("bsx: note: %s: damaged lines: %s; what they held is parsed again", file, damaged)
 
@@ -299,8 +263,7 @@ class ParseCache:
             lines = []
             for text, parse in zip(missing[at : at + len(some)], some, strict=True):
                 self._known[keys[text]] = parse
-                content = asdict(parse) if parse is not None else None
-                record = {"text": keys[text], "parse": content, "crc32": _checksum(keys[text], content)}
+                record = {"text": keys[text], "parse": parse and asdict(parse)}
                 lines.append(json.dumps(record, ensure_ascii=False) + "\n")
             if self._file is not None:
                 with self._file.open("a", encoding="utf-8") as stream:

@@ -108,8 +108,12 @@ def factors(settings: FactorRun) -> ScoredFactors:
             note = f"{factor.spec} is left out: {str(error).removeprefix(f'{factor.spec}: ')}"
             results[factor.spec] = FactorScores(np.full(len(rows), np.nan), {}, (note,), excluded=str(error))
     kept = {name: scores for name, scores in results.items() if scores.excluded is None}
-    described = tuple(_describe(name, scores) for name, scores in results.items())
-    result = ScoredFactors(len(rows), lang, settings.preset, described)
+    described = []
+    for name, scores in results.items():
+        present = scores.values[~np.isnan(scores.values)].tolist()
+        mean, sd = (fmean(present), pstdev(present)) if present else (None, None)
+        described.append(FactorSummary(name, len(present), mean, sd, scores.excluded, dict(scores.details)))
+    result = ScoredFactors(len(rows), lang, settings.preset, tuple(described))
     types = None
     if output.suffix == ".parquet":
         types = {**table.types(), **dict.fromkeys(kept, need("pyarrow", "writing Parquet files").float64())}
@@ -142,9 +146,3 @@ def _sides(settings: FactorRun, table: Table, one_language: bool) -> tuple[str, 
     if first == second:
         raise InputError(f"{role} and candidate both name the column {first!r}", setting=role)
     return str(first), str(second)
-
-
-def _describe(name: str, scores: FactorScores) -> FactorSummary:
-    present = [value for value in scores.values.tolist() if value == value]
-    mean, sd = (fmean(present), pstdev(present)) if present else (None, None)
-    return FactorSummary(name, len(present), mean, sd, scores.excluded, dict(scores.details))

@@ -12,7 +12,7 @@ import numpy as np
 from pydantic import Field
 
 from bsx.analysis.factors.base import Factor, FactorConfig, FactorScores, Resources, SentencePairs, Values
-from bsx.analysis.factors.parsers import check_parser, parse_texts
+from bsx.analysis.factors.parsers import StanzaParser, parse_texts, parser_of
 from bsx.analysis.factors.parses import Parse, match_parses
 from bsx.analysis.factors.trees import Tree, distance
 from bsx.data.lines import NamedFile
@@ -77,12 +77,11 @@ def syn_scores(pairs: Sequence[tuple[Heads, Heads]], report: Callable[[int, int]
         pairs: heads of both sides; equal pairs are computed once.
         report: called with pairs done and pairs in all.
     """
-    distinct = list(dict.fromkeys(pairs))
-    by_pair: dict[tuple[Heads, Heads], float] = {}
-    for done, (a, b) in enumerate(distinct, start=1):
+    by_pair = dict.fromkeys(pairs, 0.0)
+    for done, (a, b) in enumerate(by_pair, start=1):
         by_pair[a, b] = syn(a, b)
-        if report is not None and (done % _AT_ONCE == 0 or done == len(distinct)):
-            report(done, len(distinct))
+        if report is not None and (done % _AT_ONCE == 0 or done == len(by_pair)):
+            report(done, len(by_pair))
     return np.array([by_pair[pair] for pair in pairs], dtype=np.float64)
 
 
@@ -124,7 +123,7 @@ class Syntax(Factor[SyntaxConfig]):
         """Look for the parser of each side without parses; see `Factor.check`."""
         for lang, file in ((pairs.lang1, resources.parses1), (pairs.lang2, resources.parses2)):
             if file is None:
-                check_parser(resources, lang, "parse", pretokenized=self._spaced(lang))
+                self._parser(lang, resources).check()
 
     def compute(self, pairs: SentencePairs, resources: Resources) -> FactorScores:
         """Score pairs; see `Factor.compute`."""
@@ -143,11 +142,9 @@ class Syntax(Factor[SyntaxConfig]):
         values[whole] = syn_scores([both[row] for row in whole], report)
         failures = len(both) - len(whole)
         details |= {"words": [sum(map(len, side)) for side in sides], "failures": failures}
-        notes: tuple[str, ...] = ()
-        if failures:
-            score = "0" if config.failure == "zero" else "NaN"
-            notes = (f"syn: {failures} of {len(both)} pairs have a side without any parsed word; they score {score}",)
-        return FactorScores(values, details, notes)
+        score = "0" if config.failure == "zero" else "NaN"
+        note = f"syn: {failures} of {len(both)} pairs have a side without any parsed word; they score {score}"
+        return FactorScores(values, details, (note,) if failures else ())
 
     def _parses(
         self, texts: Sequence[str], lang: str, file: Path | None, column: str, resources: Resources
@@ -161,20 +158,19 @@ class Syntax(Factor[SyntaxConfig]):
             # A file may hold parses of the sentences as they are; without its punctuation a tree is the best stand-in.
             trees = [parse if config.punctuation == "keep" else parse.without(is_punctuation) for parse in result]
             return list(trees), {"file": file.name, "sha256": NamedFile(file).digest()[:12]}
-        phase = f"parsing {column}"
-        parsed, identity = parse_texts(prepared, resources, lang, "parse", pretokenized=self._spaced(lang), phase=phase)
+        parsed, identity = parse_texts(prepared, self._parser(lang, resources), resources, f"parsing {column}")
         if config.punctuation == "drop":
             parsed = [parse and parse.without(is_punctuation) for parse in parsed]
         return parsed, identity
 
-    def _spaced(self, lang: str) -> bool:
-        """Tell whether the parser is given words instead of texts."""
-        if self.config.punctuation != "blank":
-            return False
+    def _parser(self, lang: str, resources: Resources) -> StanzaParser:
+        """Return the parser; where punctuation is blank and words have spaces between, it is given words."""
         from bsx.catalog.catalog import load_registry
         from bsx.catalog.languages import find_language
 
-        return find_language(lang, load_registry()).script not in _UNSPACED
+        blank = self.config.punctuation == "blank"
+        spaced = blank and find_language(lang, load_registry()).script not in _UNSPACED
+        return parser_of(resources, lang, "parse", pretokenized=spaced)
 
 
 def is_punctuation(word: str, tag: str) -> bool:

@@ -41,6 +41,7 @@ class Tree:
             self.children[head].append(word)
         self.size = count
         self.roots = len(self.children[0])
+        self._walks: dict[tuple[bool, bool], Walk] = {}
         reached = len(self._postorder(mirrored=False)) - 1
         if reached != count:
             raise InputError(f"heads: {count - reached} of {count} words hang together in a circle, off every root")
@@ -63,26 +64,16 @@ class Tree:
             mirrored: read all children from right to left.
             topped: with an artificial node above the roots.
         """
-        return (self._mirrored if mirrored else self._straight)[topped]
-
-    @cached_property
-    def _straight(self) -> tuple[Walk, Walk]:
-        return self._walks(mirrored=False)
-
-    @cached_property
-    def _mirrored(self) -> tuple[Walk, Walk]:
-        return self._walks(mirrored=True)
-
-    def _walks(self, *, mirrored: bool) -> tuple[Walk, Walk]:
-        order = self._postorder(mirrored=mirrored)
-        first: list[int] = []
-        tops: list[int] = []  # subtrees not yet given to a parent, as indices of their roots
-        for index, (_, degree) in enumerate(order):
-            below = tops[len(tops) - degree :]
-            del tops[len(tops) - degree :]
-            first.append(first[below[0]] if below else index)
-            tops.append(index)
-        return Walk(first[:-1]), Walk(first)
+        if (mirrored, topped) not in self._walks:
+            first: list[int] = []
+            tops: list[int] = []  # subtrees not yet given to a parent, as indices of their roots
+            for index, (_, degree) in enumerate(self._postorder(mirrored=mirrored)):
+                below = tops[len(tops) - degree :]
+                del tops[len(tops) - degree :]
+                first.append(first[below[0]] if below else index)
+                tops.append(index)
+            self._walks[mirrored, topped] = Walk(first if topped else first[:-1])
+        return self._walks[mirrored, topped]
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,12 +174,10 @@ def distance(a: Tree, b: Tree) -> int:
     if not a.size or not b.size:
         return a.size + b.size
     topped = a.roots != 1 or b.roots != 1
-    best: tuple[int, Walk, Walk] | None = None
+    ways = []
     for mirrored in (False, True):
         left, right = a.walk(mirrored=mirrored, topped=topped), b.walk(mirrored=mirrored, topped=topped)
-        for rows, columns in ((left, right), (right, left)):
-            cost = rows.cost * (columns.cost + 400)  # an array operation costs as much as some hundred cells
-            if best is None or cost < best[0]:
-                best = cost, rows, columns
-    assert best is not None  # noqa: S101 - for the type checker
-    return a.size + b.size + 2 * topped - 2 * largest_match(best[1], best[2])
+        ways += [(left, right), (right, left)]
+    # An array operation costs as much as some hundred cells.
+    rows, columns = min(ways, key=lambda way: way[0].cost * (way[1].cost + 400))
+    return a.size + b.size + 2 * topped - 2 * largest_match(rows, columns)

@@ -141,8 +141,5 @@ numpy.save(corpus.with_name("vectors.npy"), vectors)
 
 def normalise_vectors(vectors: Mapping[str, NDArray[np.floating]]) -> dict[str, NDArray[np.float64]]:
     """Divide each vector by sqrt(|v|^2 + 1e-6), as Faruqui et al.'s tool does before retrofitting."""
-    scaled = {}
-    for word, vector in vectors.items():
-        wide = np.asarray(vector, dtype=np.float64)
-        scaled[word] = wide / np.sqrt(wide @ wide + 1e-6)
-    return scaled
+    wide = {word: np.asarray(vector, dtype=np.float64) for word, vector in vectors.items()}
+    return {word: vector / np.sqrt(vector @ vector + 1e-6) for word, vector in wide.items()}

@@ -9,8 +9,7 @@ import numpy as np
 from pydantic import Field
 
 from bsx.analysis.factors.base import Factor, FactorScores, FactorSettings, Resources, SentencePairs
-from bsx.catalog.catalog import Catalog, Registry, load_registry
-from bsx.catalog.entries.metrics import FactorEntry
+from bsx.catalog.catalog import Registry, load_registry
 from bsx.catalog.languages import language_pair
 from bsx.catalog.specs import class_of, read_spec, split_specs
 from bsx.data.columns import column_names
@@ -41,7 +40,11 @@ def get_factor(spec: str, *, preset: str | None = None, registry: Registry = Non
     """
     catalog = load_registry(registry)
     name, spelled = read_spec(spec)
-    kind, entry = _find(name, catalog)
+    entry = catalog.factor(name)
+    if entry is None:
+        known = sorted(catalog.factors)
+        raise UnknownNameError(f"unknown factor {name!r}; there are {', '.join(known)}.{did_you_mean(name, known)}")
+    kind = class_of(catalog, entry, Factor)
     chosen = spelled.pop("preset", preset or entry.default)
     if chosen not in entry.presets:
         raise UnknownNameError(f"factor {name}: there is no preset {chosen!r}; it has {', '.join(entry.presets)}")
@@ -50,15 +53,7 @@ def get_factor(spec: str, *, preset: str | None = None, registry: Registry = Non
         config = build_config({**entry.presets[chosen], **read, **settings}, kind.Config)
     except InputError as error:
         raise InputError(f"factor {name}: {error}") from error
-    return kind(entry, config, spec)
-
-
-def _find(name: str, catalog: Catalog) -> tuple[type[Factor], FactorEntry]:
-    entry = catalog.factor(name)
-    if entry is None:
-        known = sorted(catalog.factors)
-        raise UnknownNameError(f"unknown factor {name!r}; there are {', '.join(known)}.{did_you_mean(name, known)}")
-    return class_of(catalog, entry, Factor), entry
+    return kind(entry, config, spec)  # type: ignore[abstract] # a class that defines compute
 
 
 def scored(factor: Factor, pairs: SentencePairs, resources: Resources) -> FactorScores:

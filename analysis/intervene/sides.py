@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from bsx.analysis.stats.regression import Ols, WaldTest, fit_ols, standardised_e
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.optional import need
-from bsx.support.result import Interval, Notice
+from bsx.support.result import Notice
 
 SEM = "sem"
 COLLAPSE = 0.5
@@ -51,29 +52,12 @@ class FactorSample:
                 others = ", ".join(self.names[:place]) or "nothing"
                 raise InputError(f"factor {name!r} cannot be told from {others}: leave one of them out, or add edits")
             rank = now
-        return fit_ols(self.y, self.x, se="cluster", clusters=_names(self.clusters), confidence=confidence)
-
-
-@dataclass(frozen=True)
-class Difference:
-    """What an edit does less what data show, for one factor.
-
-    Attributes:
-        value: the difference of the coefficients.
-        low: lower end of its interval.
-        high: upper end.
-        p: two-sided p-value of "both are the same"; None where they are, to rounding.
-    """
-
-    value: float
-    low: float
-    high: float
-    p: float | None
+        return _clustered(self.y, self.x, self.clusters, confidence)
 
 
 def compare_sides(
     observed: FactorSample, edited: FactorSample, confidence: float
-) -> tuple[dict[str, Difference], WaldTest | None]:
+) -> tuple[dict[str, dict[str, Any]], WaldTest | None]:
     """Test whether the coefficients of two samples of the same sentences agree.
 
     Both regressions are one: the rows of both samples are stacked, and factors that both have come twice, once for all
@@ -87,8 +71,8 @@ def compare_sides(
         confidence: level of the intervals.
 
     Returns:
-        Factor -> difference, and the test that all are 0 that are not so to rounding; None if there are too few
-        sentences for it, or no difference.
+        Factor -> the fields ``difference``, ``difference_ci`` and ``p`` of its `Effect`, and the test that all
+        differences are 0 that are not so to rounding; None if there are too few sentences for it, or no difference.
 
     Raises:
         InputError: if they share no factor, or there are too few sentences.
@@ -104,20 +88,15 @@ def compare_sides(
     moved = np.zeros((len(edited.y), p))
     moved[:, own] = edited.x[:, other]
     below = np.column_stack([moved, edited.x[:, other], edited.x[:, rest]])
-    clusters = _names(np.concatenate([observed.clusters, edited.clusters]))
-    fit = fit_ols(
-        np.concatenate([observed.y, edited.y]),
-        np.vstack([top, below]),
-        se="cluster",
-        clusters=clusters,
-        confidence=confidence,
-    )
+    y, clusters = np.concatenate([observed.y, edited.y]), np.concatenate([observed.clusters, edited.clusters])
+    fit = _clustered(y, np.vstack([top, below]), clusters, confidence)
     results, tested = {}, []
     for at, name in enumerate(shared, start=p):
-        low, high = float(fit.low[at]), float(fit.high[at])
-        still = is_none(low, high)
-        tested += [] if still else [at]
-        results[name] = Difference(float(fit.coef[at]), low, high, None if still else float(fit.p[at]))
+        ends = float(fit.low[at]), float(fit.high[at])
+        results[name] = {"difference": float(fit.coef[at]), "difference_ci": ends}
+        if not is_none(*ends):
+            results[name]["p"] = float(fit.p[at])
+            tested.append(at)
     try:
         return results, wald(fit, tested) if tested else None
     except InputError:  # more coefficients than the sentences have degrees of freedom
@@ -129,8 +108,9 @@ def is_none(low: float, high: float) -> bool:
     return max(abs(low), abs(high)) < ROUNDING
 
 
-def _names(clusters: Array) -> list[str]:
-    return [str(int(cluster)) for cluster in clusters]
+def _clustered(y: Array, x: Array, sentences: Array, confidence: float) -> Ols:
+    clusters = [str(int(sentence)) for sentence in sentences]
+    return fit_ols(y, x, se="cluster", clusters=clusters, confidence=confidence)
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +124,7 @@ class MetricEffects:
 
 
 class Sides:
-    """The texts, their edits and their factors: everything that metrics of one casing share.
+    """The texts, their edits and what these measure, and the factors: everything that metrics of one casing share.
 
     Edits of writing alone are a factor of their own, ``surface``: by how much they change what is counted in the others
     (a word in small letters is another word to a count of words) is kept for the table of edits and explains nothing.
@@ -158,6 +138,7 @@ class Sides:
         human: Sequence[float] | None,
         made: Sequence[Perturbed],
         measured: Mapping[str, Sequence[Array]],
+        factors: Sequence[str],
         sentences: NDArray[np.int64],
         meaning: float | None,
     ) -> None:
@@ -172,30 +153,29 @@ class Sides:
             )
             for name, parts in measured.items()
         }
-        whole = [not pairs.perturbation.preserves for pairs in made]
         surface = np.array([AIMS[pairs.perturbation.name] == SURFACE for pairs in made])[self._of]
-        changes[SEM] = np.array(whole, dtype=np.float64)[self._of]
+        changes[SEM] = np.array([float(not pairs.perturbation.preserves) for pairs in made])[self._of]
         self._measured = dict(changes)
         changes = {name: np.where(surface, 0.0, values) for name, values in changes.items()}
         changes[SURFACE] = surface.astype(np.float64)
         observed = {name: parts[0] for name, parts in measured.items()}
         if human is not None:
             observed[SEM] = np.asarray(human, dtype=np.float64)
-        order = [SEM, *measured, SURFACE]
+        order = [SEM, *factors, SURFACE]
         # What only edits of writing move is shown, too.
         self._shown = [n for n in (SEM, *measured) if np.nanmax(np.abs(self._measured[n]), initial=0.0) > 0]
         self._moved = [name for name in order if np.nanmax(np.abs(changes[name]), initial=0.0) > 0]
         self._seen = [name for name in order if written is not None and name in observed]
         self.names = [name for name in order if name in self._moved or name in self._seen]
-        still = [name for name in measured if name not in self._moved]
-        self.warnings += [Notice("not-moved", name) for name in still]
-        there = ~np.isnan(np.column_stack([observed[name] for name in self._seen])).any(axis=1) if self._seen else None
-        self._there = np.flatnonzero(there) if there is not None else np.array([], dtype=np.int64)
-        if self._seen and not len(self._there):
+        self.warnings += [Notice("not-moved", name) for name in factors if name not in self._moved]
+        seen = np.array([observed[name] for name in self._seen]).reshape(len(self._seen), len(references))
+        complete = ~np.isnan(seen).any(axis=0)
+        self._complete = np.flatnonzero(complete)
+        if not len(self._complete):
             raise InputError(f"no candidate has all factors: {', '.join(self._seen)}")
         whole_pairs = ~np.isnan(np.column_stack([changes[name] for name in self._moved])).any(axis=1)
         for what, missing in (
-            ("candidates", 0 if there is None else int((~there).sum())),
+            ("candidates", int((~complete).sum())),
             ("edited texts", int((~whole_pairs).sum())),
         ):
             if missing:
@@ -212,7 +192,7 @@ class Sides:
         units_of = self._unit if meaning is not None else {**self._unit, SEM: 1.0}
         self._x = np.column_stack([changes[name] / units_of[name] for name in self._moved])
         if self._seen:
-            z = np.column_stack([observed[name][self._there] / self._unit[name] for name in self._seen])
+            z = np.column_stack([observed[name][self._complete] / self._unit[name] for name in self._seen])
             self._z = z - z.mean(axis=0)
         if SEM in self._moved:
             self.warnings.append(Notice("meaning-declared", values={"meaning": meaning}))
@@ -230,7 +210,7 @@ class Sides:
         if name == SURFACE:
             return 1.0, "an edit of writing alone"
         if name in self._seen:
-            sd = float(observed[name][self._there].std())
+            sd = float(observed[name][self._complete].std())
             if not sd > 0:
                 raise InputError(f"factor {name!r} is the same for all candidates: it explains nothing")
             return sd, "sd among the candidates"
@@ -240,12 +220,7 @@ class Sides:
 
     def scales(self) -> list[FactorScale]:
         """Return the unit of each factor and where it is from."""
-        return [
-            FactorScale(
-                factor=name, unit=self._unit[name], source=self._source[name], inflation=self._inflation.get(name)
-            )
-            for name in self.names
-        ]
+        return [FactorScale(n, self._unit[n], self._source[n], self._inflation.get(n)) for n in self.names]
 
     def edits(self) -> list[Edit]:
         """Return each edit with what it moved on average."""
@@ -305,14 +280,14 @@ class Sides:
         observed, n, r2 = None, 0, float("nan")
         seen: Ols | None = None
         if self._seen and scores.written is not None:
-            there = self._there[~np.isnan(scores.written[self._there])]
-            own = np.isin(self._there, there)
-            sd, n = float(scores.written[there].std()) if len(there) else 0.0, len(there)
+            places = self._complete[~np.isnan(scores.written[self._complete])]
+            own = np.isin(self._complete, places)
+            sd, n = float(scores.written[places].std()) if len(places) else 0.0, len(places)
             if not sd > 0:
                 raise InputError(f"{name}: all candidates have the same score")
             z = self._z[own] - self._z[own].mean(axis=0)
-            y = (scores.written[there] - scores.written[there].mean()) / sd
-            observed = FactorSample(y, z, self._seen, self._sentences[there])
+            y = (scores.written[places] - scores.written[places].mean()) / sd
+            observed = FactorSample(y, z, self._seen, self._sentences[places])
             seen = standardised_errors(observed.fit(confidence), confidence=confidence)
             r2 = seen.r2
         # Of a factor that only edits move that the metric does not see, nothing is left to fit.
@@ -321,7 +296,7 @@ class Sides:
         edited = FactorSample(drops[kept] / sd, self._x[kept][:, left], reached, self._sentences[self._row[kept]])
         moved = edited.fit(confidence) if reached else None
         test: WaldTest | None = None
-        differences: dict[str, Difference] = {}
+        differences: dict[str, dict[str, Any]] = {}
         # A meaning that is declared without a unit is another factor than the one that was judged.
         own_names = ["" if name == SEM and self._meaning is None else name for name in reached]
         if observed is not None and set(self._seen) & set(own_names):
@@ -341,7 +316,7 @@ class Sides:
             unseen=tuple(unseen),
         )
         sides = ((seen, self._seen, "observed"), (moved, reached, "edited"))
-        effects = [self._effect(name, factor, sides, differences.get(factor)) for factor in self.names]
+        effects = [self._effect(name, factor, sides, differences.get(factor, {})) for factor in self.names]
         expected = np.full(len(drops), np.nan) if moved is None else self._x[:, left] @ moved.coef
         rows = []
         for place, pairs in enumerate(self._made):
@@ -350,8 +325,7 @@ class Sides:
                 y, of = drops[mine] / sd, self._sentences[self._row[mine]]
                 fall, low, high = float(y.mean()), float("nan"), float("nan")
                 if len(np.unique(of)) > 1:
-                    ones = np.ones((len(y), 1))
-                    mean = fit_ols(y, ones, se="cluster", clusters=_names(of), confidence=confidence)
+                    mean = _clustered(y, np.ones((len(y), 1)), of, confidence)
                     fall, low, high = float(mean.coef[0]), float(mean.low[0]), float(mean.high[0])
                 seen_here = pairs.perturbation.name not in unseen
                 rows.append(
@@ -374,26 +348,19 @@ class Sides:
         metric: str,
         factor: str,
         sides: Sequence[tuple[Ols | None, Sequence[str], str]],
-        difference: Difference | None,
+        difference: dict[str, Any],
     ) -> Effect:
-        results: dict[str, float] = {}
-        ends: dict[str, Interval] = {}
+        fields = dict(difference)
         for fit, names, side in sides:
             if fit is not None and factor in names:
                 at = names.index(factor)
-                low, high = float(fit.low[at]), float(fit.high[at])
-                results |= {side: float(fit.coef[at]), f"{side}_se": float(fit.se[at])}
-                results |= {} if is_none(low, high) else {f"{side}_p": float(fit.p[at])}
-                ends[f"{side}_ci"] = low, high
+                ends = float(fit.low[at]), float(fit.high[at])
+                fields |= {side: float(fit.coef[at]), f"{side}_se": float(fit.se[at]), f"{side}_ci": ends}
+                fields |= {} if is_none(*ends) else {f"{side}_p": float(fit.p[at])}
             elif side == "edited" and factor in self._moved:
-                results |= {"edited": 0.0, "edited_se": 0.0}
-                ends["edited_ci"] = 0.0, 0.0
-        if difference is not None:
-            results["difference"] = difference.value
-            results |= {} if difference.p is None else {"p": difference.p}
-            ends["difference_ci"] = difference.low, difference.high
-        defined = {name: value for name, value in results.items() if np.isfinite(value)}
-        return Effect(metric, factor, **defined, **ends)  # type: ignore[arg-type]
+                fields |= {"edited": 0.0, "edited_se": 0.0, "edited_ci": (0.0, 0.0)}
+        defined = {name: value for name, value in fields.items() if name.endswith("_ci") or np.isfinite(value)}
+        return Effect(metric, factor, **defined)
 
 
 def _defined(value: float | None) -> float | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 
 import numpy as np
 
@@ -111,12 +112,13 @@ def intervene_texts(
         more, told_more = _measured(settings, list(uncased.values()), references, texts, written, made)
         measured, notes = {**measured, **more}, list(dict.fromkeys([*notes, *told_more]))
     sentences = units([references, *([written] if written is not None else [])], len(references))
-    sides = {}
-    for blind in casings:
-        own = dict.fromkeys(uncased.get(name, name) if blind else name for name in names)
-        sides[blind] = Sides(
-            references, texts, written, human, made, {n: measured[n] for n in own}, sentences, settings.meaning
-        )
+    by_casing = {blind: [uncased.get(name, name) if blind else name for name in names] for blind in casings}
+    shown = {name: measured[name] for own in by_casing.values() for name in own}
+    sides = {
+        blind: Sides(references, texts, written, human, made, shown, own, sentences, settings.meaning)
+        for blind, own in by_casing.items()
+    }
+    first = sides[casings[0]]
     tables = [sides[bool(one.ignores_case)].of_metric(one, settings.confidence) for one in scores]
     effects = [effect for table in tables for effect in table.effects]
     for kind in ("p", "edited_p"):
@@ -127,14 +129,7 @@ def intervene_texts(
             for effect, value, new in zip(effects, values, p, strict=True)
         ]
     if settings.keep is not None:
-        falls = {one.name: one.falls for one in scores}
-        kept = [side.pairs(falls) for side in sides.values()]
-        pairs = zip(*kept, strict=True)
-        settings.keep([replace(p[0], changes={k: v for one in p for k, v in one.changes.items()}) for p in pairs])
-    edits = [
-        replace(same[0], changes={name: value for edit in same for name, value in edit.changes.items()})
-        for same in zip(*(side.edits() for side in sides.values()), strict=True)
-    ]
+        settings.keep(first.pairs({one.name: one.falls for one in scores}))
     scales = {scale.factor: scale for side in sides.values() for scale in side.scales()}
     warnings: list[Notice] = []
     for notice in (each for side in sides.values() for each in side.warnings):
@@ -149,7 +144,7 @@ def intervene_texts(
         factors=tuple(ordered),
         effects=tuple(effects),
         fits=tuple(table.fit for table in tables),
-        edits=tuple(edits),
+        edits=tuple(first.edits()),
         drops=tuple(drop for table in tables for drop in table.drops),
         scales=tuple(scales[name] for name in ordered),
         left_out=left_out,
@@ -178,13 +173,8 @@ def _measured(
     """Return each factor's values of the candidates, the texts before, and after each edit, and what is to know."""
     versions: list[Sequence[str]] = [*([written] if written is not None else []), texts, *(item.texts for item in made)]
     kept = [np.ones(len(references), dtype=np.bool_)] * (len(versions) - len(made)) + [item.changed for item in made]
-    first = [text for keep in kept for text, is_kept in zip(references, keep.tolist(), strict=True) if is_kept]
-    second = [
-        text
-        for version, keep in zip(versions, kept, strict=True)
-        for text, is_kept in zip(version, keep.tolist(), strict=True)
-        if is_kept
-    ]
+    first = [text for keep in kept for text in compress(references, keep)]
+    second = [text for version, keep in zip(versions, kept, strict=True) for text in compress(version, keep)]
     notes: list[str] = []
     columns: dict[str, Array] = {}
     factors = settings.factors

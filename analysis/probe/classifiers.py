@@ -17,6 +17,8 @@ from bsx.support.untyped import Untyped
 
 Probe = Literal["logistic", "mlp"]
 Labels = NDArray[np.int64]
+Fitted = tuple[Untyped, float, str]
+"""A fitted model, what the validation part chose, and why the fit may not be the best one."""
 
 STRENGTHS = (0.001, 0.01, 0.1, 1.0)
 """scikit-learn's C, inverse strengths of the L2 penalty that are tried, the strongest penalty first."""
@@ -31,12 +33,14 @@ class FittedProbe:
     """A fitted probe.
 
     Attributes:
+        scale: how vectors are standardised before it reads them.
         model: what predicts; None if the training part has only one label.
         only: that label.
         chosen: what the validation part chose: C of a logistic probe, epochs of an MLP.
         complaint: why the fit may not be the best one, or an empty text.
     """
 
+    scale: Scale
     model: Untyped
     only: int
     chosen: float
@@ -46,7 +50,7 @@ class FittedProbe:
         """Return the predicted labels of vectors (n, dim)."""
         if self.model is None:
             return np.full(len(x), self.only, dtype=np.int64)
-        return np.asarray(self.model.predict(x), dtype=np.int64)
+        return np.asarray(self.model.predict(self.scale.apply(x)), dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ class Scale:
 
 
 def fit(kind: Probe, x: Array, y: Labels, x_held: Array, y_held: Labels, *, seed: int) -> FittedProbe:
-    """Fit a probe.
+    """Fit a probe on vectors standardised by their mean and deviation in the training part.
 
     ``logistic``: multinomial logistic regression with an L2 penalty, whose strength among `STRENGTHS` is the one with
     the highest accuracy in the validation part (the stronger penalty of equals). ``mlp``: one hidden layer of `HIDDEN`
@@ -84,20 +88,23 @@ def fit(kind: Probe, x: Array, y: Labels, x_held: Array, y_held: Labels, *, seed
 
     Args:
         kind: which classifier.
-        x: standardised vectors of the training part (n, dim).
+        x: vectors of the training part (n, dim).
         y: their labels (n,).
-        x_held: standardised vectors of the validation part (m, dim).
+        x_held: vectors of the validation part (m, dim).
         y_held: their labels (m,).
         seed: of the MLP's weights and order of items; the logistic probe has no chance in it.
     """
     if kind not in ("logistic", "mlp"):
         raise InputError(f"there is no probe {kind!r}; there are logistic, mlp")
+    scale = Scale.of(x)
     if len(np.unique(y)) == 1:
-        return FittedProbe(None, int(y[0]), float("nan"), "")
-    return _logistic(x, y, x_held, y_held) if kind == "logistic" else _mlp(x, y, x_held, y_held, seed)
+        return FittedProbe(scale, None, int(y[0]), float("nan"), "")
+    parts = scale.apply(x), y, scale.apply(x_held), y_held
+    model, chosen, complaint = _logistic(*parts) if kind == "logistic" else _mlp(*parts, seed)
+    return FittedProbe(scale, model, -1, chosen, complaint)
 
 
-def _logistic(x: Array, y: Labels, x_held: Array, y_held: Labels) -> FittedProbe:
+def _logistic(x: Array, y: Labels, x_held: Array, y_held: Labels) -> Fitted:
     linear = need("sklearn.linear_model", "probing")
     trouble = need("sklearn.exceptions", "probing").ConvergenceWarning
     model = linear.LogisticRegression(max_iter=ITERATIONS, warm_start=True)
@@ -114,25 +121,23 @@ def _logistic(x: Array, y: Labels, x_held: Array, y_held: Labels) -> FittedProbe
             failed = any(issubclass(warning.category, trouble) for warning in caught)
             complaint = f"C={strength:g} did not converge within {ITERATIONS} iterations" if failed else ""
             best = (right, copy.deepcopy(model), complaint)
-    return FittedProbe(best[1], -1, float(best[1].C), best[2])
+    return best[1], float(best[1].C), best[2]
 
 
-def _mlp(x: Array, y: Labels, x_held: Array, y_held: Labels, seed: int) -> FittedProbe:
+def _mlp(x: Array, y: Labels, x_held: Array, y_held: Labels, seed: int) -> Fitted:
     network = need("sklearn.neural_network", "probing")
     # One generator for all epochs: with a number instead, every epoch would shuffle alike.
     model = network.MLPClassifier(
         hidden_layer_sizes=(HIDDEN,), batch_size=min(64, len(x)), random_state=np.random.RandomState(seed)
     )
     best: tuple[float, Untyped, int] = (-1.0, None, 0)
+    complaint = f"accuracy in the validation part may still have risen after {EPOCHS} epochs"
     for epoch in range(1, EPOCHS + 1):
         model.partial_fit(x, y, classes=np.unique(y))
         right = float((model.predict(x_held) == y_held).mean())
         if right > best[0]:
             best = (right, copy.deepcopy(model), epoch)
         elif epoch - best[2] >= PATIENCE:
+            complaint = ""
             break
-    else:
-        return FittedProbe(
-            best[1], -1, best[2], f"accuracy in the validation part may still have risen after {EPOCHS} epochs"
-        )
-    return FittedProbe(best[1], -1, best[2], "")
+    return best[1], best[2], complaint

@@ -6,13 +6,13 @@ Works on arrays: vectors of all layers from any encoder, and the label of each i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence, Sized
+from collections.abc import Hashable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.probe.classifiers import FittedProbe, Probe, Scale, fit
+from bsx.analysis.probe.classifiers import FittedProbe, Probe, fit
 from bsx.analysis.probe.items import (
     PARTS,
     Codes,
@@ -25,15 +25,9 @@ from bsx.analysis.probe.items import (
     number_types,
     random_parts,
 )
-from bsx.analysis.probe.result import (
-    Control,
-    LayerFigures,
-    ProbedLayer,
-    ProbeResult,
-    TrainSize,
-    Transferred,
-)
+from bsx.analysis.probe.result import Control, LayerFigures, ProbedLayer, ProbeResult, TrainSize, Transferred
 from bsx.errors import InputError
+from bsx.support.optional import need
 from bsx.support.progress import Watch, told
 
 
@@ -103,7 +97,7 @@ class ProbeRun:
         train, _, test = self.rows
         return float((labels[test] == np.bincount(labels[train]).argmax()).mean())
 
-    def layer(self, vectors: NDArray[np.float32], sizes: Sequence[int]) -> list[tuple[Scale, FittedProbe]]:
+    def layer(self, vectors: NDArray[np.float32], sizes: Sequence[int]) -> list[FittedProbe]:
         """Fit the probes of one layer.
 
         Args:
@@ -111,7 +105,7 @@ class ProbeRun:
             sizes: further sizes of the training part.
 
         Returns:
-            Scale and probe of each condition.
+            The probe of each condition.
         """
         train, held, test = self.rows
         conditions = [("", self._labels, train)]
@@ -121,30 +115,18 @@ class ProbeRun:
         right, all_fitted = [], []
         for name, labels, rows in conditions:
             x, x_held, x_test = (np.asarray(vectors[r], dtype=np.float64) for r in (rows, held, test))
-            scale = Scale.of(x)
-            fitted = fit(self._probe, scale.apply(x), labels[rows], scale.apply(x_held), labels[held], seed=self._seed)
-            all_fitted.append((scale, fitted))
+            fitted = fit(self._probe, x, labels[rows], x_held, labels[held], seed=self._seed)
+            all_fitted.append(fitted)
             if fitted.complaint:
                 self.complaints.append((name, fitted.complaint))
-            predicted = fitted.predict(scale.apply(x_test))
+            predicted = fitted.predict(x_test)
             right.append(predicted == labels[test])
             if not name:
-                self.macro_f1.append(macro_f1(labels[test], predicted))
+                f1_score = need("sklearn.metrics", "probing").f1_score
+                self.macro_f1.append(float(f1_score(labels[test], predicted, average="macro")))
                 self.chosen.append(fitted.chosen)
         self.right.append(np.stack(right))
         return all_fitted
-
-
-def macro_f1(truth: Labels, predicted: Labels) -> float:
-    """Return the mean of F1 over the labels that are true or predicted somewhere.
-
-    >>> macro_f1(np.array([0, 0, 1, 1]), np.array([0, 0, 0, 1])).__round__(4)
-    0.7333
-    """
-    present = np.union1d(truth, predicted)
-    both = np.array([((truth == label) & (predicted == label)).sum() for label in present])
-    either = np.array([(truth == label).sum() + (predicted == label).sum() for label in present])
-    return float((2 * both / either).mean())
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,9 +181,7 @@ class TransferTest:
                 file=data.name,
             )
         columns = {"labels": data.labels, "groups": data.groups, "types": data.types if types is not None else None}
-        for what, values in columns.items():
-            if values is not None and len(values) != count:
-                raise InputError(f"{count} vectors, {len(values)} {what}: numbers must match", file=data.name)
+        _same_length(count, columns, data.name)
         if types is not None and data.types is None:
             raise InputError("there is a control task, so its items need types too", file=data.name)
         self.data = data
@@ -254,11 +234,11 @@ class TransferTest:
         self._truths = truths
         self._right: list[NDArray[np.bool_]] = []
 
-    def layer(self, number: int, fitted: Sequence[tuple[Scale, FittedProbe]]) -> None:
+    def layer(self, number: int, fitted: Sequence[FittedProbe]) -> None:
         """Test one layer's probes: that of the task, then that of the control task."""
         vectors = np.asarray(self.data.features[number][self._rows], dtype=np.float64)
-        for truth, (scale, probe) in zip(self._truths, fitted, strict=False):
-            self._right.append(probe.predict(scale.apply(vectors)) == truth)
+        for truth, probe in zip(self._truths, fitted, strict=False):
+            self._right.append(probe.predict(vectors) == truth)
 
     def finish(self) -> None:
         """End a seed."""
@@ -419,14 +399,18 @@ def probe_layers(
     )
 
 
+def _same_length(count: int, columns: Mapping[str, Sized | None], file: str | None = None) -> None:
+    for what, values in columns.items():
+        if values is not None and len(values) != count:
+            raise InputError(f"{count} vectors, {len(values)} {what}: numbers must match", file=file)
+
+
 def _check(
     features: NDArray[np.float32], names: Sized, layers: tuple[int, ...], columns: dict[str, Sized | None]
 ) -> None:
     if features.ndim != 3:
         raise InputError(f"vectors must be an array (layers, items, dim), not of shape {features.shape}")
-    for what, values in columns.items():
-        if values is not None and len(values) != features.shape[1]:
-            raise InputError(f"{features.shape[1]} vectors, {len(values)} {what}: numbers must match")
+    _same_length(features.shape[1], columns)
     if len(layers) != len(features) or not layers:
         raise InputError(f"vectors of {len(features)} layers, {len(layers)} layer numbers: numbers must match")
     if len(names) < 2:

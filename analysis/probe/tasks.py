@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import compress, groupby
 
 import numpy as np
 import regex
@@ -56,6 +57,11 @@ class ProbingTask:
             seen[text][label] += 1
         return sum(max(counts.values()) for counts in seen.values()) / len(self.labels)
 
+    @property
+    def _items(self) -> list[int]:
+        """How many items each sentence has."""
+        return [len(words) if self.tokens else 1 for words in self.sentences]
+
     def sample(self, limit: int, seed: int) -> ProbingTask:
         """Return the task with at most ``limit`` sentences, drawn at random, in the file's order."""
         if limit >= len(self.sentences):
@@ -63,10 +69,9 @@ class ProbingTask:
         drawn = np.random.default_rng(seed).permutation(len(self.sentences))[:limit]
         keep = np.zeros(len(self.sentences), dtype=bool)
         keep[drawn] = True
-        lengths = [len(words) if self.tokens else 1 for words in self.sentences]
-        task = self.select(np.repeat(keep, lengths).tolist())
-        kept = (words for words, chosen in zip(self.sentences, keep, strict=True) if chosen)
-        return _checked(replace(task, sentences=tuple(kept)), f"{self.name}, {limit} sentences of it")
+        task = self.select(np.repeat(keep, self._items).tolist())
+        kept = tuple(compress(self.sentences, keep))
+        return _checked(replace(task, sentences=kept), f"{self.name}, {limit} sentences of it")
 
     def translating(self, other: ProbingTask) -> ProbingTask:
         """Return the task with the groups of another whose sentences it translates, one by one, in their order.
@@ -79,19 +84,15 @@ class ProbingTask:
                 f"{self.name} has {len(self.sentences)} sentences, {other.name} {len(other.sentences)}: those of one "
                 "cannot translate those of the other, line by line"
             )
-        lengths = [len(words) if self.tokens else 1 for words in self.sentences]
         groups = (" ".join(words) for words in other.sentences)
-        repeated = [group for group, length in zip(groups, lengths, strict=True) for _ in range(length)]
+        repeated = (group for group, items in zip(groups, self._items, strict=True) for _ in range(items))
         return replace(self, groups=tuple(repeated))
 
     def select(self, keep: list[bool]) -> ProbingTask:
         """Return the task with the labels, groups, types and parts of some items only (n,)."""
-
-        def some(values: tuple[str, ...]) -> tuple[str, ...]:
-            return tuple(value for value, chosen in zip(values, keep, strict=True) if chosen)
-
-        parts = None if self.parts is None else some(self.parts)
-        return replace(self, labels=some(self.labels), groups=some(self.groups), types=some(self.types), parts=parts)
+        labels, groups, types = (tuple(compress(of, keep)) for of in (self.labels, self.groups, self.types))
+        parts = self.parts and tuple(compress(self.parts, keep))
+        return replace(self, labels=labels, groups=groups, types=types, parts=parts)
 
 
 def read_sentences(file: NamedFile) -> ProbingTask:
@@ -139,11 +140,21 @@ def read_tokens(file: NamedFile) -> ProbingTask:
     Raises:
         InputError: naming the line that is malformed, or if there is nothing to predict.
     """
-    sentences = list(_sentences(file))
-    if not sentences:
+    words, labels = [], []
+    numbered = enumerate(file.lines(), start=1)
+    for blank, lines in groupby(numbered, key=lambda numbered: not numbered[1].strip()):
+        sentence = []
+        for number, line in () if blank else lines:
+            fields = line.split("\t")
+            if len(fields) != 2 or not all(field.strip() for field in fields):
+                raise InputError(
+                    f"{file.name}: line {number} is not word TAB label (an empty line stands between sentences)"
+                )
+            sentence.append(fields[0].strip())
+            labels.append(fields[1].strip())
+        words += [] if blank else [tuple(sentence)]
+    if not words:
         raise InputError("has no word", file=file.name)
-    words = [tuple(word for word, _ in sentence) for sentence in sentences]
-    labels = [label for sentence in sentences for _, label in sentence]
     return _checked(_of_words(_name(file), words, labels), file.name)
 
 
@@ -231,24 +242,6 @@ def _of_words(name: str, sentences: Sequence[tuple[str, ...]], labels: Sequence[
         types=tuple(word for words in sentences for word in words),
         parts=None,
     )
-
-
-def _sentences(file: NamedFile) -> Iterator[list[tuple[str, str]]]:
-    sentence: list[tuple[str, str]] = []
-    for number, line in enumerate(file.lines(), start=1):
-        if not line.strip():
-            if sentence:
-                yield sentence
-            sentence = []
-            continue
-        fields = line.split("\t")
-        if len(fields) != 2 or not all(field.strip() for field in fields):
-            raise InputError(
-                f"{file.name}: line {number} is not word TAB label (an empty line stands between sentences)"
-            )
-        sentence.append((fields[0].strip(), fields[1].strip()))
-    if sentence:
-        yield sentence
 
 
 def _name(file: NamedFile) -> str:

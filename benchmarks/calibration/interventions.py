@@ -130,7 +130,7 @@ def naive(world: Texts, pairs: Sequence[EditedText], sd: float) -> tuple[float, 
     y = np.array([pair.falls["m"] for pair in pairs]) / sd
     edited = FactorSample(y, x, ["", "lex", "surface"], np.array([pair.row - 1.0 for pair in pairs]))
     fit = edited.fit(0.95)
-    p = compare_sides(observed, edited, 0.95)[0]["lex"].p
+    p = compare_sides(observed, edited, 0.95)[0]["lex"].get("p")
     # The metric's own LEX and that with capitals differ in their spread.
     return 1.0 if p is None else p, LEX / sd, (float(fit.low[1]), float(fit.high[1]))
 

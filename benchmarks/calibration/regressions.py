@@ -13,6 +13,7 @@ from benchmarks.calibration.rates import covers
 from benchmarks.calibration.worlds import Section, Table, World
 from bsx.analysis.disentangle.errors import choose_errors
 from bsx.analysis.disentangle.fit import disentangle
+from bsx.analysis.disentangle.sample import RegressionSample
 from bsx.analysis.disentangle.settings import DisentangleSettings
 from bsx.analysis.disentangle.variants import pooled_mean, random_effects
 from bsx.analysis.stats.regression import fit_ols, pooled_test
@@ -142,7 +143,7 @@ def pooled(rows: Rows) -> dict[str, bool]:
     }
     chosen = choose_errors(rows.columns, ["m", *FACTORS], 2, how)
     fits = {name: [chosen.of(own).fit(parts[name][0][:, 0], parts[name][1])] for name, own in places.items()}
-    mean = random_effects(["m"], FACTORS, "system", fits, places, chosen, how)[0]["m"]
+    mean = random_effects(RegressionSample(rows.columns, ["m"], FACTORS, chosen, how), "system", fits, places)[0]["m"]
     labels = {name: [str(chosen.clusters[i]) for i in own] for name, own in places.items()} if chosen.clusters else None
     stacked = {name: (y[:, 0], x) for name, (y, x) in parts.items()}
     same = pooled_test("m", FACTORS, stacked, se=chosen.kind, clusters=labels)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 pytest.importorskip("statsmodels")
-from bsx.analysis.disentangle.fit import _changes, _may_change, disentangle, knots_of, natural_basis
+from bsx.analysis.disentangle.curves import _changes, _may_change, knots_of, natural_basis
+from bsx.analysis.disentangle.fit import disentangle
+from bsx.analysis.present.forms import parts_of
+from bsx.analysis.present.parts import Chart
 from bsx.errors import InputError
-from tests.conftest import Outcome
 
 
 def planted(n: int = 400, seed: int = 1) -> dict[str, Any]:
@@ -62,6 +61,9 @@ def test_a_bend_is_found_where_there_is_one() -> None:
     assert inside.mean() > 0.9
     assert np.ptp(line) > np.ptp(effect)  # the line cannot level off
     assert bent.r2_line == pytest.approx(result["bent"].r2)
+    assert "What is gained if factors act in curves" in result.to_text(full=True)
+    charts = [part.title for part in parts_of(result) if isinstance(part, Chart)]
+    assert charts[-2:] == ["The curve of lex", "The curve of sem"]
 
 
 def test_the_f_test_is_that_of_statsmodels() -> None:
@@ -128,34 +130,12 @@ def test_bends_that_decide_nothing_are_passed_over() -> None:
     assert "bent" not in {notice.name for notice in slight.warnings}
 
 
-@pytest.mark.parametrize(
-    ("how", "message"),
-    [
-        ({"spline": ["mor"]}, "spline: 'mor'"),
-        ({"spline": ["few"]}, "spline: 'few'"),
-    ],
-)
-def test_what_cannot_be_asked(how: dict[str, Any], message: str) -> None:
+@pytest.mark.parametrize("factor", ["mor", "few"])
+def test_what_cannot_be_bent(factor: str) -> None:
     rng = np.random.default_rng(1)
     table = {"m": rng.normal(size=30), "lex": rng.normal(size=30), "few": np.arange(30) % 2}
-    with pytest.raises(InputError, match=message):
-        disentangle(table, ["m"], ["lex", "few"], **how)
-
-
-def test_on_the_command_line(cli: Callable[..., Outcome], tmp_path: Path) -> None:
-    table, file = planted(80), tmp_path / "scores.tsv"
-    rows = ["\t".join(table)] + [
-        "\t".join(map(str, row)) for row in zip(*(v.tolist() for v in table.values()), strict=True)
-    ]
-    file.write_text("\n".join(rows) + "\n", encoding="utf-8")
-    command = ("disentangle", file, "--columns", "bent,straight", "--factor-columns", "sem,syn,lex")
-    done = cli(*command, "--spline", "sem,lex", "-o", tmp_path / "out", "--pictures")
-    assert done.status == 0, done.err
-    whole = (tmp_path / "out/disentangle.txt").read_text(encoding="utf-8")
-    assert "What is gained if factors act in curves" in whole
-    assert (tmp_path / "out/the-curve-of-lex.png").stat().st_size > 1000
-    content = json.loads((tmp_path / "out/disentangle.json").read_text(encoding="utf-8"))
-    assert len(content["bends"]) == 6
+    with pytest.raises(InputError, match=f"spline: '{factor}'"):
+        disentangle(table, ["m"], ["lex", "few"], spline=[factor])
 
 
 @pytest.mark.parametrize(

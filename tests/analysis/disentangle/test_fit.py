@@ -17,9 +17,10 @@ import pytest
 pytest.importorskip("statsmodels")
 from bsx.analysis.disentangle.errors import bootstrap_regressions, compare_coefficients
 from bsx.analysis.disentangle.fit import disentangle, notices
+from bsx.analysis.disentangle.notices import worded
 from bsx.analysis.disentangle.result import DisentangleResult
-from bsx.analysis.disentangle.show import worded
 from bsx.analysis.disentangle.variants import linearity_checks, nested_test
+from bsx.analysis.stats.clusters import adjust
 from bsx.analysis.stats.importance import shapley_shares, subset_r2
 from bsx.analysis.stats.regression import fit_ols, pooled_test
 from bsx.data.columns import read_columns, standardise
@@ -47,29 +48,24 @@ def design(table: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
     return np.column_stack([z(table[name]) for name in FACTORS]), z(table["m"])
 
 
-def test_ols_is_the_closed_form_with_n_minus_p_degrees_of_freedom() -> None:
+@pytest.mark.parametrize("intercept", [False, True])
+def test_ols_is_the_closed_form_with_n_minus_p_degrees_of_freedom(intercept: bool) -> None:
     from scipy import stats
 
     table = make()
     x, y = design(table)
     beta = np.linalg.inv(x.T @ x) @ x.T @ y
     residuals = y - x @ beta
-    df = len(y) - 3
+    df = len(y) - 3 - intercept
     se = np.sqrt(np.diag(np.linalg.inv(x.T @ x)) * (residuals @ residuals) / df)
-    fit = disentangle(table, ["m"], FACTORS, se="classic")["m"]
+    fit = disentangle(table, ["m"], FACTORS, se="classic", intercept=intercept)["m"]
     assert list(fit.coef.values()) == pytest.approx(beta)
     assert list(fit.se.values()) == pytest.approx(se)
     assert list(fit.p.values()) == pytest.approx(2 * stats.t.sf(np.abs(beta / se), df))
     assert [high for _, high in fit.ci.values()] == pytest.approx(beta + stats.t.ppf(0.975, df) * se)
     assert fit.r2 == pytest.approx(1 - residuals @ residuals / (y @ y))
-    assert fit.adj_r2 == pytest.approx(1 - (1 - fit.r2) * len(y) / df)
-    assert fit.df == df
-    assert fit.intercept is None
-    with_intercept = disentangle(table, ["m"], FACTORS, se="classic", intercept=True)["m"]
-    assert with_intercept.intercept == pytest.approx(0, abs=1e-12)
-    assert list(with_intercept.coef.values()) == pytest.approx(beta)
-    assert list(with_intercept.se.values()) == pytest.approx(se * math.sqrt(df / (df - 1)))
-    assert with_intercept.df == df - 1
+    assert fit.adj_r2 == pytest.approx(1 - (1 - fit.r2) * (len(y) - intercept) / df)
+    assert (fit.df, fit.intercept) == (df, pytest.approx(0, abs=1e-12) if intercept else None)
 
 
 def test_hc3_and_cluster_standard_errors_by_hand() -> None:
@@ -121,15 +117,21 @@ def r2_of(x: np.ndarray, y: np.ndarray, members: tuple[int, ...]) -> float:
     return float(1 - rest @ rest / (y @ y))
 
 
+def mean_gains(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return how much each column adds to R², on average over all orders of the columns (p,)."""
+    p = x.shape[1]
+    shares = np.zeros(p)
+    for order in itertools.permutations(range(p)):
+        for place, j in enumerate(order):
+            shares[j] += (r2_of(x, y, order[: place + 1]) - r2_of(x, y, order[:place])) / math.factorial(p)
+    return shares
+
+
 def test_shares_are_the_mean_gain_over_all_orders() -> None:
     table = make()
     x, y = design(table)
-    shares = np.zeros(3)
-    for order in itertools.permutations(range(3)):
-        for place, j in enumerate(order):
-            shares[j] += (r2_of(x, y, order[: place + 1]) - r2_of(x, y, order[:place])) / 6
     fit = disentangle(table, ["m"], FACTORS)["m"]
-    assert list(fit.r2_share.values()) == pytest.approx(shares)
+    assert list(fit.r2_share.values()) == pytest.approx(mean_gains(x, y))
     assert sum(fit.r2_share.values()) == pytest.approx(fit.r2)
     for j, name in enumerate(FACTORS):
         others = tuple(i for i in range(3) if i != j)
@@ -143,11 +145,7 @@ def test_shares_of_four_factors_are_the_mean_gain_over_all_orders() -> None:
     x = rng.normal(size=(60, 4)) @ rng.normal(size=(4, 4))
     y = x @ np.array([1.0, 0.2, -0.5, 0.0]) + rng.normal(size=60)
     x, y = (x - x.mean(axis=0)) / x.std(axis=0), z(y)
-    shares = np.zeros(4)
-    for order in itertools.permutations(range(4)):
-        for place, j in enumerate(order):
-            shares[j] += (r2_of(x, y, order[: place + 1]) - r2_of(x, y, order[:place])) / 24
-    assert shapley_shares(subset_r2(x.T @ x / 60, x.T @ y / 60)) == pytest.approx(shares)
+    assert shapley_shares(subset_r2(x.T @ x / 60, x.T @ y / 60)) == pytest.approx(mean_gains(x, y))
     with pytest.raises(InputError, match="at most 15"):
         subset_r2(np.eye(16), np.zeros(16))
 
@@ -269,38 +267,27 @@ def test_groups_are_compared_by_chows_test() -> None:
     assert test.method == "Chow test"
 
 
-def test_groups_get_their_own_fits_and_unfit_ones_are_named() -> None:
+def test_groups_get_their_own_fits_and_unfit_and_small_ones_are_named() -> None:
     a, b = make(80, seed=1), make(80, seed=2)
     b["m"] = b["m"] - 12 * z(b["sem"])
-    table: dict[str, Any] = {name: np.concatenate([a[name], b[name], a[name][:2]]) for name in a}
-    table["lp"] = ["de-en"] * 80 + ["zh-en"] * 80 + ["ru-en"] * 2
+    parts = (a, b, make(4, seed=3), make(9, seed=4))
+    table: dict[str, Any] = {name: np.concatenate([part[name] for part in parts]) for name in a}
+    table["lp"] = ["de-en"] * 80 + ["zh-en"] * 80 + ["ru-en"] * 4 + ["fi-en"] * 9
     result = disentangle(table, ["m", "k"], FACTORS, group="lp", se="classic")
-    assert list(result.groups) == ["de-en", "zh-en"]
+    assert list(result.groups) == ["de-en", "zh-en", "fi-en"]
     assert result.groups["zh-en"]["m"].coef == disentangle(b, ["m"], FACTORS)["m"].coef
-    left = next(w for w in result.warnings if w.name == "group-left-out")
+    notices = {notice.name: notice for notice in result.warnings}
+    left = notices["group-left-out"]
     assert (left.about, left.values["column"]) == ("ru-en", "lp")
+    assert "no degree of freedom is left; at least 5 are needed" in left.values["why"]
+    assert notices["tiny-n"].values == {"groups": {"fi-en": 9}}
+    assert worded(notices["tiny-n"]) in result.to_text()
     by_metric = {test.metric: test for test in result.pooled}
     assert by_metric["m"].p < 1e-6
     assert by_metric["m"].by_factor["sem"] < 1e-6 < by_metric["k"].by_factor["sem"]
     assert "Chow test" in result.to_text(full=True)
-    content: dict[str, Any] = result.to_dict()
-    assert list(content["groups"]) == ["de-en", "zh-en"]
     with pytest.raises(InputError, match="no group can be fitted by itself"):
         disentangle({**a, "lp": [str(i) for i in range(80)]}, ["m"], FACTORS, group="lp")
-
-
-def test_a_fit_without_degrees_of_freedom_is_refused_and_a_small_group_is_named() -> None:
-    a, b, c = make(80, seed=1), make(3, seed=2), make(9, seed=3)
-    table: dict[str, Any] = {name: np.concatenate([a[name], b[name], c[name]]) for name in a}
-    table["lp"] = ["de-en"] * 80 + ["zh-en"] * 3 + ["ru-en"] * 9
-    result = disentangle(table, ["m"], ["sem", "lex"], group="lp")
-    assert list(result.groups) == ["de-en", "ru-en"]
-    said = {notice.name: notice for notice in result.warnings}
-    assert said["group-left-out"].about == "zh-en"
-    assert said["tiny-n"].values == {"groups": {"ru-en": 9}}
-    assert worded(said["tiny-n"]) in result.to_text()
-    with pytest.raises(InputError, match="no degree of freedom is left; at least 4 are needed"):
-        disentangle(b, ["m"], ["sem", "lex"])
 
 
 def test_two_metrics_are_compared_over_the_same_resamples() -> None:
@@ -320,14 +307,9 @@ def test_two_metrics_are_compared_over_the_same_resamples() -> None:
 
 
 def test_correction_runs_over_the_whole_table() -> None:
-    from bsx.analysis.stats.clusters import adjust
-
-    table = make(60)
-    result = disentangle(table, ["m", "k"], FACTORS, correction="holm")
+    result = disentangle(make(60), ["m", "k"], FACTORS, correction="holm")
     raw = [p for fit in result.results for p in fit.p.values()]
     assert [p for fit in result.results for p in fit.p_adjusted.values()] == pytest.approx(adjust(raw, "holm"))
-    content: dict[str, Any] = result.to_dict()
-    assert "p_adjusted" in content["results"][0]
     assert "Holm" in result.to_text()
 
 
@@ -399,18 +381,10 @@ def test_json_has_the_agreed_shape() -> None:
     result = disentangle(make(), ["m", "k"], FACTORS, resamples=50, spline=["sem"])
     content = json.loads(json.dumps(result.to_dict(), allow_nan=False))
     assert DisentangleResult.from_dict(content).to_dict() == content
-    with pytest.raises(InputError, match="n: is missing"):
-        DisentangleResult.from_dict({name: value for name, value in content.items() if name != "n"})
-    with pytest.raises(InputError, match="no key of this result"):
-        DisentangleResult.from_dict({**content, "confidance": 0.9})
     assert list(content)[:3] == ["n", "factors", "results"]
-    assert content["n"] == 200
-    assert content["factors"] == FACTORS
     first = content["results"][0]
     for key in ("coef", "se", "p", "ci", "vif", "r2_share"):
         assert list(first[key]) == FACTORS
-    assert len(first["ci"]["sem"]) == 2
-    assert sum(first["r2_share"].values()) == pytest.approx(first["r2"])
 
 
 def test_tables_mark_what_is_significant() -> None:
@@ -424,29 +398,11 @@ def test_tables_mark_what_is_significant() -> None:
     markdown = result.to_markdown().splitlines()
     place = markdown.index("| metric | sem | syn | bleu_s | R² |")
     assert markdown[place + 2].startswith("| " + " | ".join(["m", *cells, f"{fit.r2:.2f}"]))
-    assert "syn" not in result.to_text().splitlines()[0]  # the answer names what is significant alone
-    latex = result.to_latex()
-    assert r"metric & sem & syn & bleu\_s & $R^2$ \\" in latex
-    assert r"\rlap{$^\dagger$}" in latex
-    assert f"{fit.coef['sem']:.2f}†" in result.to_text()
-    assert f"{fit.coef['syn']:.2f}†" not in result.to_text()
+    assert "syn" not in result.answer  # it names what is significant alone
     rows = list(csv.DictReader(io.StringIO(result.to_csv())))
-    assert [row["factor"] for row in rows if not row["variant"]] == factors
-    assert float(rows[0]["coef"]) == fit.coef["sem"]
+    assert [(row["factor"], float(row["coef"])) for row in rows] == list(fit.coef.items())
     with pytest.raises(UnknownNameError, match="no metric 'x'; there are m"):
         result["x"]
-
-
-def test_pictures_are_drawn(tmp_path: Path) -> None:
-    pytest.importorskip("vl_convert")
-    result = disentangle(make(), ["m", "k"], FACTORS, resamples=20)
-    result.plot(tmp_path / "c.png")
-    result.plot(tmp_path / "s.svg", chart="How much each factor explains")
-    assert all(f">{name}<" in (tmp_path / "s.svg").read_text(encoding="utf-8") for name in FACTORS)
-    result.plot(tmp_path / "r.pdf")
-    assert all((tmp_path / name).stat().st_size > 3000 for name in ("c.png", "s.svg", "r.pdf"))
-    with pytest.raises(InputError, match=r"must end in \.png, \.svg, \.pdf"):
-        result.plot(tmp_path / "s.gif")
     with pytest.raises(UnknownNameError, match="no chart 'shares'"):
         result.plot(chart="shares")
 
@@ -473,6 +429,7 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "matrix": ({"syn": np.ones((200, 2))}, {}, r"column 'syn': has shape \(200, 2\)"),
     "collinear": ({"syn": make()["sem"] * 2 + 1}, {}, r"column 'syn' is a linear combination of sem"),
     "twice": ({}, {"factors": ["sem", "m"]}, r"column 'm' is named twice"),
+    "few rows": ({name: column[:3] for name, column in make().items()}, {}, r"3 rows are too few for 3 coefficients"),
     "none": ({}, {"factors": []}, r"factors: name at least one column"),
     "string": ({}, {"factors": "sem"}, r"factors"),
     "se": ({}, {"se": "hc9"}, r"^se: .*hc9"),
@@ -498,12 +455,6 @@ def test_wrong_input_is_explained(case: str) -> None:
         disentangle({**make(), **columns}, **arguments)  # type: ignore[call-arg]
 
 
-def test_fewer_rows_than_factors() -> None:
-    table = {name: column[:3] for name, column in make().items()}
-    with pytest.raises(InputError, match="3 rows are too few for 3 coefficients: at least 4 are needed"):
-        disentangle(table, ["m"], FACTORS)
-
-
 def test_standardise_survives_a_large_mean() -> None:
     values = 1e9 + np.arange(10.0)
     assert standardise("x", values).std() == pytest.approx(1)
@@ -527,27 +478,13 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_the_command_prints_the_json(cli: Run, file: Path) -> None:
-    arguments = ("disentangle", file, "--columns", "m,k", "--factor-columns", "sem, syn,lex")
-    done = cli(*arguments, "--detail", "se=hc3", "--format", "json")
+    arguments = ("disentangle", file, "--columns", "m,k", "--factor-columns", "sem, syn,lex", "--detail", "se=hc3")
+    done = cli(*arguments, "--format", "json")
     assert done.status == 0, done.err
     content = json.loads(done.out)
     expected: dict[str, Any] = disentangle(make(80), ["m", "k"], FACTORS, se="hc3").to_dict()
     assert content["results"][1]["metric"] == "k"
     assert content["results"][1]["se"] == pytest.approx(expected["results"][1]["se"])
-    table = {name: list(map(float, column)) for name, column in make(80).items()}
-    for suffix in ("csv", "jsonl", "parquet"):
-        other = file.with_suffix(f".{suffix}")
-        pandas = pytest.importorskip("pandas")
-        frame = pandas.DataFrame(table)
-        if suffix == "csv":
-            frame.to_csv(other, index=False)
-        elif suffix == "jsonl":
-            frame.to_json(other, orient="records", lines=True, double_precision=15)
-        else:
-            frame.to_parquet(other)
-        again = cli("disentangle", other, *arguments[2:], "--detail", "se=hc3", "--format", "json")
-        assert again.status == 0, again.err
-        assert json.loads(again.out)["results"][0]["coef"] == pytest.approx(content["results"][0]["coef"])
 
 
 def test_an_intercept_is_asked_for_or_declined(cli: Run, file: Path) -> None:
@@ -566,23 +503,9 @@ def test_the_command_tests_compares_and_fills_a_folder(cli: Run, file: Path, tmp
     done = cli(*base, *more, "-o", tmp_path / "out", "--pictures")
     assert done.status == 0, done.err
     assert "more tables: " in done.out
-    whole = cli(*base, *more, "--full").out
-    for part in ("m compared with k", "de-en", "60 resamples", "interactions"):
-        assert part in whole
-    for ending, form in (("json", "json"), ("tex", "latex"), ("txt", "text"), ("html", "html"), ("csv", "csv")):
-        for _ in range(2 if form == "json" else 1):  # written anew
-            done = cli(*base, *more, "-o", tmp_path / f"one.{ending}")
-            assert (done.status, done.out) == (0, ""), done.err
-        written = (tmp_path / f"one.{ending}").read_text(encoding="utf-8")
-        assert "one." in written if form == "json" else written == cli(*base, *more, "--format", form, "--full").out
-    names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {
-        "disentangle.txt",
-        "disentangle.json",
-        "disentangle.csv",
-        "disentangle.tex",
-        "disentangle.md",
-        "disentangle.html",
+    whole = (tmp_path / "out/disentangle.txt").read_text(encoding="utf-8")
+    assert all(part in whole for part in ("m compared with k", "de-en", "60 resamples", "interactions"))
+    assert {path.name for path in (tmp_path / "out").glob("*.png")} == {
         "what-each-metric-is-associated-with.png",
         "what-each-metric-is-associated-with-group-by-group.png",
         "how-much-each-factor-explains.png",
@@ -590,37 +513,32 @@ def test_the_command_tests_compares_and_fills_a_folder(cli: Run, file: Path, tmp
     content = json.loads((tmp_path / "out/disentangle.json").read_text(encoding="utf-8"))
     assert content["tests"]["m"][0]["added"] == ["syn"]
     assert set(content["comparison"]["by"]) == {*FACTORS, "r2"}
-    for form, start in (("csv", "group,n,metric"), ("latex", r"\begin{table}"), ("markdown", "On 80 rows")):
-        assert "m compared with k" in (text := cli(*base, *more, "--format", form).out) or form == "csv"
-        assert "further terms" in text or form == "csv"
-        assert cli(*base, "--format", form).out.startswith(start)
-    german = cli(*base, "--lang", "de", "--format", "json")
-    assert json.loads(german.out)["n"] == 40
+    assert json.loads(cli(*base, "--lang", "de", "--format", "json").out)["n"] == 40
 
 
-def test_the_command_explains_wrong_input(cli: Run, file: Path) -> None:
-    def error(*arguments: object) -> str:
-        done = cli("disentangle", *arguments)
-        assert done.status == 2
-        return str(done.err)
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--columns m --factor-columns sem,morph", "has no column 'morph'; it has text, lp, m, k, sem, syn, lex"),
+        ("--columns m --factor-columns text", "line 2, column 'text' is '\"quoted', not a finite number"),
+        ("--columns m --factor-columns sem --pictures", "pictures are drawn into a folder"),
+        ("--columns m --factor-columns sem --compare m,k", "name two of the metrics m, as A,B"),
+        ("--columns m --factor-columns sem --lang fr", "no row of column 'lp' goes into fr; there are de-en, en-de"),
+    ],
+)
+def test_the_command_explains_wrong_input(cli: Run, file: Path, arguments: str, message: str) -> None:
+    done = cli("disentangle", file, *arguments.split())
+    assert done.status == 2
+    assert message in done.err
 
-    missing = error(file, "--columns", "m", "--factor-columns", "sem,morph")
-    assert "has no column 'morph'; it has text, lp, m, k, sem, syn, lex" in missing
-    assert "line 2, column 'text' is '\"quoted', not a finite number" in error(
-        file, "--columns", "m", "--factor-columns", "text"
-    )
-    assert "pictures are drawn into a folder" in error(file, "--columns", "m", "--factor-columns", "sem", "--pictures")
-    assert "name two of the metrics m, as A,B" in error(
-        file, "--columns", "m", "--factor-columns", "sem", "--compare", "m,k"
-    )
-    assert "no row of column 'lp' goes into fr; there are de-en, en-de" in error(
-        file, "--columns", "m", "--factor-columns", "sem", "--lang", "fr"
-    )
-    short = file.with_name("short.tsv")
-    short.write_text("m\tsem\tsyn\n1\t2\t3\n2\t3\t5\n", encoding="utf-8")
-    assert "2 rows are too few for 2 coefficients" in error(short, "--columns", "m", "--factor-columns", "sem,syn")
-    short.write_text("m\tsem\n", encoding="utf-8")
-    assert "has no rows" in error(short, "--columns", "m", "--factor-columns", "sem")
+
+@pytest.mark.parametrize(
+    ("rows", "message"), [("1\t2\t3\n2\t3\t5\n", "2 rows are too few for 2 coefficients"), ("", "has no rows")]
+)
+def test_a_short_table_is_explained(cli: Run, tmp_path: Path, rows: str, message: str) -> None:
+    (tmp_path / "short.tsv").write_text(f"m\tsem\tsyn\n{rows}", encoding="utf-8")
+    done = cli("disentangle", tmp_path / "short.tsv", "--columns", "m", "--factor-columns", "sem,syn")
+    assert (done.status, message in done.err) == (2, True)
 
 
 def test_columns_named_after_settings_are_one_name() -> None:

@@ -40,6 +40,10 @@ def test_simpsons_paradox_is_warned_of_and_equal_slopes_are_not() -> None:
     turned = disentangle(grouped(-0.5, 2.0), ["m"], FACTORS, group="lp").to_text()
     assert turned.startswith("Careful, Simpson's paradox: over all rows m rises with lex (")
     assert result.pooled[0].p > 0.05  # groups standardised by themselves look alike
+    table = grouped(0.0, 2.0)
+    table["weak"] = table["m"] + 2 * np.random.default_rng(6).normal(size=len(table["m"]))
+    both = next(w for w in disentangle(table, ["weak", "m"], FACTORS, group="lp").warnings if w.name == "simpson")
+    assert [one["metric"] for one in both.values["differences"]] == ["m", "weak"]  # the largest first
     assert "simpson" not in {w.name for w in disentangle(grouped(1.0, 2.0), ["m"], FACTORS, group="lp").warnings}
 
 

@@ -19,7 +19,8 @@ from bsx.analysis.disentangle.errors import (
     partial_intervals,
     r2_interval,
 )
-from bsx.analysis.disentangle.fit import disentangle, lengths
+from bsx.analysis.disentangle.fit import disentangle
+from bsx.analysis.disentangle.sample import lengths
 from bsx.analysis.stats.folds import unit_folds
 from bsx.data.columns import read_columns
 from bsx.errors import InputError

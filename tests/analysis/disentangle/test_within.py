@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,15 @@ import numpy as np
 import pytest
 
 pytest.importorskip("statsmodels")
+from bsx.analysis.disentangle.curves import _p_of_curve
 from bsx.analysis.disentangle.errors import Errors
-from bsx.analysis.disentangle.fit import _test, disentangle, text_columns
+from bsx.analysis.disentangle.fit import disentangle
+from bsx.analysis.disentangle.sample import RegressionSample, text_columns
 from bsx.analysis.disentangle.settings import DisentangleSettings
-from bsx.analysis.disentangle.variants import Inside, _far, inside, simpson, within
+from bsx.analysis.disentangle.within import _far, inside, simpson, within
 from bsx.errors import InputError, UnknownNameError
 from tests.conftest import Outcome
+from tests.helpers.tables import write_columns
 
 
 def crossed(apart: float = 1.5, slope: float = 0.2, segments: int = 60, systems: int = 5, seed: int = 1) -> Any:
@@ -91,25 +95,21 @@ def test_pooling_is_looked_at_without_being_asked() -> None:
 
 
 def test_shown_beside_the_main_estimate(cli: Callable[..., Outcome], tmp_path: Path) -> None:
-    table, file = crossed(), tmp_path / "scores.tsv"
-    lines = ["\t".join(table), *("\t".join(map(str, row)) for row in zip(*table.values(), strict=True))]
-    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    file = write_columns(tmp_path / "scores.tsv", crossed())
     command = ("disentangle", file, "--columns", "m", "--factor-columns", "lex,syn")
     done = cli(*command, "--within", "segment,system", "--full")
     assert done.status == 0, done.err
     assert "within segment and system" in done.out
     assert "Coefficients within segment and system" in done.out
     assert done.out.count("bsx intervene") == 1
-    for wrong, said in (
+    for wrong, message in (
         (("--within", "segmnt"), "segmnt"),
         (("--within", "segment,system,m"), "name one column or two"),
         (("--within", "segment,segment"), "named twice"),
         (("--group", "segment"), "within segment holds its differences constant"),
     ):
         done = cli(*command, *wrong)
-        assert done.status == 2
-        assert said in done.err
-        assert done.err.count("\n") == 1
+        assert (done.status, message in done.err, done.err.count("\n")) == (2, True, 1)
 
 
 def test_what_cannot_be_within() -> None:
@@ -139,11 +139,6 @@ def test_what_cannot_be_within() -> None:
     assert not np.isnan(fixed.coef["lex"])
 
 
-def test_degrees_of_freedom_are_those_of_the_regression_with_dummies() -> None:
-    inside = Inside(np.arange(20), (), np.empty((20, 2)), np.empty((20, 1)), varies=[0, 1], intercepts=5)
-    assert inside.df == 20 - 5 - 2
-
-
 def test_a_table_of_two_columns_of_texts_has_them() -> None:
     assert text_columns(["candidate", "reference"]) == ("candidate", "reference")
     assert text_columns(["candidate", "source", "sem"]) == ("candidate", "source")
@@ -154,8 +149,8 @@ def test_too_few_clusters_for_a_test_of_form_are_no_finding() -> None:
     rng = np.random.default_rng(4)
     y, x, more = rng.normal(size=12), rng.normal(size=(12, 1)), rng.normal(size=(12, 3))
     clusters = np.arange(12) // 6
-    assert _test(y, x, more, Errors("cluster", [str(one) for one in clusters], clusters, "")) == 1.0
-    assert _test(y, x, more, Errors("hc3", None, np.arange(12), "")) < 1.0
+    assert _p_of_curve(y, x, more, Errors("cluster", [str(one) for one in clusters], clusters, "")) == 1.0
+    assert _p_of_curve(y, x, more, Errors("hc3", None, np.arange(12), "")) < 1.0
 
 
 @pytest.mark.parametrize("segments", [11, 10])
@@ -167,16 +162,13 @@ def test_few_degrees_of_freedom_within_levels_say_nothing(segments: int) -> None
     across = lex.reshape(-1, 2).mean(axis=1).repeat(2)
     table = {"m": across - (lex - across) * 0.9 + 0.05 * rng.normal(size=2 * segments), "lex": lex}
     labels = [str(k) for k in segment]
-    x, y = (((v - v.mean()) / v.std())[:, None] for v in (table["lex"], table["m"]))
-    errors = Errors("cluster", labels, segment, "")
-    found = inside(["lex"], x, y, {"segment": labels})
-    assert found.df == segments - 1
-    how = DisentangleSettings()
-    said = simpson(["m"], ["lex"], x, y, "segment", labels, errors, how)
-    assert [notice.about for notice in said] == (["segment"] if segments == 11 else [])
+    table["other"] = rng.normal(size=2 * segments)
+    sample = RegressionSample(table, ["m"], ["lex"], Errors("cluster", labels, segment, ""), DisentangleSettings())
+    assert inside(sample, {"segment": labels}).df == segments - 1
+    notices = simpson(sample, "segment", labels)
+    assert [notice.about for notice in notices] == (["segment"] if segments == 11 else [])
     # With a factor more the limit is twenty degrees of freedom.
-    both = np.column_stack([x, rng.normal(size=2 * segments)])
-    assert simpson(["m"], ["lex", "other"], both, y, "segment", labels, errors, how) == []
+    assert simpson(replace(sample, factors=["lex", "other"]), "segment", labels) == []
 
 
 @pytest.mark.parametrize(
@@ -195,12 +187,9 @@ def test_which_differences_are_far(pooled: float, inner: float, far: bool) -> No
 
 def test_two_columns_have_the_clusters_of_the_one_with_more_levels() -> None:
     table = crossed()
-    x = np.column_stack([(v - np.mean(v)) / np.std(v) for v in (table["lex"], table["syn"])])
-    y = ((table["m"] - np.mean(table["m"])) / np.std(table["m"]))[:, None]
     levels = {"system": list(table["system"]), "segment": list(table["segment"])}
     assert len(set(levels["segment"])) > len(set(levels["system"]))
-    units = np.arange(len(y))
-    chosen = within(["m"], ["lex", "syn"], x, y, levels, Errors("hc3", None, units, "chosen"), DisentangleSettings())
-    by_segment = Errors("cluster", levels["segment"], units, "")
-    named = within(["m"], ["lex", "syn"], x, y, levels, by_segment, DisentangleSettings())
-    assert chosen["m"].se == pytest.approx(named["m"].se)
+    units = np.arange(len(table["m"]))
+    chosen = RegressionSample(table, ["m"], ["lex", "syn"], Errors("hc3", None, units, "chosen"), DisentangleSettings())
+    named = replace(chosen, errors=Errors("cluster", levels["segment"], units, ""))
+    assert within(chosen, levels)["m"].se == pytest.approx(within(named, levels)["m"].se)

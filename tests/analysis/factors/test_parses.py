@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,14 @@ from bsx.analysis.factors.zoo import compute_factors, get_factor, get_factors
 from bsx.catalog.catalog import load_registry
 from bsx.errors import InputError, ModelUnavailableError, RegistryError, UnknownNameError
 from tests.conftest import Outcome
-from tests.helpers.damage import damaged
+from tests.helpers.tables import read_rows
 
 START = "import numpy as np\nfrom bsx.analysis.factors.base import Factor, FactorConfig, FactorScores\n"
 OWN = START + "class Own(Factor):\n    Config = FactorConfig\n    def compute(self, pairs, resources):\n"
+LENGTH = OWN.replace("Own", "Length") + (
+    "        sizes = zip(pairs.sentence1, pairs.sentence2)\n"
+    "        return FactorScores(np.array([float(len(a) == len(b)) for a, b in sizes]), {})\n"
+)
 
 
 def conllu(*sentences: Sequence[tuple[str, int, str, str]]) -> str:
@@ -131,28 +135,22 @@ def test_the_cache_resumes_and_keeps_parsers_apart(tmp_path: Path) -> None:
     assert asked[-1] == "a"
 
 
-def test_a_flipped_byte_in_the_cache_costs_its_line_only(tmp_path: Path) -> None:
-    truth = {
-        text: Parse((text, "\u2028ü"), (0, 1), ("X", "Y"), ("", "A=b"), ("root", "d")) if text != "none" else None
-        for text in ("one", "two", "none", "three")
-    }
-
+def test_a_line_that_cannot_be_read_is_parsed_again_and_old_ones_can(tmp_path: Path) -> None:
     def parser(texts: Sequence[str]) -> Iterator[list[Parse | None]]:
         asked.extend(texts)
         yield [truth[text] for text in texts]
 
-    def parsed() -> list[Parse | None]:
-        return ParseCache(tmp_path, {"p": 1}).parse(list(truth), parser, lambda done, total: None)
-
     asked: list[str] = []
-    parsed()
+    truth = {"a": Parse(("a", "\u2028ü"), (0, 1), ("X", "Y"), ("", "A=b"), ("root", "d")), "b": None}
+    for _ in range(2):
+        found = ParseCache(tmp_path, {"p": 1}).parse(["a", "b"], parser, lambda done, total: None)
+        assert (found, asked) == ([*truth.values()], ["a", "b"])
     (file,) = tmp_path.glob("parses-*.jsonl")
-    assert parsed() == list(truth.values())
-    assert len(asked) == 4
-    for number, _ in enumerate(damaged(file, 300)):
-        asked = []
-        assert parsed() == list(truth.values())
-        assert len(asked) <= (4 if number % 5 == 0 else 2)  # every fifth time it is cut
+    head, first, second = file.read_text(encoding="utf-8").split("\n")[:3]
+    old = first.replace('"deprels": ["root", "d"]', '"deprels": []').removesuffix("}") + ', "crc32": 1}'
+    file.write_text("\n".join([head, old, second.replace('"text"', '"texts"'), ""]), encoding="utf-8")
+    found = ParseCache(tmp_path, {"p": 1}).parse(["a", "b"], parser, lambda done, total: None)
+    assert (found, asked) == ([replace(truth["a"], deprels=()), None], ["a", "b", "b"])
 
 
 def test_parsers_say_how_to_get_a_model(tmp_path: Path) -> None:
@@ -243,23 +241,12 @@ def tiny(write: Callable[[str, str], Path]) -> dict[str, Path]:
 
 def test_bsx_factors(cli: Callable[..., Outcome], tiny: dict[str, Path], tmp_path: Path) -> None:
     out = tmp_path / "out.tsv"
-    named = (
-        "--parses1",
-        tiny["parses1"],
-        "--parses2",
-        tiny["parses2"],
-        "--vectors",
-        tiny["vectors"],
-        "--human",
-        "grade",
-    )
-    done = cli(
-        "factors", tiny["data"], "--factors", "sem,syn,lex,mor:min_overlap=0", *named, "-o", out, "--format", "json"
-    )
+    files = [word for name in ("parses1", "parses2", "vectors") for word in (f"--{name}", tiny[name])]
+    asked = ("--factors", "sem,syn,lex,mor:min_overlap=0", "--human", "grade", "-o", out, "--format", "json")
+    done = cli("factors", tiny["data"], *files, *asked)
     assert done.status == 0, done.err
     assert "1 of 2 cells of column 'grade' are empty" in done.err
-    with out.open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
+    rows = read_rows(out)
     assert list(rows[0]) == ["sentence1", "sentence2", "grade", "sem", "syn", "lex", "mor:min_overlap=0"]
     assert float(rows[0]["syn"]) == pytest.approx(syn((2, 0), (2, 3, 0)))
     assert [row["sem"] for row in rows] == ["2.5", "nan"]
@@ -317,37 +304,41 @@ def test_a_column_that_is_there_already(cli: Callable[..., Outcome], write: Call
     assert (refused.status, "'lex'" in refused.err, out.exists()) == (2, True, False)
 
 
-def test_a_factor_is_one_file_and_one_entry(write: Callable[[str, str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    code = (
-        "import numpy as np\n"
-        "from bsx.analysis.factors.base import Factor, FactorConfig, FactorScores\n"
-        "class Length(Factor):\n"
-        "    Config = FactorConfig\n"
-        "    def compute(self, pairs, resources):\n"
-        "        sizes = zip(pairs.sentence1, pairs.sentence2)\n"
-        "        return FactorScores(np.array([float(len(a) == len(b)) for a, b in sizes]), {})\n"
-    )
-    home = write("lengthfactor.py", code).parent
-    monkeypatch.setenv("BSX_REGISTRY_CODE", str(home))
+ENTRY = "name: {0}\ntitle: T\nimplementation: {0}factor:{1}\npresets: {{default: {{}}}}\ndefault: default\n"
+GOOD = ENTRY.format("length", "Length") + "citation: none\n"
+
+
+@pytest.fixture
+def own(write: Callable[[str, str], Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Return a registry whose code may run; it lies beside the modules ``ownfactor`` and ``lengthfactor``."""
+    home = write("lengthfactor.py", LENGTH).parent
+    (home / "registry" / "factors").mkdir(parents=True)
+    monkeypatch.setenv("BSX_REGISTRY_CODE", str(home / "registry"))
     monkeypatch.syspath_prepend(str(home))
-    (home / "factors").mkdir()
-    entry = home / "factors" / "length.yaml"
-    good = (
-        "name: length\ntitle: Length\nimplementation: lengthfactor:Length\npresets: {default: {}}\ndefault: default\n"
-    )
-    entry.write_text(good + "citation: none\n")
-    (made,) = get_factors("length", registry=home)
+    yield home / "registry"
+    sys.modules.pop("ownfactor", None)
+
+
+def test_a_factor_is_one_file_and_one_entry(own: Path) -> None:
+    (own / "factors" / "length.yaml").write_text(GOOD)
+    (made,) = get_factors("length", registry=own)
     assert made.compute(SentencePairs(["a"], ["b"]), None).values.tolist() == [1.0]  # type: ignore[arg-type]
-    for text, message in [
-        (good, "citation: Field required"),
-        (good + "citation: none\nspeed: 3\n", "speed: Extra inputs"),
-        (good.replace("default: default", "default: best") + "citation: x\n", "default names no preset: 'best'"),
-        (good.replace("name: length", "name: width") + "citation: x\n", "but the file is called 'length'"),
-        (good.replace(":Length", ":Width") + "citation: x\n", "lengthfactor:Width cannot be imported"),
-    ]:
-        entry.write_text(text)
-        with pytest.raises(RegistryError, match=message):
-            get_factor("length", registry=home)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (GOOD.replace("citation: none\n", ""), "citation: Field required"),
+        (GOOD + "speed: 3\n", "speed: Extra inputs"),
+        (GOOD.replace("default: default", "default: best"), "default names no preset: 'best'"),
+        (GOOD.replace("name: length", "name: width"), "but the file is called 'length'"),
+        (GOOD.replace(":Length", ":Width"), "lengthfactor:Width cannot be imported"),
+    ],
+)
+def test_a_wrong_entry_is_explained(own: Path, text: str, message: str) -> None:
+    (own / "factors" / "length.yaml").write_text(text)
+    with pytest.raises(RegistryError, match=message):
+        get_factor("length", registry=own)
 
 
 @pytest.mark.parametrize(
@@ -364,24 +355,14 @@ def test_a_factor_is_one_file_and_one_entry(write: Callable[[str, str], Path], m
     ],
 )
 def test_a_wrong_factor_of_ones_own_is_one_line(
-    code: str,
-    message: str,
-    write: Callable[[str, str], Path],
-    cli: Callable[..., Any],
-    monkeypatch: pytest.MonkeyPatch,
+    own: Path, write: Callable[[str, str], Path], cli: Callable[..., Any], code: str, message: str
 ) -> None:
-    home = write("ownfactor.py", code).parent
-    monkeypatch.setenv("BSX_REGISTRY_CODE", str(home / "registry"))
-    monkeypatch.syspath_prepend(str(home))
-    monkeypatch.delitem(sys.modules, "ownfactor", raising=False)
-    (home / "registry" / "factors").mkdir(parents=True)
-    entry = "name: own\ntitle: Own\nimplementation: ownfactor:Own\npresets: {default: {}}\ndefault: default\n"
-    (home / "registry" / "factors" / "own.yaml").write_text(entry + "citation: none\n")
+    write("ownfactor.py", code)
+    (own / "factors" / "own.yaml").write_text(ENTRY.format("own", "Own") + "citation: none\n")
     pairs = write("pairs.tsv", "sentence1\tsentence2\na b\tb c\nd\te\n")
-    done = cli("factors", pairs, "-o", home / "out.tsv", "--factors", "own", "--registry", home / "registry")
+    done = cli("factors", pairs, "-o", own / "out.tsv", "--factors", "own", "--registry", own)
     assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
     assert re.search(message, done.err)
-    sys.modules.pop("ownfactor", None)
 
 
 def test_every_entry_can_be_made_with_every_preset() -> None:

@@ -71,42 +71,36 @@ def scaled(value: float, factor: str, result: Interventions) -> float:
     return value * unit / result.fits[0].sd
 
 
+REFERENCES, CANDIDATES, QUALITY = world()
+
+
+def explained(metric: Function, edits: Sequence[str] = ("synonyms", "opposites"), **how: Any) -> Interventions:
+    """Return what a metric ``m`` reacts to in the planted world, by LEX unless other factors are given."""
+    how = {"factors": {"lex": lex}, "candidates": CANDIDATES, "lang": "en"} | how
+    return intervene_texts(REFERENCES, {"m": metric}, edits=edits, **how)
+
+
 @pytest.mark.parametrize("base", ["reference", "candidate"])
 def test_known_coefficients_are_found(base: str) -> None:
-    references, candidates, _ = world()
-    found = intervene_texts(
-        references,
-        {"m": planted(0.7, 0.3, {})},
-        edits=["synonyms", "opposites"],
-        factors={"lex": lex, "shape": shape},
-        candidates=candidates,
-        base=base,  # type: ignore[arg-type]
-        lang="en",
-    )
+    found = explained(planted(0.7, 0.3, {}), factors={"lex": lex, "shape": shape}, base=base)
     for factor, value in {"lex": 0.7, "shape": 0.3}.items():
         effect = found.effect("m", factor)
         assert effect.edited == pytest.approx(scaled(value, factor, found), abs=1e-9)
         assert effect.observed == pytest.approx(scaled(value, factor, found), abs=1e-9)
         assert effect.difference == pytest.approx(0, abs=1e-9)
         assert effect.p is None  # nothing is left to test
-    assert found.effect("m", "sem").edited == pytest.approx(0, abs=1e-9)
-    assert found.effect("m", "sem").edited_p is None
-    assert found.effect("m", "sem").observed is None  # no human scores
-    assert found.fits[0].r2_edited == pytest.approx(1)
-    assert found.fits[0].p is None
+    meaning = found.effect("m", "sem")
+    assert (meaning.edited, meaning.edited_p) == (pytest.approx(0, abs=1e-9), None)
+    assert meaning.observed is None  # no human scores
+    assert (found.fits[0].r2_edited, found.fits[0].p) == (pytest.approx(1), None)
     assert "nothing moves" in found.to_text()
     assert "[0.000, 0.000]" not in found.to_text()
 
 
 def test_edits_of_writing_are_a_factor_of_their_own() -> None:
-    references, candidates, _ = world()
-    metric = planted(0.7, 0.3, {})
-    how: dict[str, Any] = {"factors": {"lex": lex, "shape": shape}, "candidates": candidates, "lang": "en"}
-    words = intervene_texts(references, {"m": metric}, edits=["synonyms", "opposites"], **how)
-    pairs: list[EditedText] = []
-    both = intervene_texts(
-        references, {"m": metric}, edits=["synonyms", "opposites", "typos", "lower"], keep=pairs.extend, **how
-    )
+    metric, factors, pairs = planted(0.7, 0.3, {}), {"lex": lex, "shape": shape}, list[EditedText]()
+    words = explained(metric, factors=factors)
+    both = explained(metric, ["synonyms", "opposites", "typos", "lower"], factors=factors, keep=pairs.extend)
     for factor in ("sem", "lex", "shape"):
         assert both.effect("m", factor).edited == pytest.approx(words.effect("m", factor).edited, abs=1e-9)
     own = [pair.falls["m"] for pair in pairs if pair.aim == "surface"]
@@ -213,63 +207,42 @@ def test_a_metric_that_sees_no_edit_at_all() -> None:
 
 
 def test_a_collapse_of_what_is_explained_is_told() -> None:
-    references, candidates, _ = world()
-
     def metric(texts: Sequence[str], wanted: Sequence[str]) -> Array:
         """Count words in common; a reversed word is worth nothing, most synonyms are worth a lot."""
         good = {"physician", "attorney", "writer", "pupil", "mistake", "firm", "frequently"}
         bonus = [3.0 * bool((set(t.split()) - set(w.split())) & good) for t, w in zip(texts, wanted, strict=True)]
         return lex(wanted, texts) - np.array(bonus)
 
-    how: dict[str, Any] = {"edits": ["synonyms"], "factors": {"lex": lex}, "candidates": candidates, "lang": "en"}
-    found = intervene_texts(references, {"m": metric}, **how)
-    fit = found.fits[0]
-    notices = {notice.name: notice.values for notice in found.warnings}
-    assert ("explains-less" in notices) == (fit.r2_edited < 0.5 * fit.r2_observed)
+    found = explained(metric, ["synonyms"])
+    fit, notices = found.fits[0], {notice.name: notice.values for notice in found.warnings}
+    assert fit.r2_edited < 0.5 * fit.r2_observed
     assert notices["explains-less"] == {"observed": fit.r2_observed, "edited": fit.r2_edited}
-    assert "explains-less" not in {
-        n.name for n in intervene_texts(references, {"m": planted(1, 0, {})}, **how).warnings
-    }
+    assert "explains-less" not in {notice.name for notice in explained(planted(1, 0, {}), ["synonyms"]).warnings}
 
 
 def test_observation_misleads_where_something_hidden_goes_with_a_factor() -> None:
-    references, candidates, quality = world()
-    hidden = dict(zip(candidates, 2 * quality, strict=True))
-    found = intervene_texts(
-        references,
-        {"m": planted(0.2, 0.0, hidden)},
-        edits=["synonyms", "opposites"],
-        factors={"lex": lex},
-        candidates=candidates,
-        lang="en",
-    )
+    found = explained(planted(0.2, 0.0, dict(zip(CANDIDATES, 2 * QUALITY, strict=True))))
     effect, true = found.effect("m", "lex"), scaled(0.2, "lex", found)
     assert effect.edited == pytest.approx(true, abs=1e-9)
     assert (effect.observed or 0) > 3 * true
-    assert effect.p is not None
-    assert effect.p < 1e-6
+    assert (effect.p if effect.p is not None else 1) < 1e-6
     assert effect.difference == pytest.approx(true - (effect.observed or 0))
 
 
 def test_a_changed_meaning_in_units_of_people() -> None:
-    references, candidates, quality = world()
-    human = 10 * quality
+    human = 10 * QUALITY
 
     def meaning(texts: Sequence[str], _: Sequence[str]) -> Array:
         """Score texts by what people would say, a reversed word counting three points."""
-        own = dict(zip(candidates, human, strict=True))
+        own = dict(zip(CANDIDATES, human, strict=True))
         reversed_words = {"south", "small", "low", "late", "bad", "weak", "old", "sell", "sells"}
         return np.array([own.get(text, 0.0) - 3.0 * bool(set(text.split()) & reversed_words) for text in texts])
 
-    how: dict[str, Any] = {"factors": {"lex": lex}, "candidates": candidates, "human": human, "lang": "en"}
-    found = intervene_texts(references, {"m": meaning}, edits=["opposites", "synonyms"], meaning=3.0, **how)
-    effect = found.effect("m", "sem")
-    assert effect.observed == pytest.approx(1.0, abs=1e-6)
-    assert effect.edited == pytest.approx(1.0, abs=1e-6)
+    effect = explained(meaning, human=human, meaning=3.0).effect("m", "sem")
+    assert (effect.observed, effect.edited) == pytest.approx((1.0, 1.0), abs=1e-6)
     assert effect.difference == pytest.approx(0.0, abs=1e-6)
-    undeclared = intervene_texts(references, {"m": meaning}, edits=["opposites", "synonyms"], **how)
-    assert undeclared.effect("m", "sem").difference is None
-    assert undeclared.effect("m", "sem").edited is not None
+    undeclared = explained(meaning, human=human).effect("m", "sem")
+    assert (undeclared.difference, undeclared.edited is None) == (None, False)
 
 
 def test_the_test_keeps_its_level() -> None:
@@ -294,25 +267,18 @@ def test_differences_are_those_of_two_fits() -> None:
     found, test = compare_sides(observed, edited, 0.95)
     for place, name in enumerate(("a", "b")):
         expected = edited.fit(0.95).coef[place + 1] - observed.fit(0.95).coef[place]
-        assert found[name].value == pytest.approx(expected)
+        assert found[name]["difference"] == pytest.approx(expected)
     assert test is not None
     assert test.df1 == 2
 
 
 def test_the_observed_side_is_what_disentangle_fits() -> None:
-    references, candidates, quality = world(60)
-    metric = planted(0.5, 0.2, dict(zip(candidates, quality, strict=True)))
-    human = (quality + 1).tolist()
-    how: dict[str, Any] = {
-        "factors": {"lex": lex, "shape": shape},
-        "candidates": candidates,
-        "human": human,
-        "lang": "en",
-    }
-    found = intervene_texts(references, {"m": metric}, edits=["synonyms", "typos"], **how)
-    table = {"m": metric(candidates, references), "sem": human, "candidate": candidates, "reference": references}
-    table |= {"lex": lex(references, candidates), "shape": shape(references, candidates)}
-    sentences = [f"s{place:02}" for place in range(60)]
+    metric, factors = planted(0.5, 0.2, dict(zip(CANDIDATES, QUALITY, strict=True))), {"lex": lex, "shape": shape}
+    human = (QUALITY + 1).tolist()
+    found = explained(metric, ["synonyms", "typos"], factors=factors, human=human)
+    table = {"m": metric(CANDIDATES, REFERENCES), "sem": human, "candidate": CANDIDATES, "reference": REFERENCES}
+    table |= {name: measure(REFERENCES, CANDIDATES) for name, measure in factors.items()}
+    sentences = [f"s{place:03}" for place in range(len(human))]
     fit = disentangle({**table, "s": sentences}, ["m"], ["sem", "lex", "shape"], cluster="s")["m"]
     for factor in ("sem", "lex", "shape"):
         effect = found.effect("m", factor)
@@ -321,22 +287,8 @@ def test_the_observed_side_is_what_disentangle_fits() -> None:
 
 
 def test_the_document_and_the_pairs(tmp_path: Path) -> None:
-    references, candidates, _ = world(30)
-    metric = planted(0.7, 0.3, {})
-    pairs: list[EditedText] = []
-    found = intervene_texts(
-        references,
-        {"m": metric},
-        edits=["synonyms", "lower"],
-        factors={"lex": lex},
-        candidates=candidates,
-        lang="en",
-        keep=pairs.extend,
-    )
-    content = json.loads(json.dumps(found.to_dict() | {"provenance": provenance("intervene", [], {})}))
-    read = parse_document(content, "x")
-    assert isinstance(read, Interventions)
-    assert {name: value for name, value in read.to_dict().items() if name != "provenance"} == found.to_dict()
+    metric, pairs = planted(0.7, 0.3, {}), list[EditedText]()
+    found = explained(metric, ["synonyms", "lower"], keep=pairs.extend)
     assert len(pairs) == sum(edit.n for edit in found.edits)
     pair = pairs[0]
     fall = metric([pair.original], [pair.reference]) - metric([pair.edited], [pair.reference])
@@ -344,33 +296,22 @@ def test_the_document_and_the_pairs(tmp_path: Path) -> None:
     assert pair.changes["lex"] == pytest.approx(1 - bleu1(pair.reference.split(), pair.edited.split()))
     save_pairs(pairs, tmp_path / "pairs.tsv")
     assert len((tmp_path / "pairs.tsv").read_text().splitlines()) == 1 + len(pairs)
-    assert "synonyms" in found.to_text(full=True)
     assert "| m | lex |" in found.to_markdown()
 
 
-def test_a_metric_is_said_to_react_only_to_what_it_reacts_to() -> None:
-    references, candidates, _ = world()
-    draw = np.random.default_rng(4)
+@pytest.mark.parametrize("of_lex", [0.0, 0.7])
+def test_a_metric_is_said_to_react_only_to_what_it_reacts_to(of_lex: float) -> None:
+    draw, lexical = np.random.default_rng(4), planted(of_lex, 0.0, {})
 
-    def noise(texts: Sequence[str], _: Sequence[str]) -> Array:
-        return draw.normal(size=len(texts))
+    def metric(texts: Sequence[str], wanted: Sequence[str]) -> Array:
+        return lexical(texts, wanted) + 0.01 * draw.normal(size=len(texts))
 
-    lexical = planted(0.7, 0.0, {})
-    found = intervene_texts(
-        references,
-        {"noise": noise, "lexical": lambda texts, wanted: lexical(texts, wanted) + 0.01 * noise(texts, wanted)},
-        edits=["synonyms", "opposites", "typos"],
-        factors={"lex": lex},
-        candidates=candidates,
-        lang="en",
-        correction="holm",
-    )
-    said = found.to_text().partition("\n")[0]
-    for metric in ("noise", "lexical"):
-        own = next(part for part in said.split(";") if f"{metric} reacts to" in part)
-        for effect in found.effects:
-            if effect.metric == metric and effect.edited_p_adjusted is not None:
-                assert (f"{effect.factor} (" in own) == (effect.edited_p_adjusted < 0.05)
+    found = explained(metric, ["synonyms", "opposites", "typos"], correction="holm")
+    reacts = found.to_text().split(". ")[0]
+    assert ("lex (" in reacts) == bool(of_lex)
+    for effect in found.effects:
+        if effect.edited_p_adjusted is not None:
+            assert (f"{effect.factor} (" in reacts) == (effect.edited_p_adjusted < 0.05)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from bsx.analysis.adversarial.pairs import detect_pairs
 from bsx.analysis.adversarial.robustness import robustness
 from bsx.analysis.disentangle.errors import compare_coefficients
 from bsx.analysis.disentangle.fit import disentangle
-from bsx.analysis.disentangle.show import _joined
+from bsx.analysis.disentangle.notices import joined
 from bsx.analysis.ensemble.combine import ensemble
 from bsx.analysis.factors.base import FactorSummary, ScoredFactors
 from bsx.analysis.intervene.result import Effect, EffectFit, Interventions
@@ -75,7 +75,7 @@ def test_many_metrics_are_told_factor_by_factor() -> None:
 def test_influential_rows_that_metrics_share_are_said_once() -> None:
     rows = [Notice("influential-rows", name, {"rows": [16]}) for name in ("a", "b")]
     other = Notice("influential-rows", "c", {"rows": [3]})
-    assert [notice.about for notice in _joined([*rows, other])] == ["a and b", "c"]
+    assert [notice.about for notice in joined([*rows, other])] == ["a and b", "c"]
 
 
 def test_numbers_too_large_or_too_close_to_be_squared_are_refused() -> None:

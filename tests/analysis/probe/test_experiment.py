@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -11,10 +10,9 @@ import numpy as np
 import pytest
 
 from bsx.analysis.present.forms import parts_of
-from bsx.analysis.present.parts import Answer, Chart
+from bsx.analysis.present.parts import Answer
 from bsx.analysis.probe import classifiers as probes
-from bsx.analysis.probe import experiment
-from bsx.analysis.probe.experiment import macro_f1, probe_layers
+from bsx.analysis.probe.experiment import probe_layers
 from bsx.analysis.probe.items import (
     PARTS,
     ItemAccuracies,
@@ -149,11 +147,12 @@ def test_the_test_part_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     parts = ["train"] * 100 + ["validation"] * 40 + ["test"] * 60
     seen: list[Any] = []
 
-    def spy(kind: Kind, x: Any, y: Any, x_held: Any, y_held: Any, *, seed: int) -> probes.FittedProbe:
+    def spy(x: Any, y: Any, x_held: Any, y_held: Any) -> probes.Fitted:
         seen.append((x, x_held))
-        return probes.fit(kind, x, y, x_held, y_held, seed=seed)
+        return logistic(x, y, x_held, y_held)
 
-    monkeypatch.setattr(experiment, "fit", spy)
+    logistic = probes._logistic
+    monkeypatch.setattr(probes, "_logistic", spy)
     plain = probe_layers(features, labels.tolist(), parts=parts, seeds=[1], resamples=20)
     np.testing.assert_allclose(seen[0][0].mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(seen[0][0].std(axis=0), 1, atol=1e-12)
@@ -170,32 +169,27 @@ def test_the_test_part_decides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_logistic_probe_equals_scikit_learn_by_hand() -> None:
     from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import f1_score
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
     rng = np.random.default_rng(8)
     labels = rng.integers(0, 3, 400)
-    x = (rng.normal(size=(400, 30)) + 0.4 * rng.normal(size=(3, 30))[labels]).astype(np.float32)
+    x = (7 + 20 * (rng.normal(size=(400, 30)) + 0.4 * rng.normal(size=(3, 30))[labels])).astype(np.float32)
     parts = np.array(["train"] * 200 + ["validation"] * 100 + ["test"] * 100)
     result = probe_layers(x[None], labels.tolist(), parts=parts.tolist(), seeds=[1], resamples=20)
     train, held, test = (parts == name for name in PARTS)
-    best = (-1.0, 0.0, 0.0)
+    best = (-1.0, 0.0, 0.0, 0.0)
     for strength in probes.STRENGTHS:
         model = make_pipeline(StandardScaler(), LogisticRegression(C=strength, max_iter=1000))
         model.fit(x[train].astype(float), labels[train])
         valid, right = (model.score(x[rows].astype(float), labels[rows]) for rows in (held, test))
-        best = max(best, (valid, strength, right), key=lambda found: found[0])
+        f1 = f1_score(labels[test], model.predict(x[test].astype(float)), average="macro")
+        best = max(best, (valid, strength, right, f1), key=lambda found: found[0])
     assert result.layers[0].chosen[0] == best[1]
     assert result.layers[0].accuracy == pytest.approx(best[2], abs=0.0101)  # one item: fits end within a tolerance
+    assert result.layers[0].macro_f1 == pytest.approx(best[3], abs=0.02)
     assert result.baseline == pytest.approx((labels[test] == np.bincount(labels[train]).argmax()).mean())
-
-
-def test_macro_f1_equals_scikit_learn() -> None:
-    from sklearn.metrics import f1_score
-
-    rng = np.random.default_rng(2)
-    truth, predicted = rng.integers(0, 5, 80), rng.integers(0, 4, 80)
-    assert macro_f1(truth, predicted) == pytest.approx(f1_score(truth, predicted, average="macro"), abs=1e-12)
 
 
 def test_the_bootstrap_equals_a_literal_loop() -> None:
@@ -290,33 +284,36 @@ def test_fits_that_do_not_end_are_noted(probe: Kind, monkeypatch: pytest.MonkeyP
     assert any(note.startswith("control task: ") and note.endswith(" of 4 fits") for note in notes)
 
 
-def test_wrong_arrays_are_named() -> None:
-    features, labels, types = planted(60)
-    named = labels.tolist()
+FEATURES, LABELS, TYPES = planted(60)
+BROKEN = FEATURES.copy()
+BROKEN[1, 5, 0] = np.nan
 
-    def check(message: str, array: np.ndarray = features, wanted: list[int] = named, **settings: Any) -> None:
-        with pytest.raises(InputError, match=message):
-            probe_layers(array, wanted, **settings)
 
-    check(r"\(layers, items, dim\), not of shape \(60, 12\)", features[0])
-    check("60 vectors, 59 labels: numbers must match", wanted=named[:-1])
-    check("60 vectors, 3 groups", groups=[1, 2, 3])
-    check("60 vectors, 59 types", types=types[1:])
-    check("60 vectors, 1 parts", parts=["test"])
-    check("vectors of 4 layers, 2 layer numbers", layers=[0, 1])
-    check("at least two different labels", wanted=[1] * 60)
-    check("no probe 'svm'; there are logistic, mlp", probe="svm")
-    check("at least one seed", seeds=[])
-    check("no seed twice", seeds=[1, 1])
-    check("less than one item", train_sizes=[0])
-    check("part 'dev' of an item is not one of train, validation, test", parts=["dev"] * 60)
-    check("test part is empty", parts=["train"] * 60)
-    check("train part is empty", parts=["test"] * 60)
-    check("part is empty: there must be items, in several groups", groups=[1] * 60)
-    check("training part have the same label", parts=["train" if y else "test" for y in named])
-    broken = features.copy()
-    broken[1, 5, 0] = np.nan
-    check("layer 7: vectors must be finite", broken, layers=[6, 7, 8, 9])
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"features": FEATURES[0]}, r"\(layers, items, dim\), not of shape \(60, 12\)"),
+        ({"labels": LABELS[:-1]}, "60 vectors, 59 labels: numbers must match"),
+        ({"groups": [1, 2, 3]}, "60 vectors, 3 groups"),
+        ({"types": TYPES[1:]}, "60 vectors, 59 types"),
+        ({"parts": ["test"]}, "60 vectors, 1 parts"),
+        ({"layers": [0, 1]}, "vectors of 4 layers, 2 layer numbers"),
+        ({"labels": [1] * 60}, "at least two different labels"),
+        ({"probe": "svm"}, "no probe 'svm'; there are logistic, mlp"),
+        ({"seeds": []}, "at least one seed"),
+        ({"seeds": [1, 1]}, "no seed twice"),
+        ({"train_sizes": [0]}, "less than one item"),
+        ({"parts": ["dev"] * 60}, "part 'dev' of an item is not one of train, validation, test"),
+        ({"parts": ["train"] * 60}, "test part is empty"),
+        ({"parts": ["test"] * 60}, "train part is empty"),
+        ({"groups": [1] * 60}, "part is empty: there must be items, in several groups"),
+        ({"parts": ["train" if label else "test" for label in LABELS]}, "training part have the same label"),
+        ({"features": BROKEN, "layers": [6, 7, 8, 9]}, "layer 7: vectors must be finite"),
+    ],
+)
+def test_wrong_arrays_are_named(how: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        probe_layers(**{"features": FEATURES, "labels": LABELS.tolist(), **how})
 
 
 def agreement(mean: list[float]) -> LayerAgreement:
@@ -333,10 +330,7 @@ def test_probes_beside_agreement() -> None:
         probe_layers(features[::-1], labels.tolist(), seeds=[1], resamples=20, layers=layers, task="two"),
     ]
     beside = agreement([0.5, 0.9, 0.6, 0.8, 0.4])
-    whole = ProbedModel("m", "logistic", tuple(results), beside, signatures={"m": "s"}, notes=("n",))
-    for one, kind in ((whole, ProbedModel), (results[0], ProbeResult)):
-        assert kind.from_dict(json.loads(json.dumps(one.to_dict()))).to_dict() == one.to_dict()
-        assert "layer" in one.to_text(full=True)
+    whole = ProbedModel("m", "logistic", tuple(results), beside)
     people = [0.5, 0.6, 0.8, 0.4]
     assert whole.to_frame()["agreement"].tolist() == [*people, *people]
     assert "highest in layer 3 (0.800" in whole.answer
@@ -351,15 +345,6 @@ def test_a_best_layer_is_named_only_where_resamples_tell_it_apart(share: float, 
     assert ("best in layer 2" in answer, "told apart" in answer) == (told, not told)
     few = next(part for part in parts_of(replace(found, test=5)) if isinstance(part, Answer)).text
     assert "too few" in few
-
-
-def test_probes_are_drawn(tmp_path: Path) -> None:
-    features, labels, types = planted(100)
-    found = probe_layers(features, labels.tolist(), types=types, seeds=[1], resamples=20, task="t")
-    found.plot(tmp_path / "p.svg")
-    assert "<svg" in (tmp_path / "p.svg").read_text(encoding="utf-8")
-    chart = next(part for part in parts_of(found) if isinstance(part, Chart))
-    assert [name for name, _ in chart.panels] == ["accuracy", "selectivity"]
 
 
 def write(path: Path, text: str) -> NamedFile:

@@ -1,0 +1,141 @@
+"""What is regressed: metrics and factors of the rows of a table, and the columns that are made of others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from bsx.analysis.disentangle.errors import Errors
+from bsx.analysis.disentangle.settings import DisentangleSettings
+from bsx.data import cells
+from bsx.data.columns import TableLike, column_names, number_column, standardised
+from bsx.errors import InputError
+from bsx.support.checks import Array
+
+PAIRS = (("sentence1", "sentence2"), ("candidate", "reference"), ("candidate", "source"))
+LENGTHS = ("length", "length-ratio")
+# Writing without blanks between words: each sign counts as one word.
+_WORD = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]|"
+    r"[^\s\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]+"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class RegressionSample:
+    """Rows of metrics and factors, and how they are regressed.
+
+    Attributes:
+        columns: name -> values (n,), as the table has them.
+        metrics: names of the responses (m,).
+        factors: names (p,).
+        errors: standard errors of the rows.
+        settings: what was asked for.
+    """
+
+    columns: Mapping[str, Array]
+    metrics: Sequence[str]
+    factors: Sequence[str]
+    errors: Errors
+    settings: DisentangleSettings
+
+    @cached_property
+    def y(self) -> Array:
+        """Standardised metrics (n, m)."""
+        return standardised(self.columns, self.metrics)
+
+    @cached_property
+    def x(self) -> Array:
+        """Standardised factors (n, p)."""
+        return standardised(self.columns, self.factors)
+
+
+def with_repeats(table: TableLike, repeat: Mapping[str, Sequence[str]]) -> TableLike:
+    """Return a table to which every factor that was measured repeatedly is added: the mean of its standardised columns.
+
+    Args:
+        table: mapping name -> (n,), DataFrame or `JudgedTable`.
+        repeat: factor -> the columns that measure it.
+
+    Raises:
+        InputError: for under two columns, or a column in the table that has the factor's name and is none of them.
+    """
+    if not repeat:
+        return table
+    results = {name: table[name] for name in column_names(table)}
+    for factor, names in repeat.items():
+        if len(set(names)) < 2:
+            raise InputError(f"repeat: {factor}: name at least two columns that measure {factor}", setting="repeat")
+        unknown = [name for name in names if name not in results]
+        if unknown:
+            raise InputError(f"repeat: {factor}: there is no column {unknown[0]!r}", setting="repeat")
+        if factor in results and factor not in names:
+            raise InputError(
+                f"repeat: {factor}: there is a column {factor!r} already, which is none of {', '.join(names)}; give "
+                "the mean of these a name of its own",
+                setting="repeat",
+            )
+    for factor, names in repeat.items():
+        columns = [number_column(name, table[name]) for name in names]
+        for name, column in zip(names, columns, strict=True):
+            there = column[~np.isnan(column)]
+            if len(there) and np.ptp(there) == 0:
+                raise InputError(
+                    f"repeat: {factor}: column {name!r} has the value {there[0]:g} in every row: leave it out",
+                    setting="repeat",
+                )
+        with np.errstate(invalid="ignore", divide="ignore"):
+            results[factor] = np.mean([(c - np.nanmean(c)) / np.nanstd(c) for c in columns], axis=0)
+    return results
+
+
+def text_columns(names: Sequence[str]) -> tuple[str, str] | None:
+    """Return the two columns that hold the texts that are compared, if a table with these columns has any."""
+    return next((pair for pair in PAIRS if set(pair) <= set(names)), None)
+
+
+def lengths(table: TableLike) -> dict[str, Array]:
+    """Return how long each pair of texts is, and how unequal: the two ways in which length gets into other factors.
+
+    ``length`` is the logarithm of the words in both texts together, ``length-ratio`` the absolute logarithm of their
+    ratio. A word is what stands between blanks; in writing without blanks, a sign. An empty text counts as one word.
+
+    Args:
+        table: with the columns of one of `PAIRS`.
+
+    Returns:
+        The two columns (n,); none if the table has no texts.
+    """
+    pair = text_columns(column_names(table))
+    if pair is None:
+        return {}
+
+    def count(name: str) -> Array:
+        texts = ("" if cells.is_missing(cell) else cells.spelled(cell) for cell in list(table[name]))
+        return np.array([max(len(_WORD.findall(text)), 1) for text in texts], dtype=np.float64)
+
+    first, second = map(count, pair)
+    return dict(zip(LENGTHS, (np.log(first + second), np.abs(np.log(first / second))), strict=True))
+
+
+def with_lengths(table: TableLike, controls: Sequence[str]) -> tuple[TableLike, list[str]]:
+    """Return a table with the columns that controls name, and their names; ``length`` is computed unless it is there.
+
+    Raises:
+        InputError: for ``length`` without such a column or any texts.
+    """
+    present = column_names(table)
+    if "length" not in controls or "length" in present:
+        return table, list(controls)
+    computed = lengths(table)
+    if not computed:
+        pairs = " or ".join(f"{a} and {b}" for a, b in PAIRS)
+        raise InputError(
+            f"controls: length: there is neither a column 'length' nor a pair of texts ({pairs})", setting="controls"
+        )
+    wanted = [name for control in controls for name in (LENGTHS if control == "length" else (control,))]
+    return {**{name: table[name] for name in present}, **computed}, wanted
