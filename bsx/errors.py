@@ -35,18 +35,18 @@ def _in_words_of(door: Mapping[str, str], message: str, setting: str | None) -> 
     """Call settings as a door does, where a message means them: ``name=value``, ``(name)``, ``leave out name``."""
     if re.match("metric |perturbation ", message):  # settings of its own may have the same names
         return message
-    told, *listed = re.split("(; it has |; there are |; the columns are )", message, maxsplit=1)
+    message, *listed = re.split("(; it has |; there are |; the columns are )", message, maxsplit=1)
     names = "|".join(sorted(map(re.escape, door), key=len, reverse=True))
     plain = "|".join(re.escape(name) for name in door if re.search("[_ ]", name)) or "(?!)"
     start, end = r"(?<!the )(?<![\w:,.=/'\"`-])", r"(?=$|[,;:)]|\.(?:\s|$)| and | or )"
     before = "|".join(f"(?<={words})" for words in ("leave out ", "one with "))
     # What the user named, in quotes, comes first and is left as it is.
-    found = (
+    option = (
         rf"(?<!\w)'[^']*'|\A{setting or '(?!)'}(?![\w=])|\A(?:{names})(?=: )|"
         rf"{start}(?:{plain})(?![\w/-]|\.\w)|(?:{before})(?:{names}){end}|"
         rf"(?<=\()(?:{names})(?=\))|{start}(?:{names})(?= names | needs | computes | has no |=(?!True|False)[^=\s])"
     )
-    return re.sub(found, lambda match: door.get(match[0], match[0]), told) + "".join(listed)
+    return re.sub(option, lambda match: door.get(match[0], match[0]), message) + "".join(listed)
 
 
 class BsxError(Exception):
@@ -72,8 +72,8 @@ class BsxError(Exception):
 
     def __str__(self) -> str:
         """Return where and what, by the names that settings have at the door, with long values shortened."""
-        said = super().__str__()
-        message = _in_words_of(self.door, said, self.setting) if self.door else said
+        text = super().__str__()
+        message = _in_words_of(self.door, text, self.setting) if self.door else text
         where = (
             "" if self.file is None else f"{self.file}: " if self.line is None else f"{self.file}: line {self.line}: "
         )

@@ -187,14 +187,14 @@ class BertScore(Metric[BertScoreConfig | ScorerConfig]):
     @property
     def context(self) -> int:
         """How many sentences before each text are read as context."""
-        own = self.config.context if isinstance(self.config, ScorerConfig) else 0
-        return own or self.encoders.config.context
+        sentences = self.config.context if isinstance(self.config, ScorerConfig) else 0
+        return sentences or self.encoders.config.context
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Say if the rescaling baseline is for another language, and what a layer by rule is worth."""
-        said = () if self.baselines is None else self.baselines.notes
-        return said if self.rule is None else (*said, f"{self.choice.name}: {self.rule.worth(self.depth)}")
+        notes = () if self.baselines is None else self.baselines.notes
+        return notes if self.rule is None else (*notes, f"{self.choice.name}: {self.rule.worth(self.depth)}")
 
     @property
     def bytes_per_token(self) -> int:

@@ -285,10 +285,10 @@ def score(candidates: Texts, references: References, settings: CallSettings) -> 
     Returns:
         Precision, recall and F1 as arrays (n,), with their signature.
     """
-    own = part(settings, ScorerSettings)
+    given = part(settings, ScorerSettings)
     if settings.lang == "auto":
         from bsx.data.writing import detect_language
 
         references = as_references(references)
-        own["lang"] = detect_language(text for group in references for text in group).code
-    return Scorer(**own).score(candidates, references, documents=settings.documents, progress=settings.progress)
+        given["lang"] = detect_language(text for group in references for text in group).code
+    return Scorer(**given).score(candidates, references, documents=settings.documents, progress=settings.progress)

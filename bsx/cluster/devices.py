@@ -61,8 +61,8 @@ class Work:
             InputError: if one is not what it was where this was made.
         """
         encoders = Encoders(**self.encoders)
-        found = [(*find_metric(name, encoders.catalog), config, spec) for name, config, spec in self.recipes]
-        metrics = [kind(entry, config, encoders, spec) for kind, entry, config, spec in found]
+        chosen = [(*find_metric(name, encoders.catalog), config, spec) for name, config, spec in self.recipes]
+        metrics = [kind(entry, config, encoders, spec) for kind, entry, config, spec in chosen]
         for metric, signature in zip(metrics, self.signatures, strict=True):
             here = metric.signature().without_notes()
             for name in dict.fromkeys(name for name, _ in (*signature.fields, *here.fields)):

@@ -242,10 +242,10 @@ class BatchScorer:
         """
         from pyarrow import concat_tables
 
-        found = [_as_table(self.totals(one)) for one in _parts(statistics) if _as_table(one).num_rows]
-        if not found:
+        tables = [_as_table(self.totals(part)) for part in _parts(statistics) if _as_table(part).num_rows]
+        if not tables:
             raise InputError("there is nothing to score: the statistics hold no row")
-        (total,) = self.totals(concat_tables(found)).to_pylist()
+        (total,) = self.totals(concat_tables(tables)).to_pylist()
         results = {}
         for i, (name, metric) in enumerate(zip(self._names, self._opened(), strict=True)):
             sums = np.array(total[f"{name} statistics"])
@@ -306,16 +306,18 @@ class BatchScorer:
         Raises:
             InputError: if nothing was counted.
         """
-        found: dict[str, Counter[int]] = {}
-        for one in map(_as_table, _parts(counts)):
-            for what, value, n in zip(*(one.column(name).to_pylist() for name in _COUNTS), strict=True):
-                found.setdefault(what, Counter())[value] += n
-        if not found.get("references"):
+        counts_of: dict[str, Counter[int]] = {}
+        for table in map(_as_table, _parts(counts)):
+            for what, value, n in zip(*(table.column(name).to_pylist() for name in _COUNTS), strict=True):
+                counts_of.setdefault(what, Counter())[value] += n
+        if not counts_of.get("references"):
             raise InputError("there is nothing to learn from: the counts are of no row")
-        documents = sorted((int(what.split()[1]), n.total()) for what, n in found.items() if "documents " in what)
-        counters = iter([IdfCounter(n, found.get(f"idf {i}", {})) for i, n in documents])
-        letters = {side: {chr(code): n for code, n in found.get(f"letters {side}", {}).items()} for side in _SIDES}
-        scripts = {side: script for side, there in letters.items() if (script := script_of_letters(there)) is not None}
+        documents = sorted((int(what.split()[1]), n.total()) for what, n in counts_of.items() if "documents " in what)
+        counters = iter([IdfCounter(n, counts_of.get(f"idf {i}", {})) for i, n in documents])
+        letters = {side: {chr(code): n for code, n in counts_of.get(f"letters {side}", {}).items()} for side in _SIDES}
+        scripts = {
+            side: script for side, counted in letters.items() if (script := script_of_letters(counted)) is not None
+        }
         corpus = _Counted(self._candidate, self._has, scripts, counted=counters)
         result = copy.copy(self)
         with _LOCK:
@@ -323,7 +325,7 @@ class BatchScorer:
             fitted = tuple(metric.fit(corpus) for metric in metrics)
             result._doubts = tuple(metric.doubts_of(corpus) for metric in metrics)
         result._work, result.learns = replace(self._work, fitted=fitted), None
-        result._references = (min(found["references"]), max(found["references"]))
+        result._references = (min(counts_of["references"]), max(counts_of["references"]))
         return result
 
     def _opened(self) -> list[Metric]:
@@ -338,8 +340,8 @@ class BatchScorer:
     def _check(self, names: Sequence[str]) -> None:
         """Raise an `InputError` if a table with columns of these names lacks one, or has two of its name."""
         for name in self._columns:
-            if (found := list(names).count(name)) != 1:
-                what = f"{found} columns" if found else "no column"
+            if (count := list(names).count(name)) != 1:
+                what = f"{count} columns" if count else "no column"
                 raise InputError(f"the table has {what} {name!r}; it has {', '.join(names) or 'none'}")
 
     def _segments(self, table: Untyped) -> Iterator[Segment]:
@@ -421,5 +423,5 @@ def _statistics(block: ScoredBlock, metric: int) -> Iterator[list[float]]:
         value, references = float(scores.values[row]), present_references(segment)
         defined = not math.isnan(value)
         flags = (defined, scores.empty[row], scores.undefined[row], scores.lost[row] > 0, scores.lost[row])
-        own = () if scores.statistics is None else scores.statistics[row].tolist()
-        yield [1.0, references, references, value if defined else 0.0, *map(float, flags), *own]
+        figures = () if scores.statistics is None else scores.statistics[row].tolist()
+        yield [1.0, references, references, value if defined else 0.0, *map(float, flags), *figures]

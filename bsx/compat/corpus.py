@@ -53,8 +53,8 @@ class CorpusMetric:
     @settled(SharedSettings)
     def __init__(self, metric: str, settings: SharedSettings) -> None:
         self._made = (metric, set_fields(settings))
-        own = set_fields(settings)
-        (self.metric,) = get_metrics([metric], **(own if own.get("encoders") else {"normalize": "none", **own}))
+        given = set_fields(settings)
+        (self.metric,) = get_metrics([metric], **(given if given.get("encoders") else {"normalize": "none", **given}))
 
     def corpus_score(
         self,

@@ -40,8 +40,8 @@ def bsx_at_least() -> Callable[..., dict[str, float]]:
         scores, missed = {}, []
         for metric in get_metrics(list(bounds), encoders=kept[model, lang]):
             scores[metric.spec] = metric.score(candidates, references, sources).system
-            said = shortfall(scores[metric.spec], bounds[metric.spec], metric.higher_is_better)
-            missed += [f"{metric.spec} is {said}"] if said else []
+            short = shortfall(scores[metric.spec], bounds[metric.spec], metric.higher_is_better)
+            missed += [f"{metric.spec} is {short}"] if short else []
         if missed:
             pytest.fail("\n".join(missed), pytrace=False)
         return scores

@@ -104,9 +104,9 @@ def seem_together(segments: Sequence[Hashable], scores: NDArray[np.float64], wha
         return ""
     number = {name: i for i, name in enumerate(names)}
     codes = np.array([number[str(segment)] for segment in segments])
-    there = ~np.isnan(scores)
-    counts = np.bincount(codes[there], minlength=len(names))
-    sums = np.bincount(codes[there], scores[there], minlength=len(names))
+    scored = ~np.isnan(scores)
+    counts = np.bincount(codes[scored], minlength=len(names))
+    sums = np.bincount(codes[scored], scores[scored], minlength=len(names))
     order = np.argsort(places, kind="stable")
     order = order[counts[order] > 0]
     means, places = sums[order] / counts[order], places[order]

@@ -74,8 +74,8 @@ class LongTable(Table):
     def rows(self, *needed: str, only: bool = False) -> Iterator[Row]:
         """Yield the rows, those of a segment together; see `Table.rows`."""
         used = [name for name in self._kept if name in needed or not (only and needed)]
-        own = [*dict.fromkeys([*used, *self.systems, *self._human, *filter(None, [self._segment])])]
-        for number, row in enumerate(self.wide.rows(*own, only=True), start=1):
+        columns_read = [*dict.fromkeys([*used, *self.systems, *self._human, *filter(None, [self._segment])])]
+        for number, row in enumerate(self.wide.rows(*columns_read, only=True), start=1):
             kept = {name: row[name] for name in used}
             for place, system in enumerate(self.systems):
                 cells = {**kept, SYSTEM: system, "candidate": row[system]}
@@ -231,13 +231,13 @@ class Frame:
         Raises:
             InputError: if there is none; lists the columns.
         """
-        found = self.column(role)
-        if found is None:
-            there = ", ".join(self.table.columns)
+        column = self.column(role)
+        if column is None:
+            columns_there = ", ".join(self.table.columns)
             raise InputError(
-                f"{role} names the column of {what or f'{role}s'}; it has {there}", file=self.name, setting=role
+                f"{role} names the column of {what or f'{role}s'}; it has {columns_there}", file=self.name, setting=role
             )
-        return found
+        return column
 
     def read(
         self,
@@ -266,11 +266,11 @@ class Frame:
         Returns:
             The texts; None without candidates, or without anything to hold them against.
         """
-        found = {role: list(self.roles.get(role, ())) for role in ("candidate", "reference", "source")}
-        if {"sentence1", "sentence2"} <= set(self.table.columns) and not found["candidate"]:
-            found |= {"candidate": ["sentence1"], "reference": ["sentence2"]}
-        named = [name for names in found.values() for name in names]
-        if not found["candidate"] or not (found["reference"] or found["source"]):
+        columns = {role: list(self.roles.get(role, ())) for role in ("candidate", "reference", "source")}
+        if {"sentence1", "sentence2"} <= set(self.table.columns) and not columns["candidate"]:
+            columns |= {"candidate": ["sentence1"], "reference": ["sentence2"]}
+        named = [name for names in columns.values() for name in names]
+        if not columns["candidate"] or not (columns["reference"] or columns["source"]):
             return None
         if {*named, *human} - {*self.table.columns}:
             return None
@@ -284,11 +284,11 @@ class Frame:
         def listed(cell: object) -> list[str]:
             return [spelled(text) for text in (cell if isinstance(cell, list) else [cell]) if text not in (None, "")]
 
-        several = [[text for name in found["reference"] for text in listed(row[name])] for row in rows]
+        several = [[text for name in columns["reference"] for text in listed(row[name])] for row in rows]
         return RowTexts(
-            [spelled(row[found["candidate"][0]]) for row in rows],
-            several if found["reference"] else None,
-            [spelled(row[found["source"][0]]) for row in rows] if found["source"] else None,
+            [spelled(row[columns["candidate"][0]]) for row in rows],
+            several if columns["reference"] else None,
+            [spelled(row[columns["source"][0]]) for row in rows] if columns["source"] else None,
         )
 
     def shared_texts(self) -> list[int] | None:
@@ -321,19 +321,19 @@ class Frame:
             documents: each row's (n,).
             systems: each row's (n,); None where rows are of one.
         """
-        own, documents = list(map(str, segments)), list(documents)
-        of = [""] * len(own) if systems is None else list(systems)
-        within = [f"{document} {name}" for document, name in zip(documents, own, strict=True)]
-        rows = len({*zip(of, own, strict=True)})
+        numbers, documents = list(map(str, segments)), list(documents)
+        of = [""] * len(numbers) if systems is None else list(systems)
+        within = [f"{document} {name}" for document, name in zip(documents, numbers, strict=True)]
+        rows = len({*zip(of, numbers, strict=True)})
         if (
             "segment" in self.named
             or not all(documents)
-            or rows == len(own)
+            or rows == len(numbers)
             or len({*zip(of, within, strict=True)}) == rows
         ):
-            return own
+            return numbers
         meet = len({*of}) < 2 or len({*zip(of, within, strict=True)}) > len({*within})
-        return within if meet else own
+        return within if meet else numbers
 
     def unit(
         self,
@@ -364,8 +364,8 @@ class Frame:
         pairs = list(map(str, made[PAIR])) if PAIR in made else [""] * n
         groups = list(map(str, made[group])) if group is not None else [""] * n
         notes: list[str] = []
-        if document is not None and "document" not in self.named and (one := one_document(list(made[document]))):
-            notes, document = one, None
+        if document is not None and "document" not in self.named and (doubt := one_document(list(made[document]))):
+            notes, document = doubt, None
         # A row that names no system is of none that is known.
         systems = [str(name) or f"\0{row}" for row, name in enumerate(made[system])] if system is not None else None
         texts = self.shared_texts() if systems is not None or segment is None else None
@@ -396,7 +396,7 @@ class Frame:
             others = [name for name in USUAL["segment"] if name in self.table.columns and name != segment]
             others = others if segment is not None else []
             named = ((name, list(map(str, self.read([], keys=[name])[name]))) for name in others)
-            segment, labels = next((one for one in chain(named, of_texts.items()) if bind(one[1])), (None, []))
+            segment, labels = next((pair for pair in chain(named, of_texts.items()) if bind(pair[1])), (None, []))
             if segment is not None:
                 made[segment] = labels
                 how = (
@@ -470,9 +470,9 @@ class Frame:
         judged = np.ones(len(names), dtype=bool) if judged is None else judged
         if "system" not in self.named and not paired:
             groups = np.array(values[group], dtype=object) if group is not None else np.array([""] * len(names))
-            there = {*zip(groups[judged], names[judged], strict=True)}
-            if min(Counter(label for label, _ in there).values(), default=0) < 2:  # a group of one system is of rows
-                alone = len({name for _, name in there}) < 2
+            pairs = {*zip(groups[judged], names[judged], strict=True)}
+            if min(Counter(label for label, _ in pairs).values(), default=0) < 2:  # a group of one system is of rows
+                alone = len({name for _, name in pairs}) < 2
                 return None, [] if alone else [f"a group has a single system: {drawn}"]
         if segment is None and "system" not in self.named and len(set(names)) > 1:
             note = f"the column {system!r} names systems, but none names segments: {drawn}"

@@ -136,10 +136,10 @@ def find_columns(
 def called_references(columns: Sequence[str]) -> list[str]:
     """Return the columns whose names mean references in some language, and nothing else; a note tells which."""
     usual = {name for names in USUAL.values() for name in names}
-    found = [name for name in columns if name not in usual and role_of(name, sure=True) == "reference"]
-    if found:
-        tell(f"references are taken from {', '.join(found)}, by the name; reference names other columns")
-    return found
+    references = [name for name in columns if name not in usual and role_of(name, sure=True) == "reference"]
+    if references:
+        tell(f"references are taken from {', '.join(references)}, by the name; reference names other columns")
+    return references
 
 
 def families(systems: Sequence[str], column: Sequence[str]) -> dict[str, str]:
@@ -246,5 +246,5 @@ def shared_note(systems: Sequence[str], segments: Sequence[str], rows: Mapping[s
     n = len(next(iter(rows.values())))
     every = len({segment for name, segment in zip(systems, segments, strict=True) if name in rows})
     fewest = min(rows, key=lambda name: of[name])
-    told = f"compared on the {n:,} of {every:,} segments that all systems have; {fewest} has the fewest, {of[fewest]:,}"
-    return [told] if n < every else []
+    note = f"compared on the {n:,} of {every:,} segments that all systems have; {fewest} has the fewest, {of[fewest]:,}"
+    return [note] if n < every else []

@@ -40,18 +40,18 @@ def role_of(name: str, *, sure: bool = False) -> Role | None:
         sure: say nothing where the name may as well mean something else.
     """
     bare, inside, _ = re.split(r"\(([^()]*)\)\s*$|$", _bare(name), maxsplit=1)
-    found, meant = _named(bare, sure=sure), _named(inside or "", sure=sure)
-    swayed = found == "candidate" or (found is None and not sure)
-    return meant if swayed and meant in ("candidate", "reference", "source") else found
+    role, meant = _named(bare, sure=sure), _named(inside or "", sure=sure)
+    swayed = role == "candidate" or (role is None and not sure)
+    return meant if swayed and meant in ("candidate", "reference", "source") else role
 
 
 def _named(text: str, *, sure: bool) -> Role | None:
     plain = re.sub(r"[_\-\s.:]+", " ", text).strip()
     shorter = _LAST.sub("", plain).strip()
-    found = next((role for role, names in _patterns().items() if any(map(names.fullmatch, (plain, shorter)))), None)
-    if found == "perhaps reference":
+    role = next((role for role, names in _patterns().items() if any(map(names.fullmatch, (plain, shorter)))), None)
+    if role == "perhaps reference":
         return None if sure else "reference"
-    return cast("Role | None", found)
+    return cast("Role | None", role)
 
 
 def role_of_file(name: str) -> Role | None:

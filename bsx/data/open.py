@@ -126,13 +126,13 @@ class Tables(Table):
             for name, code in first.languages.items()
             if all(table.languages.get(name) == code for table, _ in self._parts)
         }
-        for table, own in self._parts:
-            for name in own:
+        for table, keys in self._parts:
+            for name in keys:
                 if name in table.columns:
                     raise InputError(
                         f"has a column {name!r}, and so says the name of its folder: rename one", file=table.name
                     )
-            if differing := sorted({*self.columns} ^ {*table.columns, *own}):
+            if differing := sorted({*self.columns} ^ {*table.columns, *keys}):
                 which = ", ".join(map(repr, differing[:5]))
                 raise InputError(f"has other columns than {self.name}: {which} in one of the two only", file=table.name)
 
@@ -148,13 +148,13 @@ class Tables(Table):
     def types(self) -> dict[str, object]:
         """Return the Arrow type of each column: of files that differ, that of all numbers, or text."""
         arrow = need("pyarrow", "writing Parquet files")
-        found: dict[str, list[object]] = {name: [] for name in self.columns}
+        values: dict[str, list[object]] = {name: [] for name in self.columns}
         for table, keys in self._parts:
             for name, kind in {**table.types(), **dict.fromkeys(keys, arrow.string())}.items():
-                if str(kind) != "null" and kind not in found[name]:
-                    found[name].append(kind)
+                if str(kind) != "null" and kind not in values[name]:
+                    values[name].append(kind)
         results: dict[str, object] = {}
-        for name, kinds in found.items():
+        for name, kinds in values.items():
             numbers = all(arrow.types.is_integer(kind) or arrow.types.is_floating(kind) for kind in kinds)
             results[name] = kinds[0] if len(kinds) == 1 else arrow.float64() if kinds and numbers else arrow.string()
         return results
@@ -162,8 +162,8 @@ class Tables(Table):
     def rows(self, *needed: str, only: bool = False) -> Iterator[Row]:
         """Yield the rows of all files; see `Table.rows`."""
         for table, keys in self._parts:
-            own = [name for name in needed if name not in keys]
-            for row in table.rows(*own, only=only and bool(own)):
+            from_table = [name for name in needed if name not in keys]
+            for row in table.rows(*from_table, only=only and bool(from_table)):
                 row.update(keys)
                 yield row
 
@@ -288,18 +288,18 @@ def table_parts(table: str) -> list[PartFile]:
         return [PartFile(path)]
     if path.is_dir():
         root = path
-        found = [file for file in path.rglob("*") if is_table(file.relative_to(path)) and file.is_file()]
+        files = [file for file in path.rglob("*") if is_table(file.relative_to(path)) and file.is_file()]
         problem = f"is a folder without tables ({', '.join(TABLE_FORMATS)})"
     else:
         fixed = next(place for place, part in enumerate(path.parts) if glob.has_magic(part))
         root = Path(*path.parts[:fixed])
         below = [(file, file.relative_to(root).parts) for file in root.glob("/".join(path.parts[fixed:]))]
-        found = [file for file, names in below if file.is_file() and not any(name.startswith(".") for name in names)]
+        files = [file for file, names in below if file.is_file() and not any(name.startswith(".") for name in names)]
         problem = "no file has a name like this"
-    if not found:
+    if not files:
         raise InputError(problem, file=table)
-    check_inputs(found)
-    names = sorted((file.relative_to(root).as_posix(), file) for file in found)
+    check_inputs(files)
+    names = sorted((file.relative_to(root).as_posix(), file) for file in files)
     return [
         PartFile(file, dict(part.split("=", 1) for part in name.split("/")[:-1] if "=" in part)) for name, file in names
     ]

@@ -139,9 +139,9 @@ def refuse_taken(columns: Iterable[str], added: Iterable[str]) -> None:
     Raises:
         InputError: naming the first.
     """
-    there = set(columns)
+    present = set(columns)
     for name in added:
-        if name in there:
+        if name in present:
             raise InputError(f"the input has a column {name!r} already, which the output adds: rename it")
 
 

@@ -92,9 +92,9 @@ def look(text: str) -> Look:
     return Look(text, units, sum(len(unit) == 1 and unit > "\u0dff" for unit in units) * 2 > len(units))
 
 
-def shared(one: Sequence[str], other: Sequence[str]) -> float:
+def shared(units: Sequence[str], other: Sequence[str]) -> float:
     """Return the share of one text's words that stand in the other, each as often as there."""
-    return (Counter(one) & Counter(other)).total() / max(1, len(one))
+    return (Counter(units) & Counter(other)).total() / max(1, len(units))
 
 
 def repeated(units: Sequence[str]) -> int:
@@ -110,8 +110,8 @@ def repeated(units: Sequence[str]) -> int:
     longest = 0
     for period in {later - before for of in often for before, later in pairwise(of) if later - before <= _ROUND}:
         run = 0
-        for one, other in zip(units, units[period:], strict=False):
-            run = run + 1 if one == other else 0
+        for unit, other in zip(units, units[period:], strict=False):
+            run = run + 1 if unit == other else 0
             if run >= 2 * period:
                 longest = max(longest, run)
     return longest
@@ -147,8 +147,8 @@ class OutputCheck:
                 self.language = detect_language(references).code
         self._near = {str(self.language)}.union(*(several for several in _CLOSE if self.language in several))
         self._known = not self._near.isdisjoint(codes)
-        looks = [one for one in map(look, references) if one.units] if language is not None else []
-        wrong = sum(self._of_other_script(one, ()) or self._of_other_language(one, ()) for one in looks)
+        looks = [text for text in map(look, references) if text.units] if language is not None else []
+        wrong = sum(self._of_other_script(text, ()) or self._of_other_language(text, ()) for text in looks)
         self.references = (wrong, len(looks))
         self._sources = any(segment.source is not None for segment in some)
         pairs = [(look(t), look(s.source or "")) for s in some for t in s.references[:1] or s.candidates]
@@ -162,10 +162,10 @@ class OutputCheck:
         """What a gate is called -> why it cannot judge these texts."""
         nothing = "nothing says in which language the candidates should be: name it with lang"
         unknown = f"py3langid does not know the language {self.language}" if self.language else nothing
-        found = {} if self._known else {"wrong-language": self.unread or unknown}
+        reasons = {} if self._known else {"wrong-language": self.unread or unknown}
         why = "" if self._translated else "most words of the texts stand in their sources"
         why = why if self._sources else "there are no sources to compare the candidates with"
-        return found | (dict.fromkeys(("copy", "untranslated"), why) if why else {})
+        return reasons | (dict.fromkeys(("copy", "untranslated"), why) if why else {})
 
     def kinds(self, candidate: str, references: Sequence[str], source: str | None) -> tuple[str, ...]:
         """Return what is wrong with a candidate, of `KINDS`; nothing with a translation, however bad.
@@ -182,25 +182,25 @@ class OutputCheck:
             return ("empty",) if compared else ()
         copied = origin is not None and self._copies(text, others, origin)
         script, loops = self._of_other_script(text, others), _loops(text, compared)
-        found = {"copy": copied, "script": script, "loop": loops}
-        found["language"] = not script and self._of_other_language(text, others)
-        found["length"] = not copied and not loops and self._of_other_length(text, others, origin)
-        found["untranslated"] = not copied and origin is not None and self._keeps(text, others, origin)
-        return tuple(kind for kind in KINDS if found.get(kind))
+        signs = {"copy": copied, "script": script, "loop": loops}
+        signs["language"] = not script and self._of_other_language(text, others)
+        signs["length"] = not copied and not loops and self._of_other_length(text, others, origin)
+        signs["untranslated"] = not copied and origin is not None and self._keeps(text, others, origin)
+        return tuple(kind for kind in KINDS if signs.get(kind))
 
     def _copies(self, text: Look, others: Sequence[Look], source: Look) -> bool:
         if not self._translated or min(text.words, source.words) < 3:
             return False
-        own, given = text.folded, source.folded
-        if len(given) < 3 or len({*own} & {*given}) < len({*given}) / 2:  # most rows, without counting
+        mine, given = text.folded, source.folded
+        if len(given) < 3 or len({*mine} & {*given}) < len({*given}) / 2:  # most rows, without counting
             return False
-        alike = min(shared(own, given), shared(given, own))
+        alike = min(shared(mine, given), shared(given, mine))
         if others:  # names, numbers and code stay as they are in references too
             kept = max(shared(other.folded, given) for other in others)
             return alike >= _ALIKE and alike - kept >= 0.3 and (source.plain >= 2 or source.words >= 5)
         if _CODE.search(source.text) or source.plain < 2 or source.words < 4:
             return False
-        return own == given or (alike >= 0.9 and source.plain >= 4)
+        return mine == given or (alike >= 0.9 and source.plain >= 4)
 
     def _of_other_script(self, text: Look, others: Sequence[Look]) -> bool:
         script = self._script
@@ -211,24 +211,24 @@ class OutputCheck:
         letters = sum(map(str.isalpha, text.text))
         if letters < (_LETTERS // 2 if text.single or other == "Hang" else _LETTERS):
             return False
-        return not others or any(other_script(one.text, script) is None and one.units for one in others)
+        return not others or any(other_script(other.text, script) is None and other.units for other in others)
 
     def _of_other_language(self, text: Look, others: Sequence[Look]) -> bool:
         words = {*text.units}
-        if text.words < _WORDS or any(len(words & {*one.units}) >= len(words) / 2 for one in others):
+        if text.words < _WORDS or any(len(words & {*other.units}) >= len(words) / 2 for other in others):
             return False  # in the words of its reference
         if not self._odd(text.text):
             return False
-        return not others or not all(self._odd(one.text) for one in others)
+        return not others or not all(self._odd(other.text) for other in others)
 
     def _odd(self, text: str) -> bool:
         """Tell whether another language is as probable as that of the texts, so many times."""
         text = text[:_READ]
         if not self._known or identified(text)[0] in self._near:
             return False
-        found = probabilities(text)
-        own = math.fsum(found.pop(code, 0.0) for code in self._near)
-        return max(found.values()) > _TIMES * own
+        shares = probabilities(text)
+        expected = math.fsum(shares.pop(code, 0.0) for code in self._near)
+        return max(shares.values()) > _TIMES * expected
 
     def _of_other_length(self, text: Look, others: Sequence[Look], source: Look | None) -> bool:
         expected = [len(other.text) for other in others if other.units]
@@ -236,14 +236,14 @@ class OutputCheck:
             expected.append(round(self._ratio * len(source.text)))
         if not expected:
             return False
-        own, room = len(text.text), 15 if text.single else 40
+        length, room = len(text.text), 15 if text.single else 40
         low, high = min(expected), max(expected)
         ended = any(_END.search(other.text) for other in (*others, source)[: len(others) or 1] if other is not None)
         stops = ended and not _END.search(text.text)
         sure = 1.0 if others else _ALONE
-        if own < low:
-            return low - own > room and own < low * (0.5 if stops else 0.3) * sure
-        return own - high > room and own > high * 2.5 / sure
+        if length < low:
+            return low - length > room and length < low * (0.5 if stops else 0.3) * sure
+        return length - high > room and length > high * 2.5 / sure
 
     def _keeps(self, text: Look, others: Sequence[Look], source: Look) -> bool:
         if not self._translated:
@@ -253,8 +253,8 @@ class OutputCheck:
             return False
         given = {source.units[at : at + size] for at in range(len(source.units) - size + 1)}
         kept = [run for at in range(len(text.units) - size + 1) if (run := text.units[at : at + size]) in given]
-        there = {one.units[at : at + size] for one in others for at in range(len(one.units) - size + 1)}
-        return any(sum(map(_plain, run)) > size / 2 for run in kept if run not in there)
+        allowed = {other.units[at : at + size] for other in others for at in range(len(other.units) - size + 1)}
+        return any(sum(map(_plain, run)) > size / 2 for run in kept if run not in allowed)
 
 
 def _plain(unit: str) -> bool:
@@ -263,8 +263,8 @@ def _plain(unit: str) -> bool:
 
 def _loops(text: Look, others: Sequence[Look]) -> bool:
     """Tell whether a text repeats itself, more than its references and its source do."""
-    own = repeated(text.units)
-    if own >= (6 if text.single else 4) and own > 3 + max((repeated(other.units) for other in others), default=0):
+    times = repeated(text.units)
+    if times >= (6 if text.single else 4) and times > 3 + max((repeated(other.units) for other in others), default=0):
         return True
     if max(map(len, text.units)) < 16:
         return False
@@ -308,8 +308,8 @@ class OutputCounts:
         """Return a notice for each kind and system: how many of how many candidates, and the first of them."""
         return tuple(
             Notice(kind, system, {"count": self._counts[kind][system], "of": self._rows[system], "examples": examples})
-            for kind, found in self._found.items()
-            for system, examples in found.items()
+            for kind, segments in self._found.items()
+            for system, examples in segments.items()
         )
 
     def notes(self) -> list[str]:
@@ -318,15 +318,15 @@ class OutputCounts:
         wrong, several = self.check.references
         if wrong:
             first = "the first " if several >= SAMPLE else ""
-            told = f"{wrong:,} of {first}{several:,} references"
-            notes.append(f"{told} are in another language or script than {self._asked}")
-        for kind, found in self._found.items():
+            wrong_references = f"{wrong:,} of {first}{several:,} references"
+            notes.append(f"{wrong_references} are in another language or script than {self._asked}")
+        for kind, segments in self._found.items():
             counts, named = self._counts[kind].most_common(), list[str]()
             for system, count in counts[:_EXAMPLES]:
-                where = ", ".join(example["segment"] for example in found[system])
-                more = ", …" if count > len(found[system]) else ""
+                where = ", ".join(example["segment"] for example in segments[system])
+                more = ", …" if count > len(segments[system]) else ""
                 whose = f" of {system}" if len(self._rows) > 1 else ""
-                s = "s" * (len(found[system]) > 1)
+                s = "s" * (len(segments[system]) > 1)
                 named.append(f"{count:,} of {self._rows[system]:,}{whose} (segment{s} {where}{more})")
             if counts:
                 left = len(counts) - _EXAMPLES

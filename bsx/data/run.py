@@ -178,11 +178,11 @@ def check_folder(folder: Path) -> None:
         InputError: if it or a part of its path is no folder, nothing can be written there, or the run reads it.
     """
     whole = folder.absolute()
-    there = next(above for above in (whole, *whole.parents) if os.path.lexists(above))
-    if not there.is_dir():
-        raise InputError(f"{there} is not a folder", file=folder)
-    if not os.access(there, os.W_OK):
-        raise InputError(f"cannot write in {there} (Permission denied)", file=folder)
+    existing = next(above for above in (whole, *whole.parents) if os.path.lexists(above))
+    if not existing.is_dir():
+        raise InputError(f"{existing} is not a folder", file=folder)
+    if not os.access(existing, os.W_OK):
+        raise InputError(f"cannot write in {existing} (Permission denied)", file=folder)
     _check_unread(folder)
 
 
@@ -235,14 +235,14 @@ def _check_unread(output: Path) -> None:
         raise _overwritten(output)
 
 
-def _same(one: Path, two: Path) -> bool:
+def _same(first: Path, second: Path) -> bool:
     """Tell whether two names are those of one file, there or not; those of standard output are of one."""
-    if is_stream(one) or is_stream(two):
-        return is_stream(one) and is_stream(two)
+    if is_stream(first) or is_stream(second):
+        return is_stream(first) and is_stream(second)
     try:
-        return one.samefile(two)
+        return first.samefile(second)
     except (OSError, ValueError):
-        return os.path.realpath(one) == os.path.realpath(two)
+        return os.path.realpath(first) == os.path.realpath(second)
 
 
 def _overwritten(output: Path) -> InputError:

@@ -120,12 +120,12 @@ class SeenRows:
 
     def count(self, texts: RowTexts) -> dict[str, int]:
         """Return how many rows each part holds; a row counts once, and as one of training if it is in both."""
-        own, rows = texts.digests
-        found: dict[str, int] = {}
+        digests, rows = texts.digests
+        counts: dict[str, int] = {}
         taken = np.zeros(len(texts), dtype=bool)
         for part in PARTS:
             here = np.zeros(len(texts), dtype=bool)
-            here[rows[np.isin(own, self.parts[part])]] = True
-            found[part] = int((here & ~taken).sum())
+            here[rows[np.isin(digests, self.parts[part])]] = True
+            counts[part] = int((here & ~taken).sum())
             taken |= here
-        return found
+        return counts

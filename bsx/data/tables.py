@@ -376,8 +376,8 @@ class Table:
             only: read no other columns than those, where that is faster; the rows may lack others then.
         """
         if self.source is not None:
-            for where, number, found in self.source.rows(self._problems, needed):
-                row = {name: found[name] for name in needed} if only and needed else found
+            for where, number, cells_found in self.source.rows(self._problems, needed):
+                row = {name: cells_found[name] for name in needed} if only and needed else cells_found
                 if self._fit(where, row):
                     yield Row(where, row, number, self.source.letters)
         elif self._kind == ".parquet":

@@ -24,8 +24,8 @@ def lacking(tokenizer: str) -> str | None:
     if tokenizer not in module.SPM_MODELS:
         return None
     file = _model(module, tokenizer)
-    there = installed("sentencepiece") and any((place / file).is_file() for place in _places(module))
-    return None if there else f"sacreBLEU's tokenizer {tokenizer}, which is not on this machine"
+    present = installed("sentencepiece") and any((place / file).is_file() for place in _places(module))
+    return None if present else f"sacreBLEU's tokenizer {tokenizer}, which is not on this machine"
 
 
 def _install(tokenizer: str) -> str:

@@ -306,5 +306,5 @@ def scripts_of(corpus: Corpus) -> dict[str, str]:
         texts["candidate"] += segment.candidates
         texts["reference"] += segment.references
         texts["source"] += [] if segment.source is None else [segment.source]
-    found = {side: script_of(several) for side, several in texts.items()}
-    return {side: script for side, script in found.items() if script is not None}
+    scripts = {side: script_of(several) for side, several in texts.items()}
+    return {side: script for side, script in scripts.items() if script is not None}

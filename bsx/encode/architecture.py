@@ -41,7 +41,7 @@ class Architecture:
 
     Attributes:
         folder: the checkpoint's folder.
-        said: its ``config.json``.
+        stored: its ``config.json``.
         family: how this architecture is loaded and cut.
         depth: how many layers the whole model has.
         dimensions: size of a token vector.
@@ -53,7 +53,7 @@ class Architecture:
     """
 
     folder: Path
-    said: JsonObject = field(repr=False)
+    stored: JsonObject = field(repr=False)
     family: Family
     depth: int
     dimensions: int
@@ -72,14 +72,14 @@ class Architecture:
             MissingExtraError: if transformers is wanted and not installed.
         """
         with blaming(f"{folder}: its config.json cannot be used"):
-            said: JsonObject = dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
-            if not isinstance(said.get("model_type", ""), str):
+            stored: JsonObject = dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
+            if not isinstance(stored.get("model_type", ""), str):
                 raise InputError(
-                    f"its config.json says model_type {said['model_type']!r}, which is no name", file=folder
+                    f"its config.json says model_type {stored['model_type']!r}, which is no name", file=folder
                 )
-            refuse_endless(said)
-            light = known(said) and not (trust_remote_code and said.get("auto_map"))
-            named, code = said.get("model_type"), said.get("auto_map")
+            refuse_endless(stored)
+            light = known(stored) and not (trust_remote_code and stored.get("auto_map"))
+            named, code = stored.get("model_type"), stored.get("auto_map")
             if code and named not in families and not trust_remote_code:
                 raise InputError(
                     f"its architecture {named!r} is code of its own (auto_map in its config.json), which bsx does not "
@@ -88,7 +88,7 @@ class Architecture:
                 )
             config = None if light else _transformers_config(folder, trust_remote_code)
             # What transformers reads under other names, it has under its own too.
-            fact: Callable[[str], Untyped] = filled(said).get if light else lambda name: getattr(config, name, None)
+            fact: Callable[[str], Untyped] = filled(stored).get if light else lambda name: getattr(config, name, None)
             kind = fact("model_type")
             if kind not in families:
                 raise InputError(
@@ -98,8 +98,8 @@ class Architecture:
                     file=folder,
                 )
             family = families[kind]
-            refuse_foreign_code(said, folder)
-            positions = said.get("position_embedding_type") or "absolute"
+            refuse_foreign_code(stored, folder)
+            positions = stored.get("position_embedding_type") or "absolute"
             if positions != "absolute":
                 raise InputError(
                     f"{folder / 'config.json'}: needs {positions} positions, which transformers 5 no longer computes: "
@@ -112,7 +112,7 @@ class Architecture:
             size, vocabulary, pad = fact(family.position_count), fact("vocab_size"), fact("pad_token_id")
             return cls(
                 folder,
-                said,
+                stored,
                 family,
                 depth,
                 dimensions,
@@ -136,7 +136,7 @@ class Architecture:
     @property
     def kind(self) -> str:
         """The name of the architecture, transformers' ``model_type``."""
-        return str(self.said.get("model_type"))
+        return str(self.stored.get("model_type"))
 
     def check_layer(self, layer: int) -> None:
         """Refuse a layer that the model does not have.
@@ -166,22 +166,22 @@ class Architecture:
         )
 
 
-def refuse_endless(said: object, name: str = "") -> None:
+def refuse_endless(value: object, name: str = "") -> None:
     """Refuse a configuration of which transformers would make lists that no memory holds.
 
     Raises:
         ValueError: naming the number.
     """
-    if isinstance(said, dict):
-        for key, value in said.items():
-            refuse_endless(value, str(key))
-    elif isinstance(said, list):
-        for value in said:
-            refuse_endless(value, name)
-    elif isinstance(said, int | float):
+    if isinstance(value, dict):
+        for key, part in value.items():
+            refuse_endless(part, str(key))
+    elif isinstance(value, list):
+        for part in value:
+            refuse_endless(part, name)
+    elif isinstance(value, int | float):
         most = next(most for pattern, most in _BOUNDS if pattern.search(name))
-        if abs(said) > most:
-            raise ValueError(f"it says {name} {said}, and at most {most} can be")
+        if abs(value) > most:
+            raise ValueError(f"it says {name} {value}, and at most {most} can be")
 
 
 def _transformers_config(folder: Path, trust_remote_code: bool) -> Untyped:
@@ -189,13 +189,13 @@ def _transformers_config(folder: Path, trust_remote_code: bool) -> Untyped:
     return transformers.AutoConfig.from_pretrained(folder, local_files_only=True, trust_remote_code=trust_remote_code)
 
 
-def refuse_foreign_code(said: Mapping[str, object], folder: Path) -> None:
+def refuse_foreign_code(stored: Mapping[str, object], folder: Path) -> None:
     """Refuse a checkpoint whose weights are quantised: that brings in packages with code of their own.
 
     Raises:
         InputError: if they are.
     """
-    if said.get("quantization_config") is not None:
+    if stored.get("quantization_config") is not None:
         raise InputError(
             "its weights are quantised (quantization_config in its config.json), which needs code that "
             "bsx does not load: use the checkpoint that it was made from",
@@ -301,20 +301,20 @@ ACTIVATIONS = {
 """The runtime's operator of each activation."""
 
 
-def known(said: JsonObject) -> bool:
+def known(stored: JsonObject) -> bool:
     """Tell whether `filled` can fill in what ``config.json`` leaves unsaid."""
-    return said.get("model_type") in DEFAULTS
+    return stored.get("model_type") in DEFAULTS
 
 
-def filled(said: JsonObject) -> JsonObject:
+def filled(stored: JsonObject) -> JsonObject:
     """Return the settings of a known architecture under BERT's names, unsaid ones included.
 
     Raises:
         ValueError: if a number is none, or none that can be.
     """
-    kind = said["model_type"]
+    kind = stored["model_type"]
     names = _DISTILBERT if kind == "distilbert" else {}
-    settings = {**DEFAULTS[kind], **{names.get(name, name): value for name, value in said.items()}}
+    settings = {**DEFAULTS[kind], **{names.get(name, name): value for name, value in stored.items()}}
     for name, usual in DEFAULTS[kind].items():
         value = settings[name]
         if name == "pad_token_id" and value is None:

@@ -131,9 +131,9 @@ class Graph:
         """Add an operator; returns the name of its first output. An optional input that is left out is ``""``."""
         self._names += 1
         name = name or f"value_{self._names}"
-        said = b"".join(_bytes(1, value) for value in inputs) + _bytes(2, name) + _bytes(4, operator)
-        said += b"".join(_bytes(5, _attribute(key, value)) for key, value in attributes.items())
-        self._parts.append(_bytes(1, said + _bytes(7, domain)))
+        content = b"".join(_bytes(1, value) for value in inputs) + _bytes(2, name) + _bytes(4, operator)
+        content += b"".join(_bytes(5, _attribute(key, value)) for key, value in attributes.items())
+        self._parts.append(_bytes(1, content + _bytes(7, domain)))
         return name
 
     def model(self) -> bytes:
@@ -333,12 +333,12 @@ _BY_CONTENT = ("roberta", "xlm-roberta", "camembert", "mpnet")  # positions coun
 
 def obstacle(architecture: Architecture) -> str | None:
     """Return what keeps a checkpoint from being run without PyTorch, if anything."""
-    said = architecture.said
-    if not known(said):
+    stored = architecture.stored
+    if not known(stored):
         return f"bsx has no graph of the architecture {architecture.kind}"
-    if architecture.trust_remote_code and said.get("auto_map"):
+    if architecture.trust_remote_code and stored.get("auto_map"):
         return "it brings code of its own (auto_map in its config.json)"
-    settings = filled(said)
+    settings = filled(stored)
     for name in ("num_hidden_groups", "inner_group_num"):
         if settings.get(name) not in (None, 1):
             return f"{name} is {settings[name]} in its config.json"
@@ -371,7 +371,7 @@ class LightEmbedder:
         self.ignores_padding = True
         self.queues = False
         self._architecture = architecture
-        self._settings = filled(architecture.said)
+        self._settings = filled(architecture.stored)
         workers = threads()
         together = -(-workers // _AT_ONCE)
         self.at_once = workers // together
@@ -449,8 +449,8 @@ def fast_bytes() -> Byte:
     graph = Graph()
     state = graph.input("state", np.uint8, (1, "size"))
     weights = graph.array("weights", np.full((64, 16), 127, dtype=np.int8))
-    one = graph.constant(np.array(1, dtype=np.float32))
-    graph.output(graph.node("MatMulIntegerToFloat", state, weights, one, one, domain=MICROSOFT, name="sums"), (1, 16))
+    unit = graph.constant(np.array(1, dtype=np.float32))
+    graph.output(graph.node("MatMulIntegerToFloat", state, weights, unit, unit, domain=MICROSOFT, name="sums"), (1, 16))
     sums = open_session(graph).run(None, {"state": np.full((1, 64), 255, dtype=np.uint8)})[0]
     return np.int8 if (sums == 64 * 127 * 255).all() else np.uint8
 

@@ -369,7 +369,7 @@ class Opener:
         self.device = device
         self.notes: list[str] = []
         """What the user should know about the choice, one sentence each."""
-        if "AutoModel" in str(self.architecture.said.get("auto_map")):
+        if "AutoModel" in str(self.architecture.stored.get("auto_map")):
             self.notes.append(
                 f"the code that comes with {self.architecture.folder.name} (auto_map in its config.json) is not run, "
                 f"but that of the architecture {self.architecture.kind}"
@@ -445,7 +445,7 @@ class Opener:
             return None
         from bsx.encode.vector_cache import CachedEncoding
 
-        config = dict(self.architecture.said)
+        config = dict(self.architecture.stored)
         for name in ("_name_or_path", "dtype", "torch_dtype"):  # where files lie, and what was asked for when loading
             config.pop(name, None)
         own_code = sorted(self.architecture.folder.glob("*.py"))

@@ -237,7 +237,7 @@ def threads() -> int:
     """Return how many threads may compute: what PyTorch was told, ``OMP_NUM_THREADS``, or the cores of this process."""
     if (torch := sys.modules.get("torch")) is not None:
         return int(torch.get_num_threads())
-    said = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
-    if said.isdecimal() and int(said) > 0:
-        return int(said)
+    asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    if asked.isdecimal() and int(asked) > 0:
+        return int(asked)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

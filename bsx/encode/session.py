@@ -175,9 +175,9 @@ class Encoders:
 
     def uses_entry(self, kind: str, name: str) -> None:
         """Note that the run goes by an entry of the registry: `notes` says if an overlay replaced another by it."""
-        said = self.catalog.replacement(kind, name)
-        if said is not None and said not in self._replaced:
-            self._replaced.append(said)
+        note = self.catalog.replacement(kind, name)
+        if note is not None and note not in self._replaced:
+            self._replaced.append(note)
 
     def doubt(self, note: str) -> None:
         """Keep what speaks against the language of the run, for `notes` and for those that `hearing_doubts`.
@@ -281,10 +281,12 @@ class Encoders:
     def notes(self) -> tuple[str, ...]:
         """What the user should know about models, their language and how they are run, one sentence each."""
         unused = f"model: {self.model} is not used: every metric has a model of its own or none"
-        said = (note for encoder in list(self._encoders.values()) for note in encoder.opener.notes)
+        of_openers = (note for encoder in list(self._encoders.values()) for note in encoder.opener.notes)
         remarks = list(self._remarks.values())
         return tuple(
-            dict.fromkeys([*([] if self._model_used else [unused]), *self._replaced, *self._doubts, *remarks, *said])
+            dict.fromkeys(
+                [*([] if self._model_used else [unused]), *self._replaced, *self._doubts, *remarks, *of_openers]
+            )
         )
 
     @property

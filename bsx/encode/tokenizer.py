@@ -293,8 +293,8 @@ class Tokenizer:
     def _span(self, content: list[int], keep: tuple[int, int], context: Sequence[int] = ()) -> Span:
         """Return a sequence with everything that stands around content."""
         start = len(self.prefix)
-        told = start + len(self._lead)
-        but = (told if self._keep_before else start, told + len(context))
+        led = start + len(self._lead)
+        but = (led if self._keep_before else start, led + len(context))
         return Span([*self.prefix, *self._lead, *context, *content, *self.suffix], keep, but)
 
     def _windows(self, content: list[int], limit: int) -> TokenizedText:
@@ -408,21 +408,21 @@ class LightTokenizer:
 
     def follows(self, settings: JsonObject) -> bool:
         """Return whether the file cuts texts as a class of transformers does, which goes by the settings beside it."""
-        says = settings.get
+        setting = settings.get
         steps = [step for part in (self._inner.normalizer, self._inner.pre_tokenizer) for step in _steps(part)]
         wanted = {
             "BertNormalizer": {
-                "lowercase": says("do_lower_case", True),
-                "strip_accents": says("strip_accents"),
-                "handle_chinese_chars": says("tokenize_chinese_chars", True),
+                "lowercase": setting("do_lower_case", True),
+                "strip_accents": setting("strip_accents"),
+                "handle_chinese_chars": setting("tokenize_chinese_chars", True),
             },
-            "ByteLevel": {"add_prefix_space": says("add_prefix_space", False)},
-            "Metaspace": {"prepend_scheme": "always" if says("add_prefix_space", True) else "never"},
+            "ByteLevel": {"add_prefix_space": setting("add_prefix_space", False)},
+            "Metaspace": {"prepend_scheme": "always" if setting("add_prefix_space", True) else "never"},
         }
         kinds = {step["type"] for step in steps}
         if "Replace" in kinds and (
-            ("Lowercase" in kinds) != says("do_lower_case", True)
-            or ("StripAccents" in kinds) == says("keep_accents", False)
+            ("Lowercase" in kinds) != setting("do_lower_case", True)
+            or ("StripAccents" in kinds) == setting("keep_accents", False)
         ):  # ALBERT's
             return False
         return all(step[name] == value for step in steps for name, value in wanted.get(step["type"], {}).items())
@@ -436,11 +436,11 @@ class LightTokenizer:
             return None
         texts = _USUAL[name] if text is None else (text,)
         ids = (self._inner.token_to_id(text) for text in texts if isinstance(text, str))
-        found: int | None = next((number for number in ids if number is not None), None)
-        if text is not None and found is None:
+        number: int | None = next((number for number in ids if number is not None), None)
+        if text is not None and number is None:
             file = Path(self.name_or_path) / "tokenizer_config.json"
             raise InputError(f"{file}: {key} is {text!r}, which is not in the vocabulary")
-        return found
+        return number
 
     def __len__(self) -> int:
         return int(self._inner.get_vocab_size())

@@ -176,8 +176,8 @@ class TransformerEmbedder:
                 vectors = fetch(states) if device_type(self.device) == "cpu" else states
                 done.append((vectors, finite_later(vectors)))
 
-        if (said := short_of_memory(work)) is not None:
-            raise MemoryError(said)
+        if (short := short_of_memory(work)) is not None:
+            raise MemoryError(short)
         vectors, is_finite = done[0]
 
         def finished() -> Array:

@@ -30,26 +30,28 @@ def with_guesses(settings: Asked, table: Table) -> Asked:
     Raises:
         InputError: if there are no references and no sources, or no candidates.
     """
-    there = ", ".join(table.columns)
+    columns = ", ".join(table.columns)
     roles = ("system", "segment", "document", "candidate", "reference", "source")
-    found = find_columns(table.columns, {name: getattr(settings, name) for name in roles}, *roles)
-    if not getattr(settings, "reference", ()) and "reference" not in found["reference"]:
-        found["reference"] = _text_columns(table, found["reference"], repeated=True)
-    if not (found["reference"] or found["source"]):
+    guessed = find_columns(table.columns, {name: getattr(settings, name) for name in roles}, *roles)
+    if not getattr(settings, "reference", ()) and "reference" not in guessed["reference"]:
+        guessed["reference"] = _text_columns(table, guessed["reference"], repeated=True)
+    if not (guessed["reference"] or guessed["source"]):
         raise InputError(
-            f"no references and no sources: reference or source names the column; it has {there}", file=table.name
+            f"no references and no sources: reference or source names the column; it has {columns}", file=table.name
         )
-    if not found["candidate"]:
-        taken = {name for names in (*found.values(), *USUAL.values(), getattr(settings, "human", ())) for name in names}
+    if not guessed["candidate"]:
+        taken = {
+            name for names in (*guessed.values(), *USUAL.values(), getattr(settings, "human", ())) for name in names
+        }
         others = [name for name in table.columns if name not in taken and role_of(name) in (None, "candidate")]
-        found["candidate"] = _text_columns(table, others)
-    if not found["candidate"]:
-        raise InputError(f"no column of candidates is found: candidate names them; it has {there}", file=table.name)
-    made: dict[str, object] = {name: found[name] for name in ("candidate", "reference")}
-    if len(found["candidate"]) > 1:
-        made["segment"] = next(iter(found["segment"]), None)
+        guessed["candidate"] = _text_columns(table, others)
+    if not guessed["candidate"]:
+        raise InputError(f"no column of candidates is found: candidate names them; it has {columns}", file=table.name)
+    made: dict[str, object] = {name: guessed[name] for name in ("candidate", "reference")}
+    if len(guessed["candidate"]) > 1:
+        made["segment"] = next(iter(guessed["segment"]), None)
         made["human"] = getattr(settings, "human", ()) or [
-            name for name in (f"{system}_human" for system in found["candidate"]) if name in table.columns
+            name for name in (f"{system}_human" for system in guessed["candidate"]) if name in table.columns
         ]
     return settings.model_copy(update=made)
 

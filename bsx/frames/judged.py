@@ -65,8 +65,8 @@ class Judged:
             unit = frame.unit(frame.read([], keys=columns), group=by)
             column = unit.document or unit.segment
             called |= {"segments" if unit.document is None else "documents": None}
-            own = unit.values[column] if column is not None else [""] * len(unit.values[columns[0]])
-            labels += [str(name) or f"\0{row}" for row, name in enumerate(own, start=len(labels))]
+            names = unit.values[column] if column is not None else [""] * len(unit.values[columns[0]])
+            labels += [str(name) or f"\0{row}" for row, name in enumerate(names, start=len(labels))]
         return labels, " and ".join(called)
 
 

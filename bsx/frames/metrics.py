@@ -43,8 +43,10 @@ def wanted_sides(specs: Sequence[str], settings: EncoderSettings) -> frozenset[s
     foreign = [name for name in set_fields(settings) if name in ScorerConfig.model_fields and name not in SHARED]
     if specs and foreign:
         named = [read_spec(spec)[0] for spec in specs]
-        own = [name for name in named if foreign[0] in find_metric(name, catalog)[0].Config.model_fields]
-        hint = f"write it as {own[0]}:{foreign[0]}=…" if own else f"{', '.join(named)} has none of that name"
+        named_here = [name for name in named if foreign[0] in find_metric(name, catalog)[0].Config.model_fields]
+        hint = (
+            f"write it as {named_here[0]}:{foreign[0]}=…" if named_here else f"{', '.join(named)} has none of that name"
+        )
         raise InputError(f"{foreign[0]}: with metrics this is a setting of one of them: {hint}")
     sides: frozenset[str] = frozenset()
     for spec in specs:

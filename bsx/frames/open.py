@@ -38,8 +38,8 @@ _ROLES = ("system", "segment", "document", "candidate", "reference", "source", "
 
 def no_scores(table: Table) -> InputError:
     """Return the error for a table without scores, where no metrics are named."""
-    told = f"columns names the scores in it, metrics computes some, such as chrf; it has {', '.join(table.columns)}"
-    return InputError(told, file=table.name, setting="columns")
+    what = f"columns names the scores in it, metrics computes some, such as chrf; it has {', '.join(table.columns)}"
+    return InputError(what, file=table.name, setting="columns")
 
 
 def texts_of(settings: TableSettings) -> Input:
@@ -121,11 +121,11 @@ def _found(texts: Input, settings: TableSettings, metrics: Sequence[str]) -> Fra
     candidates, human = list(asked.get("candidate") or ()), asked.get("human") or ()
     if len(candidates) > 1 or texts.table is None:
         if asked.get("system") is not None:
-            told = "several columns of candidates are the systems already: leave out system"
-            raise InputError(told, setting="system")
+            wrong = "several columns of candidates are the systems already: leave out system"
+            raise InputError(wrong, setting="system")
         if asked.get("columns"):
-            told = "columns needs one column of candidates: its scores are of one system"
-            raise InputError(told, setting="columns")
+            wrong = "columns needs one column of candidates: its scores are of one system"
+            raise InputError(wrong, setting="columns")
         if human and len(human) != len(candidates):
             raise InputError(
                 f"{len(candidates)} columns of candidates need as many of human scores in the same order, human names "
@@ -160,8 +160,8 @@ def corpus_of(frame: Frame, wants: frozenset[str]) -> Corpus:
     sides = {"candidate": candidates, "reference": frame.roles["reference"] if "reference" in wants else ()}
     for role in ("candidate", *(("reference",) if "reference" in wants else ())):
         if not sides[role]:
-            there = ", ".join(table.columns)
-            raise InputError(f"{role} names the column of {role}s; it has {there}", file=table.name, setting=role)
+            columns = ", ".join(table.columns)
+            raise InputError(f"{role} names the column of {role}s; it has {columns}", file=table.name, setting=role)
     strict = "source" in wants or "source" in frame.named
     segment = None if frame.column("system") is None or table is not frame.table else frame.column("segment")
     return TableFile(table, candidates, sides["reference"], segment, source=frame.column("source"), beside=not strict)
@@ -199,14 +199,14 @@ def _scored(
     return replace(
         frame,
         scores={
-            metric.spec: np.concatenate(own).astype(np.float64)
-            for metric, own in zip(metrics, zip(*values, strict=True), strict=True)
+            metric.spec: np.concatenate(column).astype(np.float64)
+            for metric, column in zip(metrics, zip(*values, strict=True), strict=True)
         },
         lower=[metric.spec for metric in metrics if not metric.higher_is_better],
         signatures=signatures,
         corpus={
-            metric.spec: CorpusScores(np.concatenate(own), metric.system_score)
-            for metric, own in zip(whole, zip(*statistics, strict=True), strict=True)
+            metric.spec: CorpusScores(np.concatenate(column), metric.system_score)
+            for metric, column in zip(whole, zip(*statistics, strict=True), strict=True)
         },
         summary={**summary, "provenance": provenance("score", list(frame.files), signatures)},
         language=None if language is None else language.code,

@@ -79,10 +79,10 @@ def on_table(
                 raise TypeError(f"{function.__name__}() takes one table; its settings are given by keyword")
             return by_keyword(**given, **({"table": table[0]} if table else {}))
 
-        own = inspect.signature(by_keyword)
-        fields = sorted(own.parameters.values(), key=lambda field: field.name != "table")
+        signature = inspect.signature(by_keyword)
+        fields = sorted(signature.parameters.values(), key=lambda field: field.name != "table")
         fields[0] = fields[0].replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD)
-        call.__signature__ = own.replace(parameters=fields)  # type: ignore[attr-defined]
+        call.__signature__ = signature.replace(parameters=fields)  # type: ignore[attr-defined]
         return cast("OnTable[Keys, Outcome]", call)
 
     return decorate
@@ -195,8 +195,8 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
             rows = list({segment: row for row, segment in reversed(list(enumerate(segments)))}.values())[::-1]
             texts = {name: table.texts(name) for name in ("source", *references) if name in table}
             stem = self.test_set.replace("/", "-")
-            held = {name: HeldLines(f"{stem}.{name}", [of[row] for row in rows]) for name, of in texts.items()}
-            opened._beside = [held[name] for name in references], held.get("source")
+            lists = {name: HeldLines(f"{stem}.{name}", [of[row] for row in rows]) for name, of in texts.items()}
+            opened._beside = [lists[name] for name in references], lists.get("source")
             column = next((name for name in DOCUMENTS if name in table), None)
             opened._documents = tuple(str(table[column][row]) for row in rows) if column is not None else ()
         return opened

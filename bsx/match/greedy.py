@@ -187,11 +187,13 @@ def halving(work: Callable[[NDArray[np.int64]], None], batch: NDArray[np.int64])
     Raises:
         InputError: if one pair does not fit.
     """
-    said = short_of_memory(partial(work, batch))
-    if said is None:
+    short = short_of_memory(partial(work, batch))
+    if short is None:
         return
     if len(batch) == 1:
-        raise InputError(f"matching one pair of texts does not fit in memory ({said}): shorten them, or use device=cpu")
+        raise InputError(
+            f"matching one pair of texts does not fit in memory ({short}): shorten them, or use device=cpu"
+        )
     for half in np.array_split(batch, 2):
         halving(work, half)
 
@@ -243,17 +245,17 @@ def match_product(
             figures = [precision, recall, harmonic_mean(precision, recall)]
             band[layer][:, places] = namespace(vectors).stack(figures, axis=-1)
 
-    held: list[tuple[NDArray[np.int64], Array]] = []
+    batches: list[tuple[NDArray[np.int64], Array]] = []
 
     def copy_back() -> None:
-        scores[:, np.concatenate([rows for rows, _ in held])] = fetch(
-            namespace(held[0][1]).concatenate([band for _, band in held], axis=1)
+        scores[:, np.concatenate([rows for rows, _ in batches])] = fetch(
+            namespace(batches[0][1]).concatenate([band for _, band in batches], axis=1)
         )
-        held.clear()
+        batches.clear()
 
     for rows in _groups(window.lengths[candidates], tokens):
         # Results stay on the device until they are many: a copy back would wait for each product.
-        if held and layers * (sum(len(some) for some, _ in held) + len(rows)) * len(references) * 3 > numbers:
+        if batches and layers * (sum(len(some) for some, _ in batches) + len(rows)) * len(references) * 3 > numbers:
             copy_back()
         band = zeros((layers, len(rows), len(references), 3), device)
         for columns in _groups(window.lengths[references], tokens):
@@ -262,8 +264,8 @@ def match_product(
                 figures = match_pairs(window, *one_by_one).reshape(layers, len(rows), len(columns), 3)
                 for layer in range(layers):
                     band[layer][:, put(columns, device)] = beside(figures[layer], band)
-        held.append((rows, band))
-    if held:
+        batches.append((rows, band))
+    if batches:
         copy_back()
     return scores
 

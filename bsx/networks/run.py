@@ -99,16 +99,16 @@ def train_metric(
         if fresh:
             shutil.rmtree(output)
         raise
-    found: dict[str, object] = {"members": begun.members}
+    changes: dict[str, object] = {"members": begun.members}
     for part, instances in kept.items():
         left_out = len(data[part]) - len(instances)
-        found[part] = DataRecord(instances=len(instances), left_out=left_out, digest=data[part].digest)
+        changes[part] = DataRecord(instances=len(instances), left_out=left_out, digest=data[part].digest)
         if left_out:
             notify(f"{part}: left out {left_out} instances with a text without content")
     scores = kept["train"].scores
-    found |= {"scale": float(scores.std()), "shift": float(scores.mean()), "low": float(scores.min())}
-    found["rows"] = SeenRows.of(train.pairs(), valid.pairs()).save(output / SEEN)
-    record = record.model_copy(update=found)
+    changes |= {"scale": float(scores.std()), "shift": float(scores.mean()), "low": float(scores.min())}
+    changes["rows"] = SeenRows.of(train.pairs(), valid.pairs()).save(output / SEEN)
+    record = record.model_copy(update=changes)
     for seed in seeds:
         file, checkpoint = output / f"seed-{seed}.safetensors", output / f"checkpoint-{seed}.pt"
         if seed not in [member.seed for member in record.members]:

@@ -32,9 +32,9 @@ def column_types(corpus: Corpus, specs: Sequence[str] | None, output: Path, *, l
         output: the file.
         layers: whether there is a row a layer.
     """
-    own = [*(["layer"] if layers else []), *FIGURES] if specs is None else specs
+    figures = [*(["layer"] if layers else []), *FIGURES] if specs is None else specs
     columns = corpus.columns if isinstance(corpus, TableFile) else ["id"]
-    refuse_taken(columns, [*(["system"] if len(corpus.systems) > 1 else []), *own])
+    refuse_taken(columns, [*(["system"] if len(corpus.systems) > 1 else []), *figures])
     if output.suffix != ".parquet":
         return {}
     import pyarrow

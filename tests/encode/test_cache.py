@@ -47,8 +47,9 @@ def key_of(number: int) -> bytes:
 
 def fetched(cache: VectorCache, key: bytes, like: Any) -> Any:
     """Return what a cache has of a key, or None."""
+    cache.look_around()
     target = np.empty_like(like)
-    return target if cache.read([(key, cache.find([key])[0], target)])[0] else None
+    return target if cache.read([(key, target)])[0] else None
 
 
 def test_second_run_reads_the_same_bits_and_loads_no_model(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
@@ -272,9 +273,9 @@ def test_size_is_bounded_and_the_oldest_go(tmp_path: Path) -> None:
         assert sum(file.stat().st_size for file in segments(tmp_path)) <= 2**20
     cache.publish()
     assert not earlier.exists()
-    found = [place is not None for place in VectorCache(tmp_path).find([key_of(i) for i in range(400)])]
-    assert found[-60:] == [True] * 60
-    assert not any(found[:200])
+    kept = [fetched(VectorCache(tmp_path), key_of(i), np.empty((32, 64), np.float32)) for i in range(400)]
+    assert [vectors[0, 0] for vectors in kept[-60:]] == [*range(340, 400)]
+    assert kept[:200] == [None] * 200
 
 
 def test_what_is_used_stays(tmp_path: Path) -> None:
@@ -286,11 +287,10 @@ def test_what_is_used_stays(tmp_path: Path) -> None:
     for file in segments(tmp_path):
         os.utime(file, (1, 1))
     assert fetched(cache, key_of(1), ones) is not None
-    gone = cache.find([key_of(2)])[0]
     cache._make_room(2**20 - 40_000)
+    assert cache.read([(key_of(2), ones.copy())]) == [False]  # gone since the cache looked around
     assert fetched(VectorCache(tmp_path), key_of(1), ones) is not None
-    assert VectorCache(tmp_path).find([key_of(2)]) == [None]
-    assert cache.read([(key_of(2), gone, ones.copy())]) == [False]  # gone though it was found before
+    assert fetched(VectorCache(tmp_path), key_of(2), ones) is None
 
 
 def test_files_do_not_get_many(tmp_path: Path) -> None:

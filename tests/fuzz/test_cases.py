@@ -64,7 +64,7 @@ KNOWN = {
     "adversarial triples loose.tsv --metrics chrf": "2 paraphrases (label 1) and 0 non-paraphrases",
     "adversarial perturb texts.tsv --metrics chrf --perturbations negation": "say which it is",
     "probe first.te.txt ./first.te.txt -m bert --layers 1": "would both be the task 'first'",
-    "train esim judged.tsv --valid judged.tsv -o bert -m bert": "is there already and holds no training",
+    "train esim judged.tsv --valid judged.tsv -o bert -m bert": "bert: is an input of this run",
 }
 
 

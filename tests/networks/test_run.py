@@ -333,6 +333,10 @@ def test_an_interruption_while_vectors_are_made_can_be_resumed(
     with pytest.raises(InputError, match="holds a training already"):
         train_metric("bilstm", judged(8), judged(8, 2), **given)
     assert len(train_metric("bilstm", judged(8), judged(8, 2), resume=True, **given).members) == 1
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "mine.txt").touch()
+    with pytest.raises(InputError, match="is there already and holds no training"):
+        train_metric("bilstm", judged(8), judged(8, 2), **{**given, "output": tmp_path / "other"})
 
 
 def test_validation_on_training_data_is_noted(encoder: FrozenEncoder, tmp_path: Path) -> None:

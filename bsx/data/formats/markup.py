@@ -110,8 +110,8 @@ def walk(file: NamedFile, handler: Handler[Item], what: str) -> Iterator[Item]:
     parser: Untyped = expat.ParserCreate(namespace_separator="}")
     handler.name, handler._expat = file.name, parser
 
-    def declared(name: str, system: str | None, public: str | None, own: bool) -> None:
-        if own:
+    def declared(name: str, system: str | None, public: str | None, inner: bool) -> None:
+        if inner:
             raise handler.refuse("declares entities or elements of its own (DOCTYPE […]), which is refused as unsafe")
 
     def skipped(entity: str, *more: object) -> None:
@@ -162,8 +162,8 @@ _HINTS = {
 
 
 def _taken(handler: Handler[Item]) -> Iterator[Item]:
-    found, handler.found = handler.found, []
-    yield from found
+    units, handler.found = handler.found, []
+    yield from units
 
 
 def language_of(attributes: Mapping[str, str], *others: str) -> str:
@@ -267,4 +267,4 @@ class InlineText:
 
 def _plain(text: str, shown: str) -> str:
     """Return what a tag says that it stands for, unless that is a tag, or it is shown as one."""
-    return "" if any(one.startswith("<") and one.endswith(">") for one in (text, shown)) else text
+    return "" if any(side.startswith("<") and side.endswith(">") for side in (text, shown)) else text

@@ -115,25 +115,25 @@ def _of_lines(file: NamedFile, rows: int) -> Preview:
 
 
 def _of_table(table: Table, rows: int, problems: Problems) -> Preview:
-    found: list[dict[str, object]] = []
+    rows_read: list[dict[str, object]] = []
     with problems:  # what ends the reading is one more problem
         for row in table.rows():
-            found.append(row)
-            if len(found) + len(problems.found) >= max(rows, _SAMPLE):
+            rows_read.append(row)
+            if len(rows_read) + len(problems.found) >= max(rows, _SAMPLE):
                 break
-    values = {name: [row.get(name) for row in found] for name in table.columns}
+    values = {name: [row.get(name) for row in rows_read] for name in table.columns}
     columns = _columns(table, values)
     source = table.source
     total = source.total if source is not None else None
-    if total is None and not problems.found and len(found) < max(rows, _SAMPLE):
-        total = len(found)
+    if total is None and not problems.found and len(rows_read) < max(rows, _SAMPLE):
+        total = len(rows_read)
     elif total is None and table.file.suffix == ".parquet":
         total = table.count()
     return Preview(
         str(table.file.path),
         table.kind,
         columns,
-        tuple(tuple(spelled(row.get(name)) for name in table.columns) for row in found[:rows]),
+        tuple(tuple(spelled(row.get(name)) for name in table.columns) for row in rows_read[:rows]),
         total,
         tuple(source.sheets) if source is not None else (),
         source.sheet if source is not None else None,
@@ -149,11 +149,11 @@ def _columns(table: Table, values: dict[str, list[object]]) -> tuple[PreviewColu
     kinds = {name: _kind(cells) for name, cells in values.items()}
     roles: dict[str, Role | None] = {name: _given_role(name, kinds[name], name in scores) for name in table.columns}
     for single in ("system", "segment", "document", "label"):  # of which there is one
-        names = [name for name, own in roles.items() if own == single]
+        names = [name for name, role in roles.items() if role == single]
         if single in ("segment", "document"):  # every row needs one
             names = [name for name in names if all(spelled(cell) for cell in values[name])]
         best = next((name for name in USUAL[single] if name in names), names[0] if names else None)
-        roles |= {name: None for name, own in roles.items() if own == single and name != best}
+        roles |= {name: None for name, role in roles.items() if role == single and name != best}
     languages = {
         name: _language(map(spelled, values[name]), table.languages.get(name))
         for name in table.columns
@@ -164,13 +164,13 @@ def _columns(table: Table, values: dict[str, list[object]]) -> tuple[PreviewColu
         language = next((languages[name][0] for name in languages if roles[name] == "reference"), None)
         if "source" not in roles.values() and (alone := _other_language(table, values, kinds, roles, languages)):
             roles[alone] = "source"
-        said = ""  # by the file, of the first: systems have one language
+        first_code = ""  # by the file, of the first: systems have one language
         for name, role in roles.items():
-            own = table.languages.get(name, "").partition("-")[0]
+            code = table.languages.get(name, "").partition("-")[0]
             prose = role is None and _is_prose(values[name], kinds[name])
-            if prose and language in (None, languages[name][0]) and not (said and own and own != said):
+            if prose and language in (None, languages[name][0]) and not (first_code and code and code != first_code):
                 roles[name] = "candidate"
-                said = said or own
+                first_code = first_code or code
     return tuple(
         PreviewColumn(name, kinds[name], roles[name], *(languages.get(name, (None, False)))) for name in table.columns
     )
@@ -184,27 +184,29 @@ def _other_language(
     languages: dict[str, tuple[str | None, bool]],
 ) -> str | None:
     """Return the only column of texts in another language than all the others: the source, whatever it is called."""
-    prose = [one for one in table.columns if roles[one] in (None, "reference") and _is_prose(values[one], kinds[one])]
+    prose = [
+        name for name in table.columns if roles[name] in (None, "reference") and _is_prose(values[name], kinds[name])
+    ]
     of = [languages[name][0] for name in prose]
     alone = [name for name in prose if roles[name] is None and of.count(languages[name][0]) == 1]
     return alone[0] if len(prose) > 2 and None not in of and len(set(of)) == 2 and len(alone) == 1 else None
 
 
 def _kind(values: Sequence[object]) -> Kind:
-    there = [value for value in values if value is not None and value != ""]
-    if not there:
+    filled = [value for value in values if value is not None and value != ""]
+    if not filled:
         return "empty"
-    if all(isinstance(value, bool) for value in there):
+    if all(isinstance(value, bool) for value in filled):
         return "boolean"
-    if all(isinstance(value, datetime.date | datetime.time) for value in there):
+    if all(isinstance(value, datetime.date | datetime.time) for value in filled):
         return "date"
-    return "number" if as_numbers(there) is not None else "text"
+    return "number" if as_numbers(filled) is not None else "text"
 
 
 def _given_role(name: str, kind: Kind, scored: bool) -> Role | None:
     if scored:
         return "score"
-    usual = next((one for one, names in USUAL.items() if name in names), None)
+    usual = next((usual_role for usual_role, names in USUAL.items() if name in names), None)
     if usual is not None:
         return cast(Role, usual)
     if kind == "number" and are_judgments(name):
@@ -220,10 +222,10 @@ def _is_prose(values: Sequence[object], kind: Kind) -> bool:
     return kind == "text" and sum(" " in text for text in texts) * 2 > len(texts)
 
 
-def _language(texts: Iterable[str], said: str | None) -> tuple[str | None, bool]:
+def _language(texts: Iterable[str], tag: str | None) -> tuple[str | None, bool]:
     """Return the code of a language, and whether it was guessed."""
-    if said:
-        return said, False
+    if tag:
+        return tag, False
     if not installed("py3langid"):
         return None, False
     from bsx.data.writing import detect_language

@@ -114,11 +114,11 @@ class Memory(RowSource):
         names: dict[str, str] = {}
         self._counts = Counter[str]()
         self.total = again = 0
-        said = ""
+        source_tag = ""
         for unit in walk(file, _Units(), "TMX"):
             self.total += 1
             again += unit.again
-            said = unit.source
+            source_tag = unit.source
             for key, (language, _) in unit.texts.items():
                 names.setdefault(key, language)
                 self._counts[key] += 1
@@ -126,26 +126,26 @@ class Memory(RowSource):
                 raise InputError(f"has texts in more than {_MOST} languages", file=file.name, line=unit.line)
         if not names:
             raise InputError("holds no texts", file=file.name)
-        key = said.replace("_", "-").lower()  # which language is meant; none if that is not certain
-        alike = [key] if key in names else [one for one in names if key and one.split("-")[0] == key.split("-")[0]]
+        key = source_tag.replace("_", "-").lower()  # which language is meant; none if that is not certain
+        alike = [key] if key in names else [tag for tag in names if key and tag.split("-")[0] == key.split("-")[0]]
         self._source = alike[0] if len(alike) == 1 else ""
         self._names = {key: "source" if key == self._source else name for key, name in names.items()}
         self._id = "tuid" if "id" in self._names.values() else "id"
         self.columns = [self._id, *(["source"] if self._source else [])]
         self.columns += [name for key, name in self._names.items() if key != self._source]
         self.languages = {self._names[key]: names[key] for key in names}
-        self.notes: list[str] = [self._told(said)]
+        self.notes: list[str] = [self._told(source_tag)]
         if again:
             more = "text of a unit's language is" if again == 1 else "texts of a unit's language are"
             self.notes.append(f"{file.name}: {again:,} further {more} left out")
 
-    def _told(self, said: str) -> str:
+    def _told(self, source_tag: str) -> str:
         others = ", ".join(name for key, name in self._names.items() if key != self._source)
         if self._source:
             which = f"the source is {self.languages['source']}; the other columns are {others or 'none'}"
         else:
-            why = f"names the source language {quoted(said)}" if said else "names no source language"
-            why = "says that any language may be the source" if said.lower() == ANY else why
+            why = f"names the source language {quoted(source_tag)}" if source_tag else "names no source language"
+            why = "says that any language may be the source" if source_tag.lower() == ANY else why
             which = f"{why}: name a column as source; there are {others}"
         lacking = {self._names[key]: self.total - count for key, count in self._counts.items() if count < self.total}
         left = "".join(f"; {count:,} of {self.total:,} units lack {name}" for name, count in sorted(lacking.items()))
@@ -157,7 +157,7 @@ class Memory(RowSource):
         for number, unit in enumerate(walk(self._file, _Units(), "TMX"), start=1):
             cells: dict[str, object] = dict.fromkeys(self.columns, "")
             cells[self._id] = unit.name or str(number)
-            there = {self._names[key]: text for key, (_, text) in unit.texts.items()}
-            if wanted <= there.keys():
+            texts = {self._names[key]: text for key, (_, text) in unit.texts.items()}
+            if wanted <= texts.keys():
                 where = f"{self._file.name}: unit {cells[self._id]} (line {unit.line})"
-                yield Found(where, number, cells | there)
+                yield Found(where, number, cells | texts)

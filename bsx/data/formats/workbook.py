@@ -154,15 +154,15 @@ class Workbook:
         text = spelled(value)
         if not text:
             return ""
-        held = _UNFIT.sub(lambda match: f"_x{ord(match[0]):04X}_", text)
-        length = len(held) if held.isascii() else len(held.encode("utf-16-le")) // 2
+        escaped = _UNFIT.sub(lambda match: f"_x{ord(match[0]):04X}_", text)
+        length = len(escaped) if escaped.isascii() else len(escaped.encode("utf-16-le")) // 2
         if length > LONGEST_CELL:
             raise InputError(
                 f"row {self._row}, column {self._columns[place]!r} has {length:,} characters, and a spreadsheet's cell "
                 f"holds {LONGEST_CELL:,}: write .tsv, .csv, .jsonl or .parquet",
                 file=self._name,
             )
-        return f'<c r="{at}" s="{style}" t="inlineStr"><is><t xml:space="preserve">{escape(held)}</t></is></c>'
+        return f'<c r="{at}" s="{style}" t="inlineStr"><is><t xml:space="preserve">{escape(escaped)}</t></is></c>'
 
     def _write(self, text: str) -> None:
         content = text.encode()
@@ -182,7 +182,7 @@ class Workbook:
     def _free(self, title: str) -> str:
         """Return a title that programs allow and no other sheet has."""
         plain = " ".join(re.sub(r"[\[\]:*?/\\\x00-\x1f\ud800-\udfff]", " ", title).split()).strip("'") or "Sheet"
-        taken = {one.lower() for one in self._titles}
+        taken = {title.lower() for title in self._titles}
         for number in itertools.count(1):
             end = f" ({number})" if number > 1 else ""
             start = plain

@@ -127,8 +127,11 @@ class _Units(Handler[Translated]):
         name = " ".join(name.split())
         count = self._documents[name] = self._documents.get(name, 0) + 1
         self._document = name if count == 1 else f"{name} ({count})"
-        own = attributes.get("source-language"), attributes.get("target-language")
-        self._languages = (own[0] or self._languages[0], own[1] or ("" if own[0] else self._languages[1]))
+        languages = attributes.get("source-language"), attributes.get("target-language")
+        self._languages = (
+            languages[0] or self._languages[0],
+            languages[1] or ("" if languages[0] else self._languages[1]),
+        )
 
     def text(self, text: str) -> None:
         if self._aside:
@@ -200,9 +203,9 @@ class _Units(Handler[Translated]):
             return
         divided = self._texts["seg-source"].segments() if "seg-source" in self._texts else {}
         if divided:
-            there = target.segments() if target is not None else {}
-            if there or target is None or not target.whole():
-                yield from ((name, self._state, text, there.get(name) or None) for name, text in divided.items())
+            targets = target.segments() if target is not None else {}
+            if targets or target is None or not target.whole():
+                yield from ((name, self._state, text, targets.get(name) or None) for name, text in divided.items())
                 return
         yield "", self._state, source.whole(), (target.whole() or None) if target is not None else None
 
@@ -272,8 +275,8 @@ class Xliff(RowSource):
             name: next(iter(codes)) for name, codes in known.items() if len(codes) == 1 and "" not in codes
         }
         if len(pairs) > 1:
-            told = ", ".join(sorted(f"{a or '?'} to {b or '?'}" for a, b in itertools.islice(pairs, 10)))
-            self.notes.append(f"{file.name}: its files are in several languages ({told})")
+            several = ", ".join(sorted(f"{a or '?'} to {b or '?'}" for a, b in itertools.islice(pairs, 10)))
+            self.notes.append(f"{file.name}: its files are in several languages ({several})")
 
     def rows(self, problems: Problems, needed: Sequence[str]) -> Iterator[Found]:
         """Yield the segments that count; see `bsx.data.sources.RowSource`."""

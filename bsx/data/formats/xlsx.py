@@ -69,8 +69,8 @@ class Sheet(RowSource):
             self.sheets = list(book.sheetnames)
             if not self.sheets:
                 raise InputError("has no sheets, but charts at the most", file=file.name)
-            shown = [one for one in self.sheets if book[one].sheet_state == "visible"]
-            paths = {one: book[one]._worksheet_path for one in self.sheets}
+            shown = [name for name in self.sheets if book[name].sheet_state == "visible"]
+            paths = {name: book[name]._worksheet_path for name in self.sheets}
             asked, row_asked = file.sheet, 0
             if asked is not None and asked not in self.sheets:
                 asked, _, digits = asked.rpartition("!")
@@ -95,13 +95,13 @@ class Sheet(RowSource):
         if number > self._top[0][0] and not row_asked:
             self.notes.append(f"{self._place}: row {number} names the columns; what stands above it is not read")
         if len(self.sheets) > 1 and file.sheet is None:
-            rest = [one for one in self.sheets if one != self.sheet]
+            rest = [name for name in self.sheets if name != self.sheet]
             others = ", ".join(rest[:5]) + (", …" if len(rest) > 5 else "")
             self.notes.append(
                 f"{file.name}: the sheet {self.sheet!r} is read; others ({others}) are named like {file.name}#{rest[0]}"
             )
         self.header = number
-        self.heads = [(at, " · ".join(str(one)[:40] for one in cells if one is not None)) for at, cells in self._top]
+        self.heads = [(at, " · ".join(str(cell)[:40] for cell in cells if cell is not None)) for at, cells in self._top]
         names = [_LINE_ENDS.sub(" ", "" if value is None else str(value).strip()) for value in row]
         self._columns = {place: name for place, name in enumerate(names) if name}
         self.columns = list(self._columns.values())
@@ -112,15 +112,15 @@ class Sheet(RowSource):
             self.notes.append(f"{self._place} has cells merged over several rows, which count in each of them")
         if any(right > left for _, cells in below for left, _, right in cells):
             left = sum(row > number and self._is_heading(row, values) for row, values in self._values())
-            told = f"{self._place}: rows that are one merged cell are headings, and are left out: {left:,}"
-            self.notes += [told] if left else []
+            note = f"{self._place}: rows that are one merged cell are headings, and are left out: {left:,}"
+            self.notes += [note] if left else []
 
     def _find_header(self, asked: int) -> tuple[int, list[object]]:
         """Return the row of the columns' names: what was asked for, or the first that names all, below a title."""
         filled = [_filled(row) for _, row in self._top]
         for at, (number, row) in enumerate(self._top):
             above = self._top[at - 1][1] if at and len(filled[at - 1]) > 1 else []
-            names = [over if own in (None, "") else own for own, over in itertools.zip_longest(row, above)]
+            names = [over if below in (None, "") else below for below, over in itertools.zip_longest(row, above)]
             below = filled[at + 1 :]
             whole = all(cells <= _filled(names) for cells in below)
             if at and whole:  # names are texts, and a title has fewer cells than the rows of a table mostly have
@@ -158,8 +158,8 @@ class Sheet(RowSource):
                 formulas, merged = False, {}
                 for member in members:
                     if _SHEET.fullmatch(member.filename) is not None:
-                        found, merged[member.filename] = _scanned(archive, member)
-                        formulas |= found
+                        has_formulas, merged[member.filename] = _scanned(archive, member)
+                        formulas |= has_formulas
                 return formulas, merged
         except zipfile.BadZipFile as error:
             with self._stream() as stream:
@@ -190,8 +190,8 @@ class Sheet(RowSource):
             with blaming(f"{self._file.name} is no spreadsheet that can be read", _SAVE_AGAIN):
                 book = self._needed.load_workbook(stream, read_only=True, data_only=not formulas, keep_links=False)
                 # Charts on sheets of their own are no tables.
-                for one in [name for name in book.sheetnames if not hasattr(book[name], "reset_dimensions")]:
-                    del book[one]
+                for name in [name for name in book.sheetnames if not hasattr(book[name], "reset_dimensions")]:
+                    del book[name]
             try:
                 yield book
             finally:
@@ -258,8 +258,8 @@ class Sheet(RowSource):
             if problem is not None:
                 problems.report(f"{where}, column {problem}")
                 continue
-            there = dict(enumerate(str(cell) if isinstance(cell, _Failed) else cell for cell in values))
-            cells = {name: there.get(place) for place, name in self._columns.items()}
+            by_place = dict(enumerate(str(cell) if isinstance(cell, _Failed) else cell for cell in values))
+            cells = {name: by_place.get(place) for place, name in self._columns.items()}
             yield Found(where, count, {name: "" if cell is None else cell for name, cell in cells.items()})
 
     def _is_heading(self, number: int, values: Sequence[object]) -> bool:
