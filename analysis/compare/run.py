@@ -104,14 +104,14 @@ def compared(frame: Frame, settings: CompareRun) -> CompareResult:
     known = {entry.metric: entry for entry in known_metrics(frame.name) if entry.metric in frame.columns}
     warnings, compared, first = [], [], dict[str, Array]()
     for name in frame.metrics:
-        corpus, own = frame.corpus.get(name), np.asarray(values[name], dtype=np.float64)
-        if name in frame.scores and (missing := int(np.isnan(own).sum())):
+        corpus, column = frame.corpus.get(name), np.asarray(values[name], dtype=np.float64)
+        if name in frame.scores and (missing := int(np.isnan(column).sum())):
             raise InputError(
-                f"{name} has no score for {missing:,} of {len(own):,} rows, and nothing stands in for it: bsx score "
+                f"{name} has no score for {missing:,} of {len(column):,} rows, and nothing stands in for it: bsx score "
                 "says which; leave those segments out"
             )
-        source = own if corpus is None else corpus.statistics
-        scores = {one: source[rows] for one, rows in places.items()}
+        source = column if corpus is None else corpus.statistics
+        scores = {system: source[rows] for system, rows in places.items()}
         aggregate = None if corpus is None else aggregate_of(corpus.score, len(kept))
         compared.append(
             compare_systems(
@@ -125,7 +125,7 @@ def compared(frame: Frame, settings: CompareRun) -> CompareResult:
             )
         )
         if not first:  # of a corpus-level metric, the score of each segment by itself
-            first = scores if aggregate is None else {one: aggregate(x / len(kept)) for one, x in scores.items()}
+            first = scores if aggregate is None else {system: aggregate(x / len(kept)) for system, x in scores.items()}
         for row in known[name].scores if name in known else []:
             if row.score is not None and row.system in scores and not np.isclose(row.score, scores[row.system].mean()):
                 warnings.append(Notice("mean-of-segments", name, {"system": row.system, "score": row.score}))
@@ -150,8 +150,8 @@ def paired(frame: Frame, settings: CompareRun) -> tuple[Frame, CompareRun]:
     frame.table.require(*settings.columns)
     for role in ("system", "segment"):
         if frame.column(role) is None and settings.document in USUAL[role]:
-            told = f"document: {settings.document!r} is the column of {role}s"
-            raise InputError(told, file=frame.name, setting="document")
+            wrong = f"document: {settings.document!r} is the column of {role}s"
+            raise InputError(wrong, file=frame.name, setting="document")
     if frame.column("system") is None:
         raise InputError(
             "holds one system: name several columns of candidates, candidate, or the column of systems, system; it "
@@ -209,10 +209,10 @@ def compare_systems(scores: Mapping[str, ArrayLike], settings: ComparedMetric) -
     added = {name: paired[0].added(side) for name, side in sides.items()}
     differences = [added[a] - added[b] for a, b in pairs]
     # Every system's score in the same resamples; the first of them are enough for its own interval.
-    own, test, places = min(draws, 1000), settings.test, list(sides)
+    fewer, test, places = min(draws, 1000), settings.test, list(sides)
     every, errors = paired[0].draws(
         list(sides.values()),
-        own if test == "randomise" else draws,
+        fewer if test == "randomise" else draws,
         settings.seed,
         list(added.values()),
         [(places.index(a), places.index(b)) for a, b in pairs] if test == "bootstrap-t" else (),
@@ -222,13 +222,15 @@ def compare_systems(scores: Mapping[str, ArrayLike], settings: ComparedMetric) -
     results = []
     for place, ((a, b), pair) in enumerate(zip(pairs, paired, strict=True)):
         if test == "bootstrap-t":
-            found = studentised(pair, drawn[a] - drawn[b], errors[place], differences[place], **how)
+            result = studentised(pair, drawn[a] - drawn[b], errors[place], differences[place], **how)
         elif test == "bootstrap":
-            found = bootstrapped(pair, drawn[a] - drawn[b], **how)
+            result = bootstrapped(pair, drawn[a] - drawn[b], **how)
         else:
-            found = randomised(pair, draws, settings.seed, **how)
-        results.append(found)
-    same = adjust([np.nan if one.p_equivalence is None else one.p_equivalence for one in results], settings.correction)
+            result = randomised(pair, draws, settings.seed, **how)
+        results.append(result)
+    same = adjust(
+        [np.nan if result.p_equivalence is None else result.p_equivalence for result in results], settings.correction
+    )
     tests = []
     for (a, b), comparison, p_same in zip(pairs, corrected_tests(results, settings.correction), same, strict=True):
         winner = a if (comparison.difference > 0) == higher_is_better else b
@@ -243,15 +245,15 @@ def compare_systems(scores: Mapping[str, ArrayLike], settings: ComparedMetric) -
         SystemScore(
             name,
             float(paired[0].score(sides[name].mean(axis=0))),
-            percentile_interval(drawn[name][:own], settings.confidence, min(units, worth(added[name]))),
+            percentile_interval(drawn[name][:fewer], settings.confidence, min(units, worth(added[name]))),
         )
         for name in names
     ]
     if settings.all_pairs:
         p = np.ones((len(names), len(names)))
-        for one in tests:
-            if one.better is not None and one.worse is not None:
-                p[names.index(one.better), names.index(one.worse)] = 0.0  # whatever alpha the tests had
+        for item in tests:
+            if item.better is not None and item.worse is not None:
+                p[names.index(item.better), names.index(item.worse)] = 0.0  # whatever alpha the tests had
         sign = 1 if higher_is_better else -1
         clusters = significance_clusters({system.system: sign * system.score for system in systems}, p)
         ranks = dict(zip(clusters.names, clusters.ranks, strict=True))

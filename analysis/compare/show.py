@@ -48,15 +48,15 @@ def parts(result: CompareResult) -> Iterator[Part]:
         yield _needed(result)
     means = [notice for notice in result.warnings if notice.name == "mean-of-segments"]
     others = [notice for notice in result.warnings if notice not in means and notice.name != "too-few-to-swap"]
-    said = [_worded(notice) for notice in others]  # the answer says the one left out
+    remarks = [_worded(notice) for notice in others]  # the answer says the one left out
     if means:
-        scores = [f"{one.about} ({one.values['system']}: {one.values['score']:.4f})" for one in means]
-        said.append(
+        scores = [f"{mean.about} ({mean.values['system']}: {mean.values['score']:.4f})" for mean in means]
+        remarks.append(
             f"{listed(scores)}: systems are compared by the mean of their segments' scores; in brackets is the "
             "metric's own score of all segments, which is another. Compute metrics to compare by that."
         )
-    said += [f"{note}." for note in result.notes]
-    yield Notes(tuple(said))
+    remarks += [f"{note}." for note in result.notes]
+    yield Notes(tuple(remarks))
     yield from _contradictions(result)
 
 
@@ -119,7 +119,7 @@ def _finding(result: CompareResult) -> str:
     if any(notice.name == "few-segments" for notice in result.warnings):
         return f"{where} are too few for a bootstrap to tell systems apart."
     others = f", for these systems on other {'segments' if result.documents is None else 'documents'} like these"
-    found: dict[str, list[str]] = {}
+    outcomes: dict[str, list[str]] = {}
     for metric in result.metrics:
         if result.baseline is not None:  # which systems are better than it or worse
             ways = {test.a: 0 if test.better is None else 1 if test.better == test.a else -1 for test in metric.tests}
@@ -129,29 +129,29 @@ def _finding(result: CompareResult) -> str:
             values = {system.system: sign * system.score for system in metric.systems}
             best, _, stand = standing(values, metric.tests, alpha=result.settings.get("alpha", ALPHA), how=None)
             stands = f"{best} is {stand}"
-        found.setdefault(stands, []).append(metric.metric)
-    told = " ".join(f"Under {listed(names)}, {stands}." for stands, names in found.items())
+        outcomes.setdefault(stands, []).append(metric.metric)
+    answer = " ".join(f"Under {listed(names)}, {stands}." for stands, names in outcomes.items())
     tests = [test for metric in result.metrics for test in metric.tests]
     verdicts, margin = [str(test.verdict) for test in tests], result.settings.get("margin")
-    same = sum(one.endswith("equivalent") for one in verdicts)
+    same = sum(verdict.endswith("equivalent") for verdict in verdicts)
     if len(tests) > 1:
         different = sum(test.better is not None for test in tests)
-        told += f" On {where}, {different} of {len(tests)} differences are significant ({_level(result)})"
+        answer += f" On {where}, {different} of {len(tests)} differences are significant ({_level(result)})"
         if None not in (margin, *(test.verdict for test in tests)):
-            told += f", {same} shown to be smaller than {margin:g}, and {verdicts.count('undecided')} undecided"
-        return f"{told}{others}."
+            answer += f", {same} shown to be smaller than {margin:g}, and {verdicts.count('undecided')} undecided"
+        return f"{answer}{others}."
     (test,) = tests
     few = next((notice.values["decide"] for notice in result.warnings if notice.name == "few-decide"), None)
     decide = "" if few is None else f", and {few} of them decide it"
-    told += f" On {where}, the two-sided p is {p_text(test.decisive)} ({_test(result)}){decide}{others}."
+    answer += f" On {where}, the two-sided p is {p_text(test.decisive)} ({_test(result)}){decide}{others}."
     if None not in (margin, test.verdict):
-        told += f" They are{'' if same else ' not'} shown to be equivalent within {margin:g}."
+        answer += f" They are{'' if same else ' not'} shown to be equivalent within {margin:g}."
     if test.published is not None:
-        told += (
+        answer += (
             f" A difference of {_size(test.published)} {test.published.curve}: people agree in "
             f"{_share(test.published)} % of pairs of systems ({test.published.source})."
         )
-    return told
+    return answer
 
 
 def _people(result: CompareResult) -> Iterator[Part]:
@@ -167,24 +167,26 @@ def _people(result: CompareResult) -> Iterator[Part]:
             )
             yield Prose(few, full=True)
             continue
-        spread, apart = [], []
+        spread, distances = [], []
         for curve in curves:
             tests = [test for metric in result.metrics if metric.metric == curve.metric for test in metric.tests]
-            known = sorted((test.published for test in tests if test.published is not None), key=lambda one: one.delta)
+            known = sorted(
+                (test.published for test in tests if test.published is not None), key=lambda point: point.delta
+            )
             if known:  # from the smallest to the largest difference
                 sizes, shares = (
-                    dict.fromkeys(spell(one) for one in (known[0], known[-1])) for spell in (_size, _share)
+                    dict.fromkeys(spell(point) for point in (known[0], known[-1])) for spell in (_size, _share)
                 )
                 scale = "" if curve.scale == 1 else f" (x {curve.scale:g})"
                 size = f"{' to '.join(sizes)} {curve.curve}{scale}"
                 spread.append(f"{size}: people agree in {' to '.join(shares)} % of pairs")
             shares_of = f"{100 * curve.unrelated:.0f} % compared with {100 * curve.versions:.0f} %"
-            apart.append(f"{shares_of} under {curve.metric}")
+            distances.append(f"{shares_of} under {curve.metric}")
         several = sum(len(metric.tests) for metric in result.metrics) > 1  # the answer has that of a single one
-        found = f"Differences of {'; of '.join(spread)}. " if spread and several else ""
+        ranges = f"Differences of {'; of '.join(spread)}. " if spread and several else ""
         yield Prose(
-            f"{found}{source}: {of.pairs:,} pairs of translation systems, {of.languages} languages; people agree less "
-            f"about unrelated systems than about versions of one ({', '.join(apart)})."
+            f"{ranges}{source}: {of.pairs:,} pairs of translation systems, {of.languages} languages; people agree less "
+            f"about unrelated systems than about versions of one ({', '.join(distances)})."
         )
 
 
@@ -334,8 +336,8 @@ def _chart(result: CompareResult) -> Chart:
     for metric in result.metrics:
         systems = sorted(metric.systems, key=lambda system: system.score, reverse=metric.higher_is_better)
         points = [charts.Point(system.system, 0, system.score, *system.ci) for system in systems]
-        said = ", ".join(f"{system.system} {number(system.score).text}" for system in systems)
-        alt = f"Scores under {_shown(metric)}: {said}."
+        scores = ", ".join(f"{system.system} {number(system.score).text}" for system in systems)
+        alt = f"Scores under {_shown(metric)}: {scores}."
         panels.append((_shown(metric), charts.intervals(points, alt=alt, axis="score", series=1, zero=None)))
     alt = f"Scores of systems with {confidence(result)} intervals, a panel for each metric, the best first."
     return Chart("Scores of systems, with intervals, the best first", alt, tuple(panels))
@@ -350,5 +352,7 @@ def _contradictions(result: CompareResult) -> Iterator[Surprise]:
         for test in first.tests:
             against = better.get((test.a, test.b))
             if test.better and against and against != test.better:
-                said = f"{test.better} is significantly better than {against} under {first.metric}, and worse under "
-                yield Surprise(f"{said}{other.metric}.", 1.0)
+                better_in = (
+                    f"{test.better} is significantly better than {against} under {first.metric}, and worse under "
+                )
+                yield Surprise(f"{better_in}{other.metric}.", 1.0)

@@ -170,7 +170,7 @@ def combine(table: TableLike, metrics: Sequence[str], human: str, settings: Ense
         scored.choice,
     )
     draw = {"resamples": settings.resamples, "confidence": settings.confidence, "seed": settings.seed}
-    groups, (average, ends), (apart, apart_ends), p = gains(measured, **draw)  # type: ignore[arg-type]
+    groups, (average, ends), (difference, difference_ends), p = gains(measured, **draw)  # type: ignore[arg-type]
     warnings += [Notice("best-of-the-same-rows")] if settings.best == "sample" else []
     fallen = sum(fold.fell_back for fold in scored.folds)
     if fallen or final.fell_back:
@@ -190,8 +190,8 @@ def combine(table: TableLike, metrics: Sequence[str], human: str, settings: Ense
         groups=tuple(groups),
         average_gain=average,
         average_ci=ends,
-        average_difference=apart,
-        average_difference_ci=apart_ends,
+        average_difference=difference,
+        average_difference_ci=difference_ends,
         average_p=p,
         folds=tuple(scored.folds),
         kept_together=tuple(data.keys),

@@ -81,19 +81,19 @@ def gains(
     """
     rng = np.random.default_rng(seed)
     labels = np.array(measured.groups, dtype=object).astype(str)
-    found, draws = [], []
-    for group in dict.fromkeys(measured.groups):
-        rows = np.flatnonzero(labels == group)
-        one, drawn = _group(measured, group, rows, resamples, confidence, rng)
-        found.append(one)
+    groups, draws = [], []
+    for name in dict.fromkeys(measured.groups):
+        rows = np.flatnonzero(labels == name)
+        group, drawn = _group(measured, name, rows, resamples, confidence, rng)
+        groups.append(group)
         draws.append(drawn)
-    gain = _mean([(one.gain, one.ci) for one in found])
-    difference = _mean([(one.tests["bootstrap"].difference, one.tests["bootstrap"].ci) for one in found])
-    if len(found) == 1:
-        return found, gain, difference, found[0].tests["bootstrap"].p
+    gain = _mean([(group.gain, group.ci) for group in groups])
+    difference = _mean([(group.tests["bootstrap"].difference, group.tests["bootstrap"].ci) for group in groups])
+    if len(groups) == 1:
+        return groups, gain, difference, groups[0].tests["bootstrap"].p
     # On average the ensemble must beat whichever member is best: in each group that with the least gain.
     over = np.mean([relative(*drawn) if np.isfinite(gain[1]).all() else drawn[0] - drawn[1] for drawn in draws], axis=0)
-    return found, gain, difference, bootstrap_p(over, units=sum(one.units for one in found))[0]
+    return groups, gain, difference, bootstrap_p(over, units=sum(group.units for group in groups))[0]
 
 
 def _mean(parts: Sequence[tuple[float, tuple[float, float]]]) -> GroupMean:
@@ -140,7 +140,7 @@ def _group(
         float(r[k]), float(r[best]), float(pearson_rows(scores[k], scores[best])), len(rows), confidence=confidence
     )
     rival = measured.metrics[best] if best < k else measured.baseline_name
-    one = GroupGain(
+    gain = GroupGain(
         group=group,
         n=len(rows),
         units=count,
@@ -165,7 +165,7 @@ def _group(
             ),
         },
     )
-    return one, (drawn[:, k], drawn[:, behind])
+    return gain, (drawn[:, k], drawn[:, behind])
 
 
 def _selected(
@@ -197,7 +197,7 @@ def _selected(
     spread = np.maximum(noise.std(axis=0), 1e-12)
     standard = (noise - noise.mean(axis=0)) / spread
     alike = np.clip((standard[:, :-1] * standard[:, [-1]]).mean(axis=0), -1, 1)
-    members, ensemble, held = np.tanh(z[:-1]), np.tanh(z[-1]), np.isin(choice, rivals)
+    members, ensemble, kept = np.tanh(z[:-1]), np.tanh(z[-1]), np.isin(choice, rivals)
 
     def reach(sign: int, away: bool) -> tuple[Array, Array]:
         """Return how far the ensemble's r reaches down (sign -1) or up, and the members' down (away from 0) or up."""
@@ -212,10 +212,10 @@ def _selected(
     for sign in (-1, 1):
         up, above = sign > 0, z[-1] + sign * widened * np.quantile(-sign * noise[:, -1], 1 - tail) >= 0
         away = up == above
-        ends = ratio_ends(ensemble, members, alike, *reach(sign, away), sign, away)[held]
+        ends = ratio_ends(ensemble, members, alike, *reach(sign, away), sign, away)[kept]
         gains.append(float((np.min if (above if least else not up) else np.max)(ends)) - 1)
         a, b = reach(sign, up)
-        ends = (ensemble - members + sign * np.sqrt(np.maximum(a * a - 2 * alike * a * b + b * b, 0)))[held]
+        ends = (ensemble - members + sign * np.sqrt(np.maximum(a * a - 2 * alike * a * b + b * b, 0)))[kept]
         differences.append(float((np.min if least or not up else np.max)(ends)))
     return (min(gains), max(gains)) if best > 0 else (-math.inf, math.inf), (min(differences), max(differences))
 

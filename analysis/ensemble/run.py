@@ -113,7 +113,7 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
     if scores_out is not None:
         refuse_taken(frame.table.columns, [ENSEMBLE])
     human = frame.needed("human", "human scores")
-    table, columns, one = _read(frame, settings, human)
+    table, columns, single = _read(frame, settings, human)
     fitted_on = frame
     if settings.fit is not None:
         given = {"table": settings.fit, "columns": list(frame.columns), "human": human}
@@ -129,7 +129,7 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
         settings.say(f"saved {saved}; use it as --metrics ensemble:{save}")
     if scores_out is not None:
         frame.save(scores_out, {ENSEMBLE: result.scores.tolist()}, [{"metric": ENSEMBLE, "higher_is_better": True}])
-    group, segment, system, notes = settings.group, columns["segment"], frame.column("system"), [*one]
+    group, segment, system, notes = settings.group, columns["segment"], frame.column("system"), [*single]
     if system is not None and system != group:
         notes += together(list(map(str, table[system])), system)
     if system is not None and segment is not None and (texts := frame.shared_texts()) is not None:
@@ -137,13 +137,13 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
         for row, (name, unit, content) in enumerate(zip(table[system], table[segment], texts, strict=True)):
             pairing.add(str(name) or f"\0{row}", unit, content)  # of a system that is not known
         notes += pairing.notes(missing=False)
-    if segment is not None and columns["document"] is None and not one:
+    if segment is not None and columns["document"] is None and not single:
         judged = np.asarray(table[human], dtype=np.float64)
         labels = list(map(str, table[group])) if group is not None else [""] * len(judged)
         for label in dict.fromkeys(labels):
             here = [i for i, name in enumerate(labels) if name == label]
-            said = seem_together([str(table[segment][i]).rpartition(" ")[2] for i in here], judged[here])
-            notes += [f"{label}: {said}" if group is not None else said] if said else []
+            doubt = seem_together([str(table[segment][i]).rpartition(" ")[2] for i in here], judged[here])
+            notes += [f"{label}: {doubt}" if group is not None else doubt] if doubt else []
     catalog = load_registry(overlay)
     seen = seen_notices(frame.metrics, catalog, lambda: frame.texts([human]), signatures=dict(frame.signatures))
     if fitted_on is not frame:
@@ -156,8 +156,8 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
         )
         seen += tuple(notice for notice in also if notice.name == "seen-rows")
     warnings = (*result.result.warnings, *seen)
-    told = (*notes, *frame.notes)
-    return replace(result.result, signatures=dict(frame.signatures), notes=told, warnings=warnings)
+    notes += frame.notes
+    return replace(result.result, signatures=dict(frame.signatures), notes=tuple(notes), warnings=warnings)
 
 
 def _read(
@@ -167,8 +167,8 @@ def _read(
     group, segment, document = settings.group, frame.column("segment"), frame.column("document")
     document = None if "document" not in frame.named and document == group else document
     if document in (*frame.columns, human):
-        told = f"document: the column {document!r} is named twice"
-        raise InputError(told, file=frame.name, setting="document")
+        twice = f"document: the column {document!r} is named twice"
+        raise InputError(twice, file=frame.name, setting="document")
     texts = settings.texts
     if texts is None:
         texts = [name for name in TEXTS if name in frame.table.columns]

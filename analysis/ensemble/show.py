@@ -36,9 +36,9 @@ def parts(result: EnsembleResult) -> Iterator[Part]:
     if _loses(result) and sum(group.n for group in result.groups) >= FEWEST:
         yield Surprise(finding, min(1.0, -_average(result)[0]))
     yield _gains(result)
-    said = [worded(notice) for notice in result.warnings] + [f"{note}." for note in result.notes]
-    said += [f"{result.omitted:,} rows are left out because a number is missing."] if result.omitted else []
-    yield Notes(tuple(said))
+    remarks = [worded(notice) for notice in result.warnings] + [f"{note}." for note in result.notes]
+    remarks += [f"{result.omitted:,} rows are left out because a number is missing."] if result.omitted else []
+    yield Notes(tuple(remarks))
     yield from _charts(result, finding)
     results = []
     for group in result.groups:
@@ -115,20 +115,22 @@ def _finding(result: EnsembleResult) -> str:
     value, ends = _average(result)
     rises = result.average_p < ALPHA and value > 0
     best = "the best of them alone" if many > 1 else f"{result.groups[0].best}, the best of them alone"
-    said = against({names: (rises and ends[0] > 0) - _loses(result)}, best)
-    said = f"At agreeing with human judgments {where}, {said}{' on average over the groups' * (many > 1)}: "
-    said += f"gain {_gain(value, ends)}" if result.bounded else f"difference of r {_difference_cell(value, ends).text}"
-    said += f", one-sided p {p_text(result.average_p)}" * rises
-    said += ", but the interval reaches 0" * (rises and not ends[0] > 0)
+    answer = against({names: (rises and ends[0] > 0) - _loses(result)}, best)
+    answer = f"At agreeing with human judgments {where}, {answer}{' on average over the groups' * (many > 1)}: "
+    answer += (
+        f"gain {_gain(value, ends)}" if result.bounded else f"difference of r {_difference_cell(value, ends).text}"
+    )
+    answer += f", one-sided p {p_text(result.average_p)}" * rises
+    answer += ", but the interval reaches 0" * (rises and not ends[0] > 0)
     if many > 1:
         p = [group.decisive for group in result.groups]
-        up, down = sum(one < ALPHA for one in p), sum(one > 1 - ALPHA for one in p)
-        said += f"; group by group, {_tests(result)} find it better in {up} and worse in {down} (uncorrected)"
+        up, down = sum(each < ALPHA for each in p), sum(each > 1 - ALPHA for each in p)
+        answer += f"; group by group, {_tests(result)} find it better in {up} and worse in {down} (uncorrected)"
     if not result.bounded:
         near = sum(not all(map(math.isfinite, group.ci)) for group in result.groups)
         whose = f"of the best member in {near} of {many} groups" if many > 1 else f"of {result.groups[0].best}"
-        said += f". The gain in per cent has no bounds, as r {whose} is not clearly above 0"
-    return f"{said}."
+        answer += f". The gain in per cent has no bounds, as r {whose} is not clearly above 0"
+    return f"{answer}."
 
 
 def _average(result: EnsembleResult) -> tuple[float, GainInterval]:
@@ -162,8 +164,8 @@ def _gain_cell(value: float, ends: GainInterval) -> Cell:
 
 def _tests(result: EnsembleResult) -> str:
     """Return the tests of the groups in words."""
-    apart = {group.units == group.n for group in result.groups}
-    return {True: "Williams tests", False: "bootstrap tests"}[apart.pop()] if len(apart) == 1 else "tests"
+    single = {group.units == group.n for group in result.groups}
+    return {True: "Williams tests", False: "bootstrap tests"}[single.pop()] if len(single) == 1 else "tests"
 
 
 def _gains(result: EnsembleResult) -> TablePart:

@@ -91,7 +91,7 @@ def plan_compare(table: TableLike | None, settings: ComparePlan) -> PlanResult:
     for name, unit, value in zip(labels[system], labels[segment], columns[score], strict=True):
         if name in lists:
             lists[name].setdefault(unit, []).append(float(value))
-    sides = [{unit: np.array(held) for unit, held in side.items()} for side in lists.values()]
+    sides = [{unit: np.array(scored) for unit, scored in side.items()} for side in lists.values()]
     common = [unit for unit in sides[0] if unit in sides[1]]
     documents, warnings = _documents(common, labels, settings, columns[score])
     values = np.array([sides[0][unit].mean() - sides[1][unit].mean() for unit in common])
@@ -238,20 +238,22 @@ def _planned(
             f"a pilot of {drawn} {counted} is too small to plan from: at least {FEWEST} {counted}, or state variances "
             "instead of a table"
         )
-    held = np.bincount(np.arange(n) if documents is None else documents).astype(np.float64)
+    sizes = np.bincount(np.arange(n) if documents is None else documents).astype(np.float64)
     total, shared = (float(part[0]) for part in components(values, documents))
     if total <= 0:
         raise InputError("the pilot has no variance: every segment says the same, and nothing can be planned from it")
-    own = Spread(math.sqrt(total), min(1.0, shared / total), float(held.mean()), float((held**2).sum() / held.sum()))
+    drawn_spread = Spread(
+        math.sqrt(total), min(1.0, shared / total), float(sizes.mean()), float((sizes**2).sum() / sizes.sum())
+    )
     if size is not None and not clustered:
         raise InputError(
             "document_size: the pilot has no documents: name their column with document", setting="document_size"
         )
-    spread = own if size is None else replace(own, document_size=size, weighted_size=size)
-    there = (drawn if clustered else n) if size is None else None
-    plan = _plan(settings, design, units, names, spread, clustered, lost, there)
+    spread = drawn_spread if size is None else replace(drawn_spread, document_size=size, weighted_size=size)
+    pilot_size = (drawn if clustered else n) if size is None else None
+    plan = _plan(settings, design, units, names, spread, clustered, lost, pilot_size)
     totals, parts = components(values, documents, all_counts(settings.resamples, drawn, settings.seed))
-    df, se = max(1, drawn - lost), math.sqrt((total + (own.weighted_size - 1) * shared) / n)
+    df, se = max(1, drawn - lost), math.sqrt((total + (drawn_spread.weighted_size - 1) * shared) / n)
     estimate, half = float(values.mean()), width_of(se, df, settings.alpha) / 2
     pilot = Pilot(
         n,
@@ -259,7 +261,7 @@ def _planned(
         rows,
         estimate,
         (estimate - half, estimate + half),
-        own,
+        drawn_spread,
         power_of(plan.aim, se, df, settings.alpha),
         2 * half,
         detectable(se, df, settings.alpha, settings.power),
@@ -278,7 +280,7 @@ def _plan(
     spread: Spread,
     clustered: bool,
     lost: int,
-    there: int | None = None,
+    pilot_size: int | None = None,
 ) -> PlanResult:
     """Return the smallest study, others beside it, and one of the pilot's size."""
     if settings.effect is None:
@@ -296,7 +298,7 @@ def _plan(
         needed=needed,
         needed_ci=None,
         spread=spread,
-        steps=tuple(study.sized(count) for count in sorted(sizes if there is None else {*sizes, there})),
+        steps=tuple(study.sized(count) for count in sorted(sizes if pilot_size is None else {*sizes, pilot_size})),
         pilot=None,
         lost=lost,
         warnings=(),
@@ -310,8 +312,8 @@ def _documents(
     """Return the document of each segment, or what speaks for some that no column names."""
     segments = labels[str(settings.segment)]
     if settings.document is None:
-        told = seem_together(segments, scores)
-        return None, [Notice("documents-unknown", values={"why": told})] if told else []
+        doubt = seem_together(segments, scores)
+        return None, [Notice("documents-unknown", values={"why": doubt})] if doubt else []
     refuse_single(labels[settings.document], settings.document)
     of = document_of_segment(segments, labels[settings.document], settings.document)
     return cluster_codes([of[name] for name in names]), []

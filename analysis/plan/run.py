@@ -96,8 +96,8 @@ def _pilot(settings: PlanCompareRun | PlanMetaRun) -> tuple[Frame, list[str], di
     """Return a pilot, its columns of scores, and of what rows are: named, or by usual names."""
 
     def by_people(frame: Frame, settings: Any) -> tuple[Frame, Any]:
-        human, there = frame.column("human"), settings.columns or known_scores(frame.table)
-        lacking = not there and human is not None and isinstance(settings, PlanCompareRun)
+        human, columns = frame.column("human"), settings.columns or known_scores(frame.table)
+        lacking = not columns and human is not None and isinstance(settings, PlanCompareRun)
         return frame, settings.model_copy(update={"columns": [human]}) if lacking else settings
 
     frame, _ = open_frame(settings, chosen=by_people)

@@ -15,26 +15,27 @@ from bsx.analysis.present.parts import Answer, Chart, Notes, Part
 @presents(PlanResult, section=("plan", "Plan"))
 def parts(result: PlanResult) -> Iterator[Part]:
     """Yield the size that is needed, other sizes beside it, and what all that rests on."""
-    said, chosen = _finding(result), result.settings
-    yield Answer(said)
+    answer, chosen = _finding(result), result.settings
+    yield Answer(answer)
     alpha = float(chosen.get("alpha", 0.05))
     level, power = f"{100 * (1 - alpha):g} %", f"{100 * float(chosen.get('power', 0.8)):g} %"
     needed, spread, pilot = result.needed, result.spread, result.pilot
     places = 3 if needed.width <= 0 else max(1, min(6, 2 - math.floor(math.log10(needed.width))))  # tell widths apart
     documents = needed.documents is not None
-    there = None if pilot is None or pilot.spread != spread else (pilot.documents or pilot.units)
+    units_of_pilot = None if pilot is None or pilot.spread != spread else (pilot.documents or pilot.units)
     yield table_of(
         f"What studies of other sizes can do: {_about(result)}, two-sided t test at {alpha:g}",
         result.steps,
         {
             result.units: lambda step: number(
-                step.units, strong=step == needed, mark="†" * ((step.documents or step.units) == there)
+                step.units, strong=step == needed, mark="†" * ((step.documents or step.units) == units_of_pilot)
             ),
             "documents": (lambda step: number(step.documents)) if documents else None,
             "power": lambda step: percent(step.power, strong=step == needed),
             f"width of the {level} interval": lambda step: number(step.width, places),
         },
-        note="Bold: the smallest that does what is asked for." + (" †: the size of the pilot." if there else ""),
+        note="Bold: the smallest that does what is asked for."
+        + (" †: the size of the pilot." if units_of_pilot else ""),
     )
     if pilot is not None:
         heads = [result.units, *(["documents"] if pilot.documents is not None else []), "estimate", f"{level} interval"]
@@ -44,7 +45,7 @@ def parts(result: PlanResult) -> Iterator[Part]:
         yield table(caption, [*heads, f"smallest effect found with {power} power"], [cells])
     yield Notes(tuple(_notes(result)))
     counts, title = [step.units for step in result.steps], "Power by size"
-    alt = f"{title}, of {counts[0]:,} to {counts[-1]:,} {result.units}. {said}"
+    alt = f"{title}, of {counts[0]:,} to {counts[-1]:,} {result.units}. {answer}"
     spec = charts.lines(
         [(float(step.units), 0, step.power, "") for step in result.steps],
         alt=alt,
@@ -56,13 +57,13 @@ def parts(result: PlanResult) -> Iterator[Part]:
         rule=float(needed.units),
     )
     yield Chart(title, alt, (("", spec),))
-    found = [[text("standard deviation of one unit's contribution"), number(spread.sd, decimals([spread.sd]) + 1)]]
+    rows = [[text("standard deviation of one unit's contribution"), number(spread.sd, decimals([spread.sd]) + 1)]]
     if documents:
-        found.append([text("share of its square that documents make (ICC)"), number(spread.icc)])
-        found.append([text("segments a document"), number(spread.document_size, 1)])
-        found.append([text("the same, documents weighted by size"), number(spread.weighted_size, 1)])
-        found.append([text("design effect of documents"), number(spread.design_effect, 2)])
-    yield table("What the variance is made of", ["part", "value"], found, full=True, sortable=False)
+        rows.append([text("share of its square that documents make (ICC)"), number(spread.icc)])
+        rows.append([text("segments a document"), number(spread.document_size, 1)])
+        rows.append([text("the same, documents weighted by size"), number(spread.weighted_size, 1)])
+        rows.append([text("design effect of documents"), number(spread.design_effect, 2)])
+    yield table("What the variance is made of", ["part", "value"], rows, full=True, sortable=False)
 
 
 @lists(PlanResult)
@@ -85,34 +86,34 @@ def _about(result: PlanResult) -> str:
 
 def _finding(result: PlanResult) -> str:
     needed, chosen = result.needed, result.settings
-    said = f"To find a difference of {result.aim:g} {_about(result).removeprefix('difference ')}"
-    said += f" with {100 * float(chosen.get('power', 0.8)):g} % power, take {needed.units:,} {result.units}"
-    said += "" if needed.documents is None else f" in {needed.documents:,} documents"
+    answer = f"To find a difference of {result.aim:g} {_about(result).removeprefix('difference ')}"
+    answer += f" with {100 * float(chosen.get('power', 0.8)):g} % power, take {needed.units:,} {result.units}"
+    answer += "" if needed.documents is None else f" in {needed.documents:,} documents"
     if result.needed_ci is None or result.pilot is None:
-        return f"{said}."
+        return f"{answer}."
     low, high = result.needed_ci
-    said += f" (95 % interval of that number: {low:,} to {high:,} {result.units})"
+    answer += f" (95 % interval of that number: {low:,} to {high:,} {result.units})"
     return (
-        f"{said}. The {result.pilot.units:,} {result.units} of the pilot have {100 * result.pilot.power:.0f} % power."
+        f"{answer}. The {result.pilot.units:,} {result.units} of the pilot have {100 * result.pilot.power:.0f} % power."
     )
 
 
 def _notes(result: PlanResult) -> Iterator[str]:
     """Say what is drawn anew and what stays, what is assumed, and what was found on the way."""
-    found = {notice.name: notice.values for notice in result.warnings}
+    notices = {notice.name: notice.values for notice in result.warnings}
     drawn = f"{result.units} like these"
     if result.needed.documents is not None:
         drawn = f"documents like these, of {result.spread.document_size:.3g} {result.units} each"
     kept = "the two systems" if result.design == "compare" else "the systems"
-    if "fixed-systems" in found:
-        kept = f"the {found['fixed-systems']['systems']} systems"
+    if "fixed-systems" in notices:
+        kept = f"the {notices['fixed-systems']['systems']} systems"
     yield f"Sampled are {drawn}; {kept} stay the same."
     stated = result.pilot is None
-    said = "Assumed are variances as stated" if stated else "Assumed are the pilot's variances"
-    said += ", with normal scores" if result.design == "meta" and stated else ""
-    said += "" if stated else "; the effect is the one asked for, not the one in the pilot"
-    yield f"{said}."
-    for name, values in found.items():
+    assumed = "Assumed are variances as stated" if stated else "Assumed are the pilot's variances"
+    assumed += ", with normal scores" if result.design == "meta" and stated else ""
+    assumed += "" if stated else "; the effect is the one asked for, not the one in the pilot"
+    yield f"{assumed}."
+    for name, values in notices.items():
         yield {
             "few-documents": "{documents} documents say little about what segments of a document have in common: note "
             "the interval of the number that is needed.",

@@ -140,7 +140,7 @@ def rater_agreement(settings: RaterSettings) -> RaterAgreement:
     figures = sums.figures(np.ones((1, len(sums.count))))[:, 0]
     drawn = [sums.figures(weights) for weights in bootstrap_counts(settings.resamples, len(sums.count), settings.seed)]
     ends = [percentile_interval(draws, confidence) for draws in np.concatenate(drawn, axis=1)]
-    alpha, one, mean = (float(value) for value in figures)
+    alpha, single, mean = (float(value) for value in figures)
     return RaterAgreement(
         items=len(sums.count),
         single=int((count == 1).sum()),
@@ -148,7 +148,7 @@ def rater_agreement(settings: RaterSettings) -> RaterAgreement:
         per_item=float(sums.count.mean()),
         alpha=alpha,
         alpha_ci=ends[0],
-        one=one,
+        one=single,
         one_ci=ends[1],
         mean=mean,
         mean_ci=ends[2],
@@ -181,9 +181,9 @@ class _Sums:
             alpha = 1 - disagreement / (around / (ratings - 1))
             between, error = (around - within) / (n - 1), within / (ratings - n)
             even = (ratings - weights @ self.count**2 / ratings) / (n - 1)
-            one = (between - error) / (between + (even - 1) * error)
+            single = (between - error) / (between + (even - 1) * error)
             k = ratings / n
-            return np.stack([alpha, one, k * one / (1 + (k - 1) * one)])
+            return np.stack([alpha, single, k * single / (1 + (k - 1) * single)])
 
 
 def _raters(x: Array, of: NDArray[np.int64], names: Sequence[str]) -> tuple[Rater, ...]:
@@ -191,8 +191,8 @@ def _raters(x: Array, of: NDArray[np.int64], names: Sequence[str]) -> tuple[Rate
     others = (total[of] - x) / (count[of] - 1)
     results = []
     for name in dict.fromkeys(names):
-        own = np.array([other == name for other in names])
-        mine, theirs = x[own], others[own]
+        judged_by = np.array([other == name for other in names])
+        mine, theirs = x[judged_by], others[judged_by]
         r = float(pearson_rows(mine, theirs)) if len(mine) > 2 else float("nan")
         results.append(Rater(name, len(mine), float(mine.mean()), float((theirs - mine).mean()), r))
     return tuple(sorted(results, key=lambda rater: -rater.severity))

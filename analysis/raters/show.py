@@ -32,14 +32,14 @@ def raters(result: RaterAgreement) -> Iterator[Part]:
     level = f"{100 * result.confidence:g} % interval"
     yield plain_table(
         f"Agreement of raters, {result.ratings:,} ratings of {result.items:,} translations{single}",
-        [{"figure": name, "value": value, level: own} for name, value, own in named],
+        [{"figure": name, "value": value, level: ci} for name, value, ci in named],
         note="Intervals: bootstrap over translations; no tests.",
     )
     note = "severity: the others' mean on the same translations, less this rater's; r: with the mean of the others."
     each = list(map(vars, result.raters))
     yield plain_table("Raters, the severest first", each, note=note, full=len(each) > _FEW)
     yield Notes(result.notes)
-    points = [charts.Point(name, 0, value, *own) for name, value, own in named]
+    points = [charts.Point(name, 0, value, *ci) for name, value, ci in named]
     alt = "Alpha and both reliabilities with their intervals."
     yield charts.forest("Alpha and reliabilities", points, alt=alt, axis=level)
 

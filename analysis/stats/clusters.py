@@ -65,10 +65,10 @@ def adjust(p: ArrayLike, method: Correction = "holm") -> Array:
         order = np.argsort(tests, kind="stable")
         place = np.arange(1, len(tests) + 1)
         if method == "holm":
-            found = np.maximum.accumulate(tests[order] * (len(tests) + 1 - place))
+            adjusted = np.maximum.accumulate(tests[order] * (len(tests) + 1 - place))
         else:
-            found = np.minimum.accumulate((tests[order] * len(tests) / place)[::-1])[::-1]
-        tests[order] = np.minimum(found, 1.0)
+            adjusted = np.minimum.accumulate((tests[order] * len(tests) / place)[::-1])[::-1]
+        tests[order] = np.minimum(adjusted, 1.0)
         values[real] = tests
     return values
 
@@ -82,7 +82,7 @@ def corrected_tests(
     if correction == "none" or not tests:
         return tuple(tests)
     adjusted = adjust([p(test) for test in tests], correction)
-    return tuple(replace(test, p_adjusted=float(one)) for test, one in zip(tests, adjusted, strict=True))
+    return tuple(replace(test, p_adjusted=float(p)) for test, p in zip(tests, adjusted, strict=True))
 
 
 def deciding(test: Comparison, alternative: Alternative) -> float:

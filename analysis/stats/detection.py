@@ -230,10 +230,10 @@ def compare_auc(
     """
     settings(confidence=confidence)
     positive, columns, of = clustered({"labels": labels, "a": a, "b": b}, cluster, nan)
-    found, contrast = _delong(positive, columns, of), np.array([1.0, -1.0])
-    degrees = math.inf if of is None else found.degrees(contrast)
-    first, second = map(float, found.values)
-    variance = quadratic_form(contrast, found.covariance)
+    areas, contrast = _delong(positive, columns, of), np.array([1.0, -1.0])
+    degrees = math.inf if of is None else areas.degrees(contrast)
+    first, second = map(float, areas.values)
+    variance = quadratic_form(contrast, areas.covariance)
     return _compared(first, second, variance, len(positive), "DeLong test, paired", confidence, degrees)
 
 
@@ -272,10 +272,10 @@ def compare_auc_between(
     areas, variances, degrees, n = [], [], [], 0
     for labels, scores, cluster in ((labels_a, scores_a, cluster_a), (labels_b, scores_b, cluster_b)):
         positive, columns, of = clustered({"labels": labels, "scores": scores}, cluster, nan)
-        found = _delong(positive, columns, of)
-        areas.append(float(found.values[0]))
-        variances.append(float(found.covariance[0, 0]))
-        degrees.append(math.inf if of is None else found.degrees(np.ones(1)))
+        area = _delong(positive, columns, of)
+        areas.append(float(area.values[0]))
+        variances.append(float(area.covariance[0, 0]))
+        degrees.append(math.inf if of is None else area.degrees(np.ones(1)))
         n += len(positive)
     together = satterthwaite(variances, degrees)
     return _compared(

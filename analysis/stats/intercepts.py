@@ -104,5 +104,5 @@ def _components(codes: Sequence[Codes]) -> tuple[int, NDArray[np.int32]]:
     """Return how many sets of rows no level ties together, and of which each level is, those of the first first."""
     sparse, graph = need("scipy.sparse", "intercepts"), need("scipy.sparse.csgraph", "intercepts")
     cells = _crossed(codes[0], codes[1])
-    found: tuple[int, NDArray[np.int32]] = graph.connected_components(sparse.bmat([[None, cells], [cells.T, None]]))
-    return found
+    parts: tuple[int, NDArray[np.int32]] = graph.connected_components(sparse.bmat([[None, cells], [cells.T, None]]))
+    return parts

@@ -42,7 +42,7 @@ def raters_apart(human: Array, name: str, systems: Sequence[str], raters: Sequen
     judged = float(np.mean([len(row) for row in table.values()])) if table else 0.0
     if len(table) < 2 or judged > _SEEN * many:
         return []
-    means, spreads = (np.array([float(f(own)) for own in scores.values()]) for f in (np.mean, np.std))
+    means, spreads = (np.array([float(f(values)) for values in scores.values()]) for f in (np.mean, np.std))
     alike = np.ptp(means) < 0.01 * spreads.mean() and np.ptp(spreads) < 0.05 * spreads.mean()
     if not alike and "z" not in re.split(r"[\W_\d]+", name.casefold()):
         return []

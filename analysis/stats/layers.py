@@ -169,17 +169,17 @@ def layer_agreement(
         low[layer], high[layer] = percentile_interval(column, units=like)
     wins = plain.best[plain.defined] == 0
     figure = plain.left_out[plain.defined]
-    own = float(mean[order[0], 2])
-    figure = figure[~np.isnan(figure)] if len(order) > 1 else np.array([own])  # a single layer is not chosen
+    highest = float(mean[order[0], 2])
+    figure = figure[~np.isnan(figure)] if len(order) > 1 else np.array([highest])  # a single layer is not chosen
     value = float(figure.mean()) if len(figure) else math.nan
-    moved = value - own
+    moved = value - highest
     ends = (float(max(-1.0, low[order[0]] + min(moved, 0.0))), float(high[order[0]] + max(moved, 0.0)))
     gain = None
     if idf is not None and not np.isnan(mean[:, 3]).all():
         weighted = _Choice.of(parts, mean, 3, statistic, resamples, seed)
         gained = weighted.left_out - plain.left_out
         known = float(np.nanmean(gained)) if not np.isnan(gained).all() else math.nan
-        beyond = known - float(mean[weighted.order[0], 3] - own)
+        beyond = known - float(mean[weighted.order[0], 3] - highest)
         lower, upper = percentile_interval(weighted.draws[:, 0] - plain.draws[:, 0], units=like)
         gain = Estimate(
             estimate=known,
@@ -192,7 +192,7 @@ def layer_agreement(
     return LayerAgreement(
         n=len(y),
         statistic=statistic,
-        groups={name: tuple(own[:, 2].tolist()) for name, own in zip(names, table, strict=True)},
+        groups={name: tuple(figures[:, 2].tolist()) for name, figures in zip(names, table, strict=True)},
         layers=tuple(JudgedLayer(layer, *means, *ends, *more) for layer, (means, *ends, more) in enumerate(figures)),
         best_layer=int(order[0]),
         win_share=float(wins.mean()) if len(wins) else math.nan,

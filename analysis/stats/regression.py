@@ -187,9 +187,9 @@ def _robust(
         two = TwoWayRobust(design, *ways)
         return two.covariance(residuals, scales), np.minimum(*(way.df() for way in two.ways[:2]))
     if ways:
-        one = ClusterRobust(design, ways[0])
-        scores = one.scores(residuals, scales) @ one.back.T
-        return scores.T @ scores, one.df()
+        robust = ClusterRobust(design, ways[0])
+        scores = robust.scores(residuals, scales) @ robust.back.T
+        return scores.T @ scores, robust.df()
     left = 1 - np.square(np.linalg.qr(design)[0]).sum(axis=1)
     scores = (design * (residuals / left)[:, None]) @ np.linalg.inv(design.T @ design)
     scores = scores if scales is None else scores + scales
@@ -226,9 +226,9 @@ def _scaled(fit: Ols, scales: Array, least: Array | float = 0.0, confidence: flo
     if not fit.clusters and np.isfinite(fit.reference_df).all():  # classic
         return fit
     covariance, df = _robust(fit.design, fit.clusters, fit.residuals, scales)
-    own = np.sqrt(np.diag(covariance))
-    wider = np.fmax(own, least) / np.where(own > 0, own, 1.0)
-    covariance, se = covariance * np.outer(wider, wider), np.where(np.isnan(df), np.nan, own * wider)
+    errors = np.sqrt(np.diag(covariance))
+    wider = np.fmax(errors, least) / np.where(errors > 0, errors, 1.0)
+    covariance, se = covariance * np.outer(wider, wider), np.where(np.isnan(df), np.nan, errors * wider)
     wide = need("scipy.stats", "the regression").t(df).isf((1 - confidence) / 2) * se
     return replace(fit, covariance=covariance, se=se, low=fit.coef - wide, high=fit.coef + wide, scales=scales)
 
@@ -351,7 +351,7 @@ def pooled_test(
     member = np.repeat(np.arange(len(groups)), [len(response) for response, _ in parts.values()])
     ways = [None if way is None else [label for group in groups for label in way[group]] for way in (clusters, crossed)]
     dummies = [(member == g).astype(np.float64)[:, None] for g in range(1, len(groups))] if intercept else []
-    first, apart = p + intercept, p * (len(groups) - 1)
+    first, more = p + intercept, p * (len(groups) - 1)
 
     def tests(inside: list[Array], standardised: bool) -> tuple[WaldTest, dict[str, Number]]:
         """Return the test of all products and those of each factor's; columns of a group are the response's first."""
@@ -361,22 +361,22 @@ def pooled_test(
         design = np.column_stack([x, *products, *dummies])
         fit = fit_ols(y, design, se=se, clusters=ways[0], crossed=ways[1], intercept=intercept)
         if standardised:
-            of_group = fit.coef[intercept : first + apart].reshape(len(groups), p).copy()
+            of_group = fit.coef[intercept : first + more].reshape(len(groups), p).copy()
             of_group[1:] += of_group[0]
             moves = of_group[member] * _moves(x, y, fit.leverage, np.bincount(member)[member].astype(np.float64))
             scales = np.zeros_like(fit.design)
             for g in range(len(groups)):
-                own = intercept + p * g
-                scales[:, own : own + p] = np.where((member == g)[:, None], moves, 0.0)
+                start = intercept + p * g
+                scales[:, start : start + p] = np.where((member == g)[:, None], moves, 0.0)
             # The other groups' products are what they have beyond the first one's coefficients.
             for g in range(1, len(groups)):
-                own = intercept + p * g
-                scales[:, own : own + p] -= scales[:, intercept:first]
+                start = intercept + p * g
+                scales[:, start : start + p] -= scales[:, intercept:first]
             fit = _scaled(fit, scales)
         by_factor = {
             name: _tested(fit, [first + j + p * g for g in range(len(groups) - 1)]).p for j, name in enumerate(factors)
         }
-        return _tested(fit, range(first, first + apart)), by_factor
+        return _tested(fit, range(first, first + more)), by_factor
 
     centred = [np.column_stack(part) - np.mean(np.column_stack(part), axis=0) for part in parts.values()]
     total, by_factor = tests([part / part.std(axis=0) for part in centred], True)
@@ -384,7 +384,7 @@ def pooled_test(
     raw, slopes = tests([part / unit for part in centred], False)
     method = "Chow test" if se == "classic" else f"Wald test of group x factor products, {se} standard errors"
     if math.isnan(total.p):
-        method += f"; not defined: too few clusters for {apart} products"
+        method += f"; not defined: too few clusters for {more} products"
     return PooledTest(
         **vars(total),
         metric=metric,

@@ -81,8 +81,8 @@ class ClusterRobust:
             sums[:, j] = np.bincount(self.codes, column, self.many)
         adjusted = np.empty_like(sums)
         for chosen, across, values in self._parts:
-            own = np.einsum("grp,gp->gr", across, sums[chosen]) * self._weights(values, -0.5)
-            adjusted[chosen] = np.einsum("grp,gr->gp", across, own)
+            scaled = np.einsum("grp,gp->gr", across, sums[chosen]) * self._weights(values, -0.5)
+            adjusted[chosen] = np.einsum("grp,gr->gp", across, scaled)
         if scales is not None:
             moved = np.column_stack([np.bincount(self.codes, column, self.many) for column in scales.T])
             adjusted += np.linalg.solve(self.back, moved.T).T * np.sqrt(self.many / (self.many - 1))
@@ -95,18 +95,18 @@ class ClusterRobust:
         ones everywhere. Unless ``full``, only the diagonals of the own parts are made, (G, q).
         """
         p, q = contrasts.shape
-        own = np.empty((self.many, q, q) if full else (self.many, q))
+        within = np.empty((self.many, q, q) if full else (self.many, q))
         shared = np.empty((self.many, q, p))
         for chosen, across, values in self._parts:
             turned = across @ contrasts  # (m, r, q)
             inner = (values * self._weights(values, -1.0))[:, :, None] * turned
             if full:
-                own[chosen] = np.swapaxes(turned, 1, 2) @ inner
+                within[chosen] = np.swapaxes(turned, 1, 2) @ inner
             else:
-                own[chosen] = (turned * inner).sum(axis=1)
+                within[chosen] = (turned * inner).sum(axis=1)
             half = (values * self._weights(values, -0.5))[:, :, None] * turned
             shared[chosen] = np.swapaxes(half, 1, 2) @ across
-        return own, shared
+        return within, shared
 
     def df(self) -> Array:
         """Return Satterthwaite's degrees of freedom of each coefficient of the design (p,); NaN where it has none."""
@@ -114,8 +114,8 @@ class ClusterRobust:
         degrees = np.full(p, np.nan)
         exact = self.many * p * p <= MOST_PRODUCTS
         for j in range(p):
-            own, shared = self._products(self.back[j][:, None], full=False)
-            d, w = own[:, 0], shared[:, 0]
+            within, shared = self._products(self.back[j][:, None], full=False)
+            d, w = within[:, 0], shared[:, 0]
             mean, square = float(d.sum()), float(d @ d)
             if exact:
                 length = np.square(w).sum(axis=1)
@@ -139,8 +139,8 @@ class ClusterRobust:
         contrasts = self.back[columns].T  # (p, q)
         p, q = contrasts.shape
         exact = self.many * p * q <= MOST_PRODUCTS
-        own, shared = self._products(contrasts, full=True)
-        expected = own.sum(axis=0)
+        within, shared = self._products(contrasts, full=True)
+        expected = within.sum(axis=0)
         size = float(np.trace(expected))
         if exact:
             expected = expected - np.einsum("gsp,gtp->st", shared, shared)
@@ -148,13 +148,13 @@ class ClusterRobust:
         if values[0] <= 1e-12 * max(values[-1], size):
             return float("nan")
         root = vectors / np.sqrt(values) @ vectors.T
-        own = root @ own @ root
-        diagonal = np.einsum("gss->gs", own)
-        total = float(np.square(diagonal.sum(axis=1)).sum() + np.square(own).sum())
+        within = root @ within @ root
+        diagonal = np.einsum("gss->gs", within)
+        total = float(np.square(diagonal.sum(axis=1)).sum() + np.square(within).sum())
         if exact:
             shared = root @ shared
             inner = np.einsum("gsp,gtp->gst", shared, shared)
-            total -= 2 * float((diagonal.sum(axis=1) * np.einsum("gss->g", inner)).sum() + (own * inner).sum())
+            total -= 2 * float((diagonal.sum(axis=1) * np.einsum("gss->g", inner)).sum() + (within * inner).sum())
             flat = shared.reshape(self.many, q * p)
             gram = flat @ flat.T if self.many <= q * p else flat.T @ flat
             first = float(np.square(gram).sum())
@@ -172,8 +172,8 @@ class ClusterRobust:
         The variation of a column is what the other columns leave of it (partial leverage).
         """
         directions = self.back / np.sqrt(np.square(self.back).sum(axis=1, keepdims=True))
-        held = np.square(self.basis @ directions.T)
-        return np.array([np.bincount(self.codes, column, self.many).max() for column in held.T])
+        shares = np.square(self.basis @ directions.T)
+        return np.array([np.bincount(self.codes, column, self.many).max() for column in shares.T])
 
 
 class TwoWayRobust:
@@ -199,10 +199,10 @@ class TwoWayRobust:
 
     def covariance(self, residuals: Array, scales: Array | None = None) -> Array:
         """Return the covariance of the coefficients of the design (p, p); for ``scales`` see `ClusterRobust.scores`."""
-        one, *others = (way.scores(residuals, scales) for way in self.ways)
-        second, both = (own.T @ own for own in others)
+        first, *others = (way.scores(residuals, scales) for way in self.ways)
+        second, both = (scores.T @ scores for scores in others)
         values, vectors = np.linalg.eigh(second - both)
-        roots = np.vstack([one, (vectors * np.sqrt(np.maximum(values, 0.0))).T]) @ self.back.T
+        roots = np.vstack([first, (vectors * np.sqrt(np.maximum(values, 0.0))).T]) @ self.back.T
         return np.asarray(roots.T @ roots)  # no variance can come out below 0
 
 

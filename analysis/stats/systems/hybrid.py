@@ -193,6 +193,6 @@ def _stack(
     Beside them the document of each segment.
     """
     scores = np.stack(grids({"human": human, **metrics}, nan=nan))
-    there = ~np.isnan(scores[0]).all(axis=0)
-    kept = None if cluster is None else np.asarray(cluster)[there]
-    return scores[:, :, there], clusters_of(kept, int(there.sum()))
+    scored = ~np.isnan(scores[0]).all(axis=0)
+    kept = None if cluster is None else np.asarray(cluster)[scored]
+    return scores[:, :, scored], clusters_of(kept, int(scored.sum()))

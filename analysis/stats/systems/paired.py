@@ -105,7 +105,7 @@ class Paired:
         """
         units, start = self.units, len(sides) * self.x.shape[1]
         # One product of counts for all columns: reading the counts is what takes time.
-        columns = [*map(self.sums, sides), self.sums(np.ones((len(self.x), 1))), *(one[:, None] for one in added)]
+        columns = [*map(self.sums, sides), self.sums(np.ones((len(self.x), 1))), *(column[:, None] for column in added)]
         columns += [np.square(added[i] - added[j])[:, None] for i, j in pairs]
         joined, scores, errors = np.concatenate(columns, axis=1), [], []
         a, b = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
@@ -294,9 +294,9 @@ def _inverted(swapped: Array, share: Array, difference: float, confidence: float
     two ends of its own, on either side of the observed difference.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
-        one, two = (difference - swapped) / (1 - share), (difference + swapped) / (1 + share)
+        left, right = (difference - swapped) / (1 - share), (difference + swapped) / (1 + share)
     slack = 1e-10 * max(abs(difference), float(np.abs(swapped).max()))
-    low, high = np.minimum(one, two), np.maximum(one, two)
+    low, high = np.minimum(left, right), np.maximum(left, right)
     low[np.abs(low) <= slack] = high[np.abs(high) <= slack] = 0.0
     everywhere = np.isclose(np.abs(share), 1)  # all segments stay, or all move: reaches it under any d
     low[everywhere], high[everywhere] = -np.inf, np.inf

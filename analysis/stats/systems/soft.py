@@ -103,13 +103,13 @@ def soft_pairwise_accuracy(
         p = _wmt_p_values(x, y, permutations)
     else:
         p = _p_values(differences, swaps(permutations, x.shape[1], rng))
-    apart = np.abs(p[0] - p[1])
-    value, of_systems = float(1 - apart.mean()), resample == "systems"
+    gaps = np.abs(p[0] - p[1])
+    value, of_systems = float(1 - gaps.mean()), resample == "systems"
     few = of_systems and len(x) < FEW_ITEMS and families is None
     draws = []
     if few:
         pairs = np.zeros((len(x), len(x)))
-        pairs[i, j] = pairs[j, i] = 1 - apart
+        pairs[i, j] = pairs[j, i] = 1 - gaps
     elif resample == "systems":
         draws.append(mean_of_drawn_pairs(np.abs(p[0] - p[1]), all_counts(resamples, len(x), rng, families)))
     else:

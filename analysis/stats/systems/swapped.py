@@ -207,11 +207,11 @@ class SwappedSoft:
         single = np.array(scores, dtype=np.float32, order="C")
         observed = single.sum(axis=2)
         permuted = single @ self._signs.T if len(single) > 1 else (self._signs @ single[0].T).T[None]
-        found = np.empty((len(single), len(self._i)))
+        p_values = np.empty((len(single), len(self._i)))
         for place, (i, j) in enumerate(zip(self._i, self._j, strict=True)):
             reached = permuted[:, i] - permuted[:, j] >= (observed[:, i] - observed[:, j])[:, None]
-            found[:, place] = reached.mean(axis=1)
-        return found
+            p_values[:, place] = reached.mean(axis=1)
+        return p_values
 
     def _soft(self, scores: Array) -> Array:
         return np.asarray(1 - np.abs(self._p(scores) - self._people).mean(axis=1))

@@ -187,8 +187,8 @@ def compare_ties(
     x, y, h = grids({"a": a, "b": b, "human": human}, nan=nan)
     results = [TiedPairs.of(z, h, by, human_epsilon) for z in (x, y)]
     both = zip(results, (epsilon_a, epsilon_b), strict=True)
-    right = np.stack([one.alike(one.best_epsilon() if given is None else given) for one, given in both])
-    values, pairs = [results[0].mean(one) for one in right], results[0]
+    right = np.stack([pair.alike(pair.best_epsilon() if given is None else given) for pair, given in both])
+    values, pairs = [results[0].mean(alike) for alike in right], results[0]
     clusters = clusters_of(cluster, h.shape[1])
     drawn, units = pairs.resampled(right, resamples, seed, clusters), pairs.units(clusters)
     if by != "item" or test == "bootstrap":
