@@ -55,8 +55,8 @@ def _remove(item: Item, strength: float, rng: random.Random) -> str | None:
         # Words that only a dash held apart do not become one; no space is left over either.
         if before[-1:].isspace() and (not after or after[0].isspace()):
             before = before[:-1]
-        apart = not before or not after or _JOINED.match(before[-1]) or _JOINED.match(after[0])
-        text = before + ("" if apart else " ") + after
+        spaced = not before or not after or _JOINED.match(before[-1]) or _JOINED.match(after[0])
+        text = before + ("" if spaced else " ") + after
     return text.strip()
 
 

@@ -167,8 +167,8 @@ def _subject_object(item: Item, strength: float, rng: random.Random) -> str | No
         if item.lang != "en" and not _exchangeable(item, parse, verb, subject, thing):
             continue
         forms = clause_forms(item, subject, thing)
-        apart = subject[0][1] <= thing[0][0] or thing[0][1] <= subject[0][0]
-        if forms is not None and apart and forms[0].lower() != forms[1].lower():
+        disjoint = subject[0][1] <= thing[0][0] or thing[0][1] <= subject[0][0]
+        if forms is not None and disjoint and forms[0].lower() != forms[1].lower():
             results.append((subject[0], thing[0], forms))
     if not results:
         return None
