@@ -68,8 +68,8 @@ def read_texts(table: Table, candidate: str | None, reference: str, source: str 
     segments = list(TableFile(table, [candidate or reference], [reference], source=source, keep_rows=keep))
     for segment in segments:
         if len(segment.references) != 1:
-            told = f"segment {segment.id} has {len(segment.references)} references, one is needed"
-            raise InputError(told, file=table.name)
+            several = f"segment {segment.id} has {len(segment.references)} references, one is needed"
+            raise InputError(several, file=table.name)
     return Texts(
         [segment.references[0] for segment in segments],
         [segment.candidates[0] for segment in segments] if candidate is not None else None,
@@ -104,8 +104,8 @@ def find_parses(
     identity = made.identity
     # Caches of parses without relations are kept under the plain identity.
     store = ParseCache(cache, {**identity, "relations": True})
-    told = (lambda done, total: report("parsing", done, total)) if report is not None else lambda done, total: None
-    return store.parse(texts, made, told), identity
+    parsing = (lambda done, total: report("parsing", done, total)) if report is not None else lambda done, total: None
+    return store.parse(texts, made, parsing), identity
 
 
 class MetricFunctions:
@@ -152,7 +152,7 @@ class MetricFunctions:
 
     def _function(self, metric: Metric, sources: list[str] | None, skip: bool) -> Function:
         def function(candidates: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]:
-            (found,) = score_rows(
+            (scored,) = score_rows(
                 [metric],
                 candidates,
                 references if "reference" in metric.needs else None,
@@ -160,12 +160,12 @@ class MetricFunctions:
                 skip_errors=skip,
                 where=lambda place: f"row {place + 1}",
             )
-            self.signatures.setdefault(metric.spec, found.signature)
-            for row, why in found.failed.items():
+            self.signatures.setdefault(metric.spec, scored.signature)
+            for row, why in scored.failed.items():
                 entry = {"metric": metric.spec, "row": row + 1, "text": candidates[row], "error": why}
                 if entry not in self.skipped:  # an unchanged text fails again under every perturbation
                     self.skipped.append(entry)
-            return found.values
+            return scored.values
 
         return function
 

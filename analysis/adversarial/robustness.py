@@ -115,8 +115,8 @@ def robustness(references: Sequence[str], metrics: Mapping[str, Function], setti
             why = "unrelated texts score no lower than clean ones" if scale.n else "there is no unrelated text"
             notes.append(f"{name}: {why}, so relative drops are undefined")
         for place, (case, nearer) in enumerate(zip(cases, towards, strict=True)):
-            own = None if place == control else before - after[control]
-            results.append(_fall(case, before, after[place], own, scale, how, nearer))
+            control_drop = None if place == control else before - after[control]
+            results.append(_fall(case, before, after[place], control_drop, scale, how, nearer))
             # The smallest drops if the meaning changed, away from the reference, and the largest if it stayed.
             drops = before - after[place]
             order = np.argsort(-drops if case.perturbation.preserves else drops, kind="stable")
@@ -139,7 +139,7 @@ def robustness(references: Sequence[str], metrics: Mapping[str, Function], setti
             ]
     adjusted = adjust([result.p for result in results], settings.correction)
     return Robustness(
-        tuple(replace(one, p_adjusted=float(p)) for one, p in zip(results, adjusted, strict=True)),
+        tuple(replace(result, p_adjusted=float(p)) for result, p in zip(results, adjusted, strict=True)),
         tuple(examples),
         tuple(ranges),
         tuple(NotApplied(name, why) for name, why in left_out.items()),
@@ -243,11 +243,11 @@ def _fall(
 ) -> CaseResult:
     """Return how far a metric's scores (n,) fall under a perturbation, and how far beyond the control's falls (n,)."""
     drops = before - after
-    there = ~np.isnan(drops)
-    drop, low, high = _mean_interval(drops[there], **how)
-    excess = np.array([]) if control is None else (drops - control)[there & ~np.isnan(control)]
+    scored = ~np.isnan(drops)
+    drop, low, high = _mean_interval(drops[scored], **how)
+    excess = np.array([]) if control is None else (drops - control)[scored & ~np.isnan(control)]
     more, more_low, more_high = _mean_interval(excess, **how)
-    noticed = drops[there] > ROUNDING * np.maximum(1.0, np.abs(before[there]))
+    noticed = drops[scored] > ROUNDING * np.maximum(1.0, np.abs(before[scored]))
     p = float("nan")  # one-sided, of "the mean excess is above 0" if each might as well have the other sign
     if len(excess) > 1:
         signed = [
@@ -259,13 +259,13 @@ def _fall(
         perturbation=case.perturbation.name,
         strength=case.strength,
         preserves=case.perturbation.preserves,
-        n=int(there.sum()),
+        n=int(scored.sum()),
         unchanged=case.unchanged,
         not_applicable=case.not_applicable,
-        failed=int((case.changed & ~there).sum()),
-        nearer=int((nearer & there).sum()),
-        mean_clean=_mean(before[there]),
-        mean_score=_mean(after[there]),
+        failed=int((case.changed & ~scored).sum()),
+        nearer=int((nearer & scored).sum()),
+        mean_clean=_mean(before[scored]),
+        mean_score=_mean(after[scored]),
         drop=drop,
         relative_drop=drop / scale.range if scale.range > 0 else float("nan"),
         unnoticed=1 - _mean(noticed.astype(np.float64)),

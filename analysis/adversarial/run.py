@@ -100,9 +100,9 @@ def detect_paraphrases(settings: PairsRun) -> PairsResult:
             named = {role: name if name in table.columns else None for role, name in named.items()}
         document = named.pop("document")
         pairs = load_pairs(table, **named, metrics=columns)
-        lower, own = turned(table, columns, settings.lower)
+        lower, remarks = turned(table, columns, settings.lower)
         scores = {name: pairs.numbers(name) * (-1 if name in lower else 1) for name in columns}
-        own += [note for note in pairs.notes if not note.startswith(tuple("0123456789")) or "placeholder" in note]
+        remarks += [note for note in pairs.notes if not note.startswith(tuple("0123456789")) or "placeholder" in note]
         sides = {side: pairs.texts(side) for side in ("reference", "candidate") if side in pairs}
         for side in ("reference", "candidate") if metrics else ():
             if side not in sides:
@@ -114,19 +114,23 @@ def detect_paraphrases(settings: PairsRun) -> PairsResult:
             skip_errors=settings.skip_errors,
             progress=told(settings.progress),
         )
-        scores, signatures, own = scores | computed.values, signatures | computed.signatures, own + computed.notes
+        scores, signatures, remarks = (
+            scores | computed.values,
+            signatures | computed.signatures,
+            remarks + computed.notes,
+        )
         if computed.failed:
             asked["nan"] = "omit"
         if settings.document is not None and settings.document in scores:
             told_twice = f"document: the column {settings.document!r} is named twice"
             raise InputError(told_twice, file=table.name, setting="document")
-        clusters.append(_tied_rows(table.name, [*sides.values()], own, _documents(table, document)))
+        clusters.append(_tied_rows(table.name, [*sides.values()], remarks, _documents(table, document)))
         labels = pairs.numbers("label")
         result = detect_pairs(labels, scores, **asked, cluster=clusters[-1])
-        own += systems_together(table)
+        remarks += systems_together(table)
         if left_out := len(labels) - result.results[0].n:
-            own.append(f"{left_out} of {len(labels)} pairs miss a score and are left out for all metrics")
-        notes += [f"{Path(table.name).name}: {note}" for note in own]
+            remarks.append(f"{left_out} of {len(labels)} pairs miss a score and are left out for all metrics")
+        notes += [f"{Path(table.name).name}: {note}" for note in remarks]
         read.append((labels, scores))
         results.append(result)
     answer = results[0]

@@ -68,23 +68,23 @@ class Ranking:
     @classmethod
     def of(cls, result: TriplesResult | PairsResult | HarderSet | ChallengeResult) -> Ranking:
         """Return what a result says of metrics on all of its rows."""
-        found: Iterable[tuple[str, float, Interval, float, bool]]
+        reached: Iterable[tuple[str, float, Interval, float, bool]]
         if isinstance(result, ChallengeResult):
-            rated = {name: one.overall for name, one in result.metrics.items() if one.overall is not None}
-            n = max((one.n for one in rated.values()), default=0)
-            found = ((name, one.rate, one.ci, 1.0, False) for name, one in rated.items())
+            rated = {name: row.overall for name, row in result.metrics.items() if row.overall is not None}
+            n = max((row.n for row in rated.values()), default=0)
+            reached = ((name, row.rate, row.ci, 1.0, False) for name, row in rated.items())
             make = partial(cls, "good above bad", "rows with an error", n)
         elif isinstance(result, TriplesResult):
-            found = (
-                (one.metric, one.rate, one.ci, one.p_two_sided, 2 * one.first > one.n - one.ties)
-                for one in result.results
+            reached = (
+                (row.metric, row.rate, row.ci, row.p_two_sided, 2 * row.first > row.n - row.ties)
+                for row in result.results
             )
             make = partial(cls, "prefers the paraphrase", "triples", result.results[0].n)
         else:
-            defined = (one for one in result.results if not math.isnan(one.auc))
-            found = ((one.metric, one.auc, one.ci, one.p, one.auc > 0.5) for one in defined)
+            defined = (row for row in result.results if not math.isnan(row.auc))
+            reached = ((row.metric, row.auc, row.ci, row.p, row.auc > 0.5) for row in defined)
             make = partial(cls, "AUC of paraphrases", "pairs", result.results[0].n, how="DeLong", shown=number)
-        ranked = sorted(found, key=lambda each: -each[1])
+        ranked = sorted(reached, key=lambda each: -each[1])
         return make(
             figures={name: (value, ci) for name, value, ci, *_ in ranked},
             ways={name: (1 if above else -1) if p < ALPHA else 0 for name, _, _, p, above in ranked},
@@ -106,8 +106,8 @@ class Ranking:
     @property
     def bold(self) -> str:
         """What bold means, where tests say who is."""
-        said = f"\nBold: no metric with a higher value is significantly better, p < {ALPHA}, {self.how} tests"
-        return f"{said}, {self.corrected}." if self.tests else ""
+        meaning = f"\nBold: no metric with a higher value is significantly better, p < {ALPHA}, {self.how} tests"
+        return f"{meaning}, {self.corrected}." if self.tests else ""
 
     @property
     def values(self) -> str:
@@ -134,11 +134,11 @@ class Ranking:
         }
         return {name: replace(cell, text=f"{cell.text} {ends.text}") for name, (cell, ends) in shown.items()}
 
-    def answer(self, said: str) -> str:
+    def answer(self, sentence: str) -> str:
         """Return the answer: what was found, unless there are too few rows to say it, and who is ahead."""
         if self.n < FEWEST or not self.figures:
             return f"{self.n} {self.rows} are too few to judge by."
-        return f"{said} {self.standing}." if self.standing else said
+        return f"{sentence} {self.standing}." if self.standing else sentence
 
     def differences(self, where: str = "") -> Iterator[TablePart]:
         """Yield the tests between metrics, if there are any."""
@@ -190,20 +190,22 @@ def triples(result: TriplesResult) -> Iterator[Part]:
     """Yield how often each metric prefers the paraphrase, the tests, rates by gap in overlap, and examples."""
     ranking = Ranking.of(result)
     best, n = ranking.unbeaten, f"{ranking.n:,}"
-    said = f"At preferring the paraphrase, {against(ranking.ways, 'chance')}. Rates: {ranking.values} of {n} triples."
-    answer = ranking.answer(said)
+    sentence = (
+        f"At preferring the paraphrase, {against(ranking.ways, 'chance')}. Rates: {ranking.values} of {n} triples."
+    )
+    answer = ranking.answer(sentence)
     yield Answer(answer)
     yield table_of(
         f"Share of triples in which the paraphrase scores higher, n = {n}; {confidence(result)} intervals",
         result.results,
         {
-            "metric": lambda one: text(one.metric),
-            "prefers paraphrase": lambda one: number(one.first),
-            "ties": lambda one: number(one.ties),
-            "rate": lambda one: percent(one.rate, strong=one.metric in best),
-            "interval (%)": lambda one: interval(one.ci, 1, scale=100),
-            "mean margin": lambda one: number(one.margin),
-            "p": lambda one: _p(one.p_two_sided),
+            "metric": lambda row: text(row.metric),
+            "prefers paraphrase": lambda row: number(row.first),
+            "ties": lambda row: number(row.ties),
+            "rate": lambda row: percent(row.rate, strong=row.metric in best),
+            "interval (%)": lambda row: interval(row.ci, 1, scale=100),
+            "mean margin": lambda row: number(row.margin),
+            "p": lambda row: _p(row.p_two_sided),
         },
         note="A triple is an anchor, a paraphrase with few of its words and a non-paraphrase with many; a tie counts "
         f"against the metric.\np: sign test, two-sided, uncorrected; † p < {ALPHA}. {_SAMPLED.format('triples')}"
@@ -218,22 +220,22 @@ def triples(result: TriplesResult) -> Iterator[Part]:
         splits, folded = [vars(split) for split in result.splits], len(result.splits) > 8
         yield plain_table("By gap in lexical overlap", splits, note=note, folded=folded, full=True)
     shared: dict[tuple[str, ...], list[TripleExample]] = {}  # several metrics may have one
-    for one in result.worst:
-        shared.setdefault((one.anchor, one.paraphrase, one.nonparaphrase), []).append(one)
-    found = []
+    for row in result.worst:
+        shared.setdefault((row.anchor, row.paraphrase, row.nonparaphrase), []).append(row)
+    worst = []
     for (anchor, *others), same in sorted(shared.items(), key=lambda each: -len(each[1])):
-        names, sides = listed([one.metric for one in same]), [*zip(_SIDES, others, [anchor] * 2, strict=True)]
+        names, sides = listed([row.metric for row in same]), [*zip(_SIDES, others, [anchor] * 2, strict=True)]
         fooled = f"{names} prefer{'s' * (len(same) == 1)} the non-paraphrase"
-        title = fooled if all(one.margin <= 0 for one in same) else f"least margin of {names}"
+        title = fooled if all(row.margin <= 0 for row in same) else f"least margin of {names}"
         texts = [("anchor", anchor, None), *sides]
         title = f"Row {same[0].row}: {title}"
-        found += [example(title, texts, same[0].scores, _SIDES, pairs=tuple(sides))] if anchor else []
-    yield from examples("The worst triples, each named after metrics that have it among their worst.", found)
+        worst += [example(title, texts, same[0].scores, _SIDES, pairs=tuple(sides))] if anchor else []
+    yield from examples("The worst triples, each named after metrics that have it among their worst.", worst)
     highest, (rate, (_, most)) = next(iter(ranking.figures.items()))
     if ranking.n >= FEWEST and most < 0.5:
         share = f"in {percent(rate).text} of {n} triples, where half would be chance"
-        said = f"No metric prefers the paraphrase as often as chance: {highest}, the highest, {share}."
-        yield Surprise(said, 1 - 2 * most)
+        sentence = f"No metric prefers the paraphrase as often as chance: {highest}, the highest, {share}."
+        yield Surprise(sentence, 1 - 2 * most)
 
 
 @lists(TriplesResult)
@@ -277,8 +279,8 @@ def pairs(result: PairsResult) -> Iterator[Part]:
     sets = _sets(result)
     rankings = {pairset.name or "first set": Ranking.of(pairset) for pairset in sets}
     first = rankings["first set"]
-    said = f"At detecting paraphrases, {against(first.ways, 'chance')}. AUC on {first.n:,} pairs: {first.values}"
-    answer = first.answer(f"{said}; chance is 0.5.")
+    sentence = f"At detecting paraphrases, {against(first.ways, 'chance')}. AUC on {first.n:,} pairs: {first.values}"
+    answer = first.answer(f"{sentence}; chance is 0.5.")
     if result.against is not None:
         lost = [f"{metric} ({number(drop.difference).text})" for metric, drop in result.drops.items() if drop.p < ALPHA]
         of = f"AUC is significantly lower for {some(lost)}" if lost else "no metric's AUC is significantly lower"
@@ -354,9 +356,9 @@ def challenged(result: ChallengeResult) -> Iterator[Part]:
         return _SEVERITIES.index(severity) if severity in _SEVERITIES else -1
 
     severities, rows = sorted(first.severities, key=order), []
-    for name, one in metrics.items():
-        rows += [(name, "all", one.overall)] if one.overall is not None else []
-        rows += [(name, severity, one.severities[severity]) for severity in severities]
+    for name, accuracies in metrics.items():
+        rows += [(name, "all", accuracies.overall)] if accuracies.overall is not None else []
+        rows += [(name, severity, accuracies.severities[severity]) for severity in severities]
     n = ranking.n or sum(part.n for part in first.phenomena.values())
     yield table_of(
         f"Accuracy{' by severity' if severities else ''}, n = {n:,}; {confidence(result)} intervals",
@@ -380,10 +382,12 @@ def challenged(result: ChallengeResult) -> Iterator[Part]:
     def share(metric: str, row: tuple[str, PhenomenonAccuracy | None, Mapping[str, float]]) -> Cell:
         return percent(row[2][metric], heat=heat(row[2][metric], 0, 1))
 
-    every = [(n, first.phenomena[n], {m: one.phenomena[n].rate for m, one in metrics.items()}) for n in names]
+    every = [
+        (n, first.phenomena[n], {m: accuracies.phenomena[n].rate for m, accuracies in metrics.items()}) for n in names
+    ]
     yield table_of(
         "Accuracy by phenomenon",
-        [*every, ("mean", None, {metric: one.macro for metric, one in metrics.items()})],
+        [*every, ("mean", None, {metric: accuracies.macro for metric, accuracies in metrics.items()})],
         {
             "phenomenon": lambda row: text(row[0]),
             "severity": (lambda row: text(row[1].severity if row[1] else "")) if severities else None,
@@ -403,7 +407,7 @@ def challenged(result: ChallengeResult) -> Iterator[Part]:
     spec = charts.matrix(cells, alt=alt, x="share of rows right")
     yield Chart("Accuracy of metrics by phenomenon", alt, (("", spec),))
     yield from ranking.differences()
-    found = []
+    made = []
     for item in result.examples:
         base = item.good if item.reference is None else item.reference
         sides = (("good", item.good, base), ("bad", item.bad, base))
@@ -411,8 +415,8 @@ def challenged(result: ChallengeResult) -> Iterator[Part]:
         title = f"Row {item.row}, {item.phenomenon}: seen by {listed(right) if right else 'no metric'}"
         texts = [("source", item.source, None), ("reference", item.reference, None), *sides]
         aligned = () if item.reference is None else sides
-        found.append(example(title, texts, item.scores, ("good", "bad"), pairs=aligned))
-    yield from examples("Examples that fool some metrics, of each phenomenon.", found)
+        made.append(example(title, texts, item.scores, ("good", "bad"), pairs=aligned))
+    yield from examples("Examples that fool some metrics, of each phenomenon.", made)
     furthest: dict[tuple[str, str], tuple[float, str]] = {}
     for a, b in permutations(metrics, 2):  # where the first is furthest ahead of the second, intervals apart
         ours, theirs = metrics[a].phenomena, metrics[b].phenomena
@@ -423,23 +427,23 @@ def challenged(result: ChallengeResult) -> Iterator[Part]:
         ]
         furthest |= {(a, b): max(gaps)} if gaps else {}
         if (b, a) in furthest and gaps:
-            said = [
+            sentences = [
                 f"{x} sees “{name}” in {percent(metrics[x].phenomena[name].rate).text} of rows, where {y} sees it in "
                 f"{percent(metrics[y].phenomena[name].rate).text}"
                 for x, y in ((b, a), (a, b))
                 for _, name in [furthest[x, y]]
             ]
             size = min(furthest[a, b], furthest[b, a])[0]
-            yield Surprise(f"{b} and {a} see opposite things: {said[0]}; {said[1]}.", size)
+            yield Surprise(f"{b} and {a} see opposite things: {sentences[0]}; {sentences[1]}.", size)
 
 
 @lists(ChallengeResult)
 def challenge_rows(result: ChallengeResult) -> Iterator[Mapping[str, object]]:
     """Yield a row a metric and phenomenon, then a row a metric and severity."""
-    for metric, one in result.metrics.items():
-        parts: list[tuple[str, str, Accuracy]] = [(name, f.severity, f) for name, f in one.phenomena.items()]
-        parts += [("", "all", one.overall)] if one.overall is not None else []
-        parts += [("", severity, found) for severity, found in one.severities.items()]
-        for phenomenon, severity, found in parts:
+    for metric, accuracies in result.metrics.items():
+        parts: list[tuple[str, str, Accuracy]] = [(name, f.severity, f) for name, f in accuracies.phenomena.items()]
+        parts += [("", "all", accuracies.overall)] if accuracies.overall is not None else []
+        parts += [("", severity, accuracy) for severity, accuracy in accuracies.severities.items()]
+        for phenomenon, severity, accuracy in parts:
             about = {"metric": metric, "phenomenon": phenomenon, "severity": severity}
-            yield about | as_row(found, "n", "right", "tied", "rate", "ci", "drop")
+            yield about | as_row(accuracy, "n", "right", "tied", "rate", "ci", "drop")

@@ -36,18 +36,18 @@ def _called(case: CaseResult | DropExample) -> str:
 
 def _counted(result: Robustness) -> dict[str, tuple[list[CaseResult], list[CaseResult]]]:
     """Return of each metric the changes of meaning that cost significantly more than the control, and the others."""
-    told: dict[str, tuple[list[CaseResult], list[CaseResult]]] = {}
+    counted: dict[str, tuple[list[CaseResult], list[CaseResult]]] = {}
     for case in result.results:
         tested = min(case.n, case.excess_n) >= FEWEST and not math.isnan(case.p_adjusted)
         if tested and not case.preserves and case.perturbation not in _WHOLE:
-            told.setdefault(case.metric, ([], []))[not case.p_adjusted < ALPHA].append(case)
-    return told
+            counted.setdefault(case.metric, ([], []))[not case.p_adjusted < ALPHA].append(case)
+    return counted
 
 
 @presents(Robustness, section=("robustness", "Robustness"))
 def perturbations(result: Robustness) -> Iterator[Part]:
     """Yield what changes of meaning cost beside one that keeps it, every drop, and examples."""
-    control, told = _control(result), _counted(result)
+    control, counted = _control(result), _counted(result)
     cases = {(case.metric, _called(case)): case for case in result.results}
     metrics = list(dict.fromkeys(case.metric for case in result.results))
     correction, draws = str(result.settings.get("correction", "none")), result.settings.get("resamples")
@@ -55,11 +55,11 @@ def perturbations(result: Robustness) -> Iterator[Part]:
     phrases = [
         f"{len(more)} of {len(more) + len(rest)} changes of meaning cost significantly more under {metric}"
         + (f" (not {some([_called(case) for case in sorted(rest, key=lambda case: case.excess)])})" if rest else "")
-        for metric, (more, rest) in told.items()
+        for metric, (more, rest) in counted.items()
     ]
     answer = f"No perturbation that changes the meaning can be tested on {FEWEST} texts or more."
-    if told:
-        most = max(case.excess_n for both in told.values() for part in both for case in part)
+    if counted:
+        most = max(case.excess_n for both in counted.values() for part in both for case in part)
         answer = f"Compared with {control}, which keeps the meaning, {some(phrases, long=True)}. "
         answer += f"Tests are one-sided, on {FEWEST} to {most:,} texts, {corrected}."
     yield Answer(answer)
@@ -104,21 +104,21 @@ def perturbations(result: Robustness) -> Iterator[Part]:
     yield Notes(tuple(notes))
     yield from _drop_charts(result, metrics, answer)
     columns: dict[str, Callable[[CaseResult], Cell]] = {
-        "metric": lambda one: text(one.metric),
-        "perturbation": lambda one: text(one.perturbation),
-        "strength": lambda one: number(one.strength, 2),
-        "meaning": lambda one: text("kept" if one.preserves else "changed"),
-        "n": lambda one: number(one.n),
-        "n/a": lambda one: number(one.not_applicable),
-        "same": lambda one: number(one.unchanged),
-        "mean score": lambda one: number(one.mean_score),
-        "drop": lambda one: number(one.drop),
-        "interval": lambda one: interval(one.ci),
-        "relative drop": lambda one: percent(one.relative_drop),
-        "excess": lambda one: number(one.excess),
-        "its interval": lambda one: interval(one.excess_ci),
-        "p": lambda one: p_value(one.p_adjusted, mark=dagger(one.p_adjusted)),
-        "unnoticed": lambda one: percent(one.unnoticed),
+        "metric": lambda case: text(case.metric),
+        "perturbation": lambda case: text(case.perturbation),
+        "strength": lambda case: number(case.strength, 2),
+        "meaning": lambda case: text("kept" if case.preserves else "changed"),
+        "n": lambda case: number(case.n),
+        "n/a": lambda case: number(case.not_applicable),
+        "same": lambda case: number(case.unchanged),
+        "mean score": lambda case: number(case.mean_score),
+        "drop": lambda case: number(case.drop),
+        "interval": lambda case: interval(case.ci),
+        "relative drop": lambda case: percent(case.relative_drop),
+        "excess": lambda case: number(case.excess),
+        "its interval": lambda case: interval(case.excess_ci),
+        "p": lambda case: p_value(case.p_adjusted, mark=dagger(case.p_adjusted)),
+        "unnoticed": lambda case: percent(case.unnoticed),
     }
     note = (
         "drop: the clean text's score less the changed text's, over the n texts that changed; n/a: nothing to act on; "
@@ -129,14 +129,15 @@ def perturbations(result: Robustness) -> Iterator[Part]:
     skipped = (
         ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in entry.items()) for entry in result.skipped
     )
-    yield Notes(tuple(f"Left out: {said}" for said in skipped), full=True)
+    yield Notes(tuple(f"Left out: {settings}" for settings in skipped), full=True)
     kept = {case.perturbation for case in result.results if case.preserves}
     shared: dict[tuple[str, ...], list[DropExample]] = {}  # several metrics may have one
-    for one in result.worst:
-        shared.setdefault((_called(one), one.reference, one.original, one.perturbed), []).append(one)
-    turns, found = Counter[str](), list[tuple[int, Example]]()  # in turn, so that as many perturbations as can have one
+    for worst in result.worst:
+        shared.setdefault((_called(worst), worst.reference, worst.original, worst.perturbed), []).append(worst)
+    # In turn, so that as many perturbations as can have one.
+    turns, in_turn = Counter[str](), list[tuple[int, Example]]()
     for first, *others in shared.values():
-        same, whose = first.perturbation in kept, dict.fromkeys(one.metric for one in (first, *others))
+        same, whose = first.perturbation in kept, dict.fromkeys(worst.metric for worst in (first, *others))
         title = f"Row {first.row}, {_called(first)} (meaning {'kept' if same else 'changed'}): {listed([*whose])}"
         texts = [
             ("reference", first.reference if first.reference != first.original else None, None),
@@ -146,11 +147,11 @@ def perturbations(result: Robustness) -> Iterator[Part]:
         seen = "punished" if same else "noticed"
         words, aligned = (seen, f"not {seen}", f"not {seen}"), (("perturbed", first.perturbed, first.reference),)
         made = example(title, texts, first.scores, ("original", "perturbed"), words, aligned)
-        found.append((turns[first.perturbation], made))
+        in_turn.append((turns[first.perturbation], made))
         turns[first.perturbation] += 1
     yield from examples(
         "The worst examples: changes of meaning that cost least, and harmless changes that cost most.",
-        [item for _, item in sorted(found, key=itemgetter(0))[:_EXAMPLES]],
+        [item for _, item in sorted(in_turn, key=itemgetter(0))[:_EXAMPLES]],
     )
     for case in result.results:
         harmless = cases.get((case.metric, control))
@@ -158,13 +159,13 @@ def perturbations(result: Robustness) -> Iterator[Part]:
             continue
         if not math.isnan(size := harmless.relative_drop - case.relative_drop):
             costs = [f"{percent(c.relative_drop).text} for {_called(c)} (n = {c.n:,})" for c in (case, harmless)]
-            said = f"{case.metric} loses less by a change of meaning than by one that keeps it"
-            yield Surprise(f"{said}: it loses {', '.join(costs)}.", size)
+            surprise = f"{case.metric} loses less by a change of meaning than by one that keeps it"
+            yield Surprise(f"{surprise}: it loses {', '.join(costs)}.", size)
 
 
 def _drop_charts(result: Robustness, metrics: Sequence[str], answer: str) -> Iterator[Chart]:
     """Yield the control and every change of a part of the text, the mildest strength of each; then all strengths."""
-    control, ranges = _control(result), {one.metric: one.range for one in result.ranges}
+    control, ranges = _control(result), {measured.metric: measured.range for measured in result.ranges}
     defined = [case for case in result.results if not math.isnan(case.relative_drop)]
     strengths: dict[str, set[float]] = {}
     for case in defined:
@@ -220,20 +221,20 @@ def perturbed_rows(result: Robustness) -> Iterator[Mapping[str, object]]:
 @summarises("robustness")
 def robustness(results: Sequence[tuple[str, Result]]) -> Iterator[Part]:
     """Yield one sentence on all results of a report, by significance and count, and the figures of each metric."""
-    said: list[str] = []
+    sentences: list[str] = []
     columns: dict[str, dict[str, Cell]] = {}
     for name, result in results:
         behind = f" ({name})" if sum(type(other) is type(result) for _, other in results) > 1 else ""
         sentence = ""
         if isinstance(result, Robustness):
-            told, control = _counted(result), _control(result)
-            counts = {metric: f"{len(more)} of {len(more) + len(rest)}" for metric, (more, rest) in told.items()}
+            counted, control = _counted(result), _control(result)
+            counts = {metric: f"{len(more)} of {len(more) + len(rest)}" for metric, (more, rest) in counted.items()}
             columns[f"changes that cost more{behind}"] = {
                 metric: Cell(counts[metric], len(more) / (len(more) + len(rest)))
-                for metric, (more, rest) in told.items()
+                for metric, (more, rest) in counted.items()
             }
             sentence = f"no change of meaning can be tested on {FEWEST} texts or more"
-            if told:
+            if counted:
                 under = some([f"{count} under {metric}" for metric, count in counts.items()])
                 sentence = f"of the changes of meaning, {under} cost significantly more than {control}"
         elif isinstance(result, TriplesResult | PairsResult | ChallengeResult):
@@ -244,11 +245,11 @@ def robustness(results: Sequence[tuple[str, Result]]) -> Iterator[Part]:
             if ranking.n < FEWEST:
                 sentence = f"{ranking.n} {ranking.rows} are too few to judge by"
         if sentence:
-            said.append(f"{name}: {sentence}" if behind else sentence)
+            sentences.append(f"{name}: {sentence}" if behind else sentence)
     metrics = list(dict.fromkeys(metric for cells in columns.values() for metric in cells))
-    if not said or not metrics:
+    if not sentences or not metrics:
         return
-    yield Answer(f"{'; '.join(said)}.")
+    yield Answer(f"{'; '.join(sentences)}.")
     cells = {head: (lambda metric, of=of: of.get(metric, Cell(NONE))) for head, of in columns.items()}
     note = (
         "Changes that cost more: of the changes of meaning that were tested, those whose drop is significantly larger "

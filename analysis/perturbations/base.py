@@ -7,7 +7,7 @@ import hashlib
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, ParamSpec
+from typing import Any, Literal
 
 from bsx.analysis.factors.parses import Parse
 from bsx.analysis.perturbations.grammar.inflections import Inflections
@@ -139,7 +139,11 @@ class Perturbation:
         )
         if lacking is not None:
             raise InputError(f"perturbation {self.name} {lacking}")
-        share = self._strength(strength)
+        if strength is not None and not self.graded:
+            raise InputError(f"perturbation {self.name} has no strength")
+        if strength is not None and not 0 < strength <= 1:
+            raise InputError(f"strength {strength:g}: it is a share, above 0 and at most 1")
+        share = float(strength or DEFAULT_STRENGTH) if self.graded else 1.0
         corpus = "corpus" in self.needs
         others = sorted(set(texts)) if corpus else ()
         names = names_of(texts, parses, primary(lang)) if corpus and parses is not None else ()
@@ -154,44 +158,36 @@ class Perturbation:
             changed.append(self.change(item, share, rng))
         return changed
 
-    def _strength(self, strength: float | None) -> float:
-        if not self.graded:
-            if strength is not None:
-                raise InputError(f"perturbation {self.name} has no strength")
-            return 1.0
-        if strength is None:
-            return DEFAULT_STRENGTH
-        if not 0 < strength <= 1:
-            raise InputError(f"strength {strength:g}: it is a share, above 0 and at most 1")
-        return float(strength)
-
 
 REGISTERED: dict[str, Perturbation] = {}
 """Name -> perturbation: first those that keep the meaning, then those that change it, mild ones first."""
-Made = ParamSpec("Made")
 
 
-def _registering(make: Callable[Made, Perturbation]) -> Callable[Made, Perturbation]:
-    @functools.wraps(make)
-    def register(*positional: Made.args, **named: Made.kwargs) -> Perturbation:
-        made = make(*positional, **named)
-        if made.name in REGISTERED:
-            raise InputError(f"there is a perturbation {made.name} already")
-        REGISTERED[made.name] = made
-        ordered = sorted(
-            REGISTERED.values(),
-            key=lambda perturbation: (not perturbation.preserves, perturbation.place, perturbation.name),
-        )
+def register(name: str, description: str, preserves: bool, **facts: Any) -> Callable[[Change], Change]:
+    """Decorate a change, and have a `Perturbation` of its name everywhere: in lists, on the command line, in the docs.
+
+    Any module of this room may do so.
+
+    Args:
+        name: what it is called.
+        description: what it does, in one line.
+        preserves: whether the meaning stays.
+        facts: the other attributes of `Perturbation`.
+
+    Raises:
+        InputError: if there is one of this name.
+    """
+    if name in REGISTERED:
+        raise InputError(f"there is a perturbation {name} already")
+
+    def registered(change: Change) -> Change:
+        several = [*REGISTERED.values(), Perturbation(name, description, preserves, change, **facts)]
+        several.sort(key=lambda perturbation: (not perturbation.preserves, perturbation.place, perturbation.name))
         REGISTERED.clear()
-        REGISTERED.update((perturbation.name, perturbation) for perturbation in ordered)
-        return made
+        REGISTERED.update((perturbation.name, perturbation) for perturbation in several)
+        return change
 
-    return register
-
-
-register = _registering(Perturbation)
-"""Make a `Perturbation` that has its name everywhere: in lists, on the command line, in the docs. Any module of this
-room may call it; one name twice is an `InputError`."""
+    return registered
 
 
 @functools.lru_cache(maxsize=64)

@@ -19,15 +19,18 @@ def _cased(text: str) -> bool:
     return text.lower() != text or text.upper() != text
 
 
+@register("lower", "all letters small", True, acts_on=_ACTS_ON, aim="surface", place=20)
 def _lower(item: Item, strength: float, rng: random.Random) -> str | None:
     text = item.text.replace("I", "ı").replace("İ", "i") if item.lang in _DOTTED else item.text
     return text.lower() if _cased(item.text) else None
 
 
+@register("upper", "all letters capital", True, acts_on=_ACTS_ON, place=30)
 def _upper(item: Item, strength: float, rng: random.Random) -> str | None:
     return _raised(item.text, item.lang) if _cased(item.text) else None
 
 
+@register("title", "a capital at the start of every word", True, acts_on=_ACTS_ON, place=40)
 def _title(item: Item, strength: float, rng: random.Random) -> str | None:
     if not _cased(item.text):
         return None
@@ -35,8 +38,3 @@ def _title(item: Item, strength: float, rng: random.Random) -> str | None:
     for start, _ in reversed(units(text)):
         text = text[:start] + _raised(text[start], item.lang) + text[start + 1 :]
     return text
-
-
-register("lower", "all letters small", True, _lower, acts_on=_ACTS_ON, aim="surface", place=20)
-register("upper", "all letters capital", True, _upper, acts_on=_ACTS_ON, place=30)
-register("title", "a capital at the start of every word", True, _title, acts_on=_ACTS_ON, place=40)

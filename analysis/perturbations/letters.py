@@ -75,6 +75,17 @@ def _homophones(lang: str) -> dict[str, str]:
     return {written: group.replace(written, "") for group in words(lang).homophones for written in group}
 
 
+@register(
+    "typos",
+    "one typing error in a share of the words: a neighbouring key, a letter too many or too few, two swapped; in "
+    "Chinese a character of the same sound",
+    True,
+    acts_on="words of three letters or more in Latin, Cyrillic, Greek, Hebrew or Arabic script; Chinese characters "
+    "with a frequent homophone",
+    graded=True,
+    aim="surface",
+    place=140,
+)
 def _typos(item: Item, strength: float, rng: random.Random) -> str | None:
     keys = neighbours(item.lang)
     typed: list[tuple[int, int, list[str], list[int]]] = []
@@ -117,6 +128,14 @@ def _key(letter: str, keys: dict[str, str]) -> str:
     return next((key for key in (small, unicodedata.normalize("NFD", small)[:1]) if key in keys), "")
 
 
+@register(
+    "homoglyphs",
+    "a share of the letters that have one replaced by a lookalike of another script",
+    True,
+    acts_on="Latin, Cyrillic and Greek letters with a lookalike",
+    graded=True,
+    place=150,
+)
 def _homoglyphs(item: Item, strength: float, rng: random.Random) -> str | None:
     letters = characters(item.text)
     places = [at for at, letter in enumerate(letters) if letter in LOOKALIKES]
@@ -125,26 +144,3 @@ def _homoglyphs(item: Item, strength: float, rng: random.Random) -> str | None:
     for at in rng.sample(places, share(len(places), strength)):
         letters[at] = LOOKALIKES[letters[at]]
     return "".join(letters)
-
-
-register(
-    "typos",
-    "one typing error in a share of the words: a neighbouring key, a letter too many or too few, two swapped; in "
-    "Chinese a character of the same sound",
-    True,
-    _typos,
-    acts_on="words of three letters or more in Latin, Cyrillic, Greek, Hebrew or Arabic script; Chinese characters "
-    "with a frequent homophone",
-    graded=True,
-    aim="surface",
-    place=140,
-)
-register(
-    "homoglyphs",
-    "a share of the letters that have one replaced by a lookalike of another script",
-    True,
-    _homoglyphs,
-    acts_on="Latin, Cyrillic and Greek letters with a lookalike",
-    graded=True,
-    place=150,
-)

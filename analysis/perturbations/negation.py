@@ -14,6 +14,15 @@ from bsx.analysis.perturbations.base import Item, register
 from bsx.catalog.words import words
 
 
+@register(
+    "negation",
+    "takes a negation out of the text, or puts one in if there is none to take out",
+    False,
+    languages=("cs", "de", "en", "es", "fr", "hi", "id", "it", "ko", "nl", "pl", "pt", "ru", "sv", "tr", "zh"),
+    acts_on="texts with an auxiliary, copula, modal or article that the rules know",
+    aim="sem",
+    place=50,
+)
 def _negation(item: Item, strength: float, rng: random.Random) -> str | None:
     def new(match: regex.Match[str]) -> str:
         put = match.expand(rule.put)
@@ -28,15 +37,3 @@ def _negation(item: Item, strength: float, rng: random.Random) -> str | None:
             if text != item.text:
                 return str(text)
     return None
-
-
-register(
-    "negation",
-    "takes a negation out of the text, or puts one in if there is none to take out",
-    False,
-    _negation,
-    languages=("cs", "de", "en", "es", "fr", "hi", "id", "it", "ko", "nl", "pl", "pt", "ru", "sv", "tr", "zh"),
-    acts_on="texts with an auxiliary, copula, modal or article that the rules know",
-    aim="sem",
-    place=50,
-)

@@ -37,6 +37,14 @@ _QUOTES = {
 }
 
 
+@register(
+    "no-punctuation",
+    "without punctuation, except inside words and numbers and signs such as %",
+    True,
+    acts_on="texts with punctuation",
+    aim="surface",
+    place=10,
+)
 def _remove(item: Item, strength: float, rng: random.Random) -> str | None:
     text = item.text
     results = [match.span() for match in _MARKS.finditer(text)]
@@ -47,11 +55,20 @@ def _remove(item: Item, strength: float, rng: random.Random) -> str | None:
         # Words that only a dash held apart do not become one; no space is left over either.
         if before[-1:].isspace() and (not after or after[0].isspace()):
             before = before[:-1]
-        apart = not before or not after or _JOINED.match(before[-1]) or _JOINED.match(after[0])
-        text = before + ("" if apart else " ") + after
+        spaced = not before or not after or _JOINED.match(before[-1]) or _JOINED.match(after[0])
+        text = before + ("" if spaced else " ") + after
     return text.strip()
 
 
+@register(
+    "extra-punctuation",
+    "commas, of the script, behind a share of the words",
+    True,
+    acts_on="texts in which one word follows another",
+    graded=True,
+    aim="surface",
+    place=120,
+)
 def _add(item: Item, strength: float, rng: random.Random) -> str | None:
     text = item.text
     # Behind a word that another follows with nothing but space between.
@@ -66,6 +83,14 @@ def _add(item: Item, strength: float, rng: random.Random) -> str | None:
     return text
 
 
+@register(
+    "quotes",
+    "typographic quotation marks and apostrophes made straight, or, if there are none, straight ones typographic",
+    True,
+    acts_on="texts with quotation marks or apostrophes",
+    aim="surface",
+    place=50,
+)
 def _quotes(item: Item, strength: float, rng: random.Random) -> str | None:
     if any(ord(mark) in _STRAIGHT for mark in item.text):
         return item.text.translate(_STRAIGHT)
@@ -92,44 +117,7 @@ def _paired(text: str) -> bool:
     return opens == [at % 2 == 0 for at in range(len(marks))] and len(marks) % 2 == 0
 
 
+@register("spacing", "two spaces where there was white space", True, acts_on="texts with white space", place=60)
 def _spacing(item: Item, strength: float, rng: random.Random) -> str | None:
     text = item.text.strip()
     return str(regex.sub(r"\s+", "  ", text)) if regex.search(r"\s", text) else None
-
-
-register(
-    "no-punctuation",
-    "without punctuation, except inside words and numbers and signs such as %",
-    True,
-    _remove,
-    acts_on="texts with punctuation",
-    aim="surface",
-    place=10,
-)
-register(
-    "extra-punctuation",
-    "commas, of the script, behind a share of the words",
-    True,
-    _add,
-    acts_on="texts in which one word follows another",
-    graded=True,
-    aim="surface",
-    place=120,
-)
-register(
-    "quotes",
-    "typographic quotation marks and apostrophes made straight, or, if there are none, straight ones typographic",
-    True,
-    _quotes,
-    acts_on="texts with quotation marks or apostrophes",
-    aim="surface",
-    place=50,
-)
-register(
-    "spacing",
-    "two spaces where there was white space",
-    True,
-    _spacing,
-    acts_on="texts with white space",
-    place=60,
-)

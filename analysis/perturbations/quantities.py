@@ -63,6 +63,15 @@ def _number_matches(text: str) -> list[regex.Match[str]]:
     return [match for match in _NUMBER.finditer(text) if all(c in ".,:" or c.isdecimal() for c in match[0])]
 
 
+@register(
+    "numbers",
+    "one digit of one number becomes another; without digits, one number word",
+    False,
+    acts_on="texts with digits of any script, or with number words of en, de, es, fr, it, nl, ru, zh, pt, sv, tr, id, "
+    "hi, pl, cs",
+    aim="sem",
+    place=80,
+)
 def _numbers(item: Item, strength: float, rng: random.Random) -> str | None:
     if item.lang not in ("", "en"):
         return _careful_numbers(item, rng)
@@ -151,6 +160,15 @@ _ZH_DAY = regex.compile(r"(?<=(?:星期|[周週]|[礼禮]拜))[一二三四五�
 _ZH_MONTH = regex.compile(r"(?<![\p{Nd}第.\-–—~至到])(1[0-2]|[1-9]|１[０-２]|[１-９])(?=月(?!球|餅|饼|29|3[01]))")
 
 
+@register(
+    "dates",
+    "one month or weekday becomes another",
+    False,
+    languages=("en", "de", "es", "fr", "it", "nl", "pt", "ru", "pl", "cs", "sv", "tr", "id", "hi", "ko", "zh"),
+    acts_on="texts that name a month or a weekday",
+    aim="sem",
+    place=90,
+)
 def _dates(item: Item, strength: float, rng: random.Random) -> str | None:
     if item.lang == "zh":
         places = [match.span() for pattern in (_ZH_DAY, _ZH_MONTH) for match in pattern.finditer(item.text)]
@@ -163,25 +181,3 @@ def _dates(item: Item, strength: float, rng: random.Random) -> str | None:
             new = rng.choice([each for each in group if (each.translate(full) if wide else each) != old])
             return item.text[:start] + (new.translate(full) if wide else new) + item.text[end:]
     return _named(item, _dates_of(item.lang), rng)
-
-
-register(
-    "numbers",
-    "one digit of one number becomes another; without digits, one number word",
-    False,
-    _numbers,
-    acts_on="texts with digits of any script, or with number words of en, de, es, fr, it, nl, ru, zh, pt, sv, tr, id, "
-    "hi, pl, cs",
-    aim="sem",
-    place=80,
-)
-register(
-    "dates",
-    "one month or weekday becomes another",
-    False,
-    _dates,
-    languages=("en", "de", "es", "fr", "it", "nl", "pt", "ru", "pl", "cs", "sv", "tr", "id", "hi", "ko", "zh"),
-    acts_on="texts that name a month or a weekday",
-    aim="sem",
-    place=90,
-)

@@ -24,6 +24,14 @@ def _rewriting(section: Literal["spelling", "marks", "contractions", "function_w
     return change
 
 
+@register(
+    "small-nouns",
+    "nouns and names without capitals, as many people type",
+    True,
+    languages=("de",),
+    acts_on="texts with a capital inside a sentence",
+    place=100,
+)
 def _small_nouns(item: Item, strength: float, rng: random.Random) -> str | None:
     text = str(words(item.lang).small_nouns.sub(lambda match: match[0].lower(), item.text))
     return text if text != item.text else None
@@ -33,48 +41,35 @@ register(
     "spelling",
     "another accepted spelling: British or American, ß as ss or else ä as ae, the French one of 1990, ё as е",
     True,
-    _rewriting("spelling"),
     languages=("de", "en", "fr", "ru"),
     acts_on="texts with a word or letter that may be spelled in two ways",
     aim="lex",
     place=80,
-)
+)(_rewriting("spelling"))
 register(
     "marks",
     "marks as they are written elsewhere: no ¿ and ¡, spaces before French marks, full-width marks half as wide",
     True,
-    _rewriting("marks"),
     languages=("es", "fr", "ja", "zh"),
     acts_on="texts with such marks",
     place=90,
-)
-register(
-    "small-nouns",
-    "nouns and names without capitals, as many people type",
-    True,
-    _small_nouns,
-    languages=("de",),
-    acts_on="texts with a capital inside a sentence",
-    place=100,
-)
+)(_rewriting("marks"))
 register(
     "contractions",
     "contractions written out (don't: do not), or, if there are none, negated auxiliaries contracted",
     True,
-    _rewriting("contractions"),
     languages=("en",),
     acts_on="texts with such words; 's and 'd are left alone",
     aim="lex",
     place=70,
-)
+)(_rewriting("contractions"))
 register(
     "function-words",
     "articles left out, in Chinese the particle of attributes, as in a telegram",
     True,
-    _rewriting("function_words"),
     languages=("en", "zh"),
     acts_on="texts with such a word inside; in Chinese, behind adjectives and persons that do without it",
     aim="lex",
     withdrawn=dict.fromkeys(("de", "es", "fr"), "without articles, inflections and set phrases break"),
     place=110,
-)
+)(_rewriting("function_words"))

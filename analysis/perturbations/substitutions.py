@@ -102,29 +102,26 @@ register(
     "opposites",
     "one word becomes its opposite: more less, rose fell, northern southern",
     False,
-    _substitution("opposites"),
     languages=_LANGUAGES,
     acts_on="texts with a word of a list of opposites, outside set phrases",
     aim="sem",
     place=60,
-)
+)(_substitution("opposites"))
 register(
     "modality",
     "what must be may be, or what may be must be",
     False,
-    _substitution("modality"),
     languages=_LANGUAGES,
     acts_on="texts with a modal verb or adverb of necessity or possibility that the lists know",
     aim="sem",
     place=70,
-)
+)(_substitution("modality"))
 register(
     "synonyms",
     "one word becomes another that means the same: begin start, often frequently",
     True,
-    _substitution("synonyms"),
     languages=_LANGUAGES,
     acts_on="texts with a word of a list of synonyms, outside set phrases",
     aim="lex",
     place=160,
-)
+)(_substitution("synonyms"))

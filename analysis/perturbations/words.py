@@ -10,6 +10,9 @@ from bsx.analysis.perturbations.units import share, units, unspaced
 _ACTS_ON = "texts of two words or more; characters count as words in scripts without spaces"
 
 
+@register(
+    "shuffle", "moves a share of the words to one another's places", False, acts_on=_ACTS_ON, graded=True, place=110
+)
 def _shuffle(item: Item, strength: float, rng: random.Random) -> str | None:
     spans = units(item.text)
     if len(spans) < 2:
@@ -29,6 +32,7 @@ def _shuffle(item: Item, strength: float, rng: random.Random) -> str | None:
     return "".join([*parts, item.text[at:]])
 
 
+@register("drop-words", "leaves out a share of the words, never all", False, acts_on=_ACTS_ON, graded=True, place=120)
 def _drop(item: Item, strength: float, rng: random.Random) -> str | None:
     spans = units(item.text)
     if len(spans) < 2:
@@ -46,6 +50,7 @@ def _drop(item: Item, strength: float, rng: random.Random) -> str | None:
     return text
 
 
+@register("repeat-words", "says a share of the words twice", True, acts_on="texts with a word", graded=True, place=130)
 def _repeat(item: Item, strength: float, rng: random.Random) -> str | None:
     spans = units(item.text)
     if not spans:
@@ -58,47 +63,12 @@ def _repeat(item: Item, strength: float, rng: random.Random) -> str | None:
     return text
 
 
+@register(
+    "truncate", "cuts a share of the words off the end, never all", False, acts_on=_ACTS_ON, graded=True, place=130
+)
 def _truncate(item: Item, strength: float, rng: random.Random) -> str | None:
     spans = units(item.text)
     if len(spans) < 2:
         return None
     kept = len(spans) - min(share(len(spans), strength), len(spans) - 1)
     return item.text[: spans[kept - 1][1]]
-
-
-register(
-    "shuffle",
-    "moves a share of the words to one another's places",
-    False,
-    _shuffle,
-    acts_on=_ACTS_ON,
-    graded=True,
-    place=110,
-)
-register(
-    "drop-words",
-    "leaves out a share of the words, never all",
-    False,
-    _drop,
-    acts_on=_ACTS_ON,
-    graded=True,
-    place=120,
-)
-register(
-    "repeat-words",
-    "says a share of the words twice",
-    True,
-    _repeat,
-    acts_on="texts with a word",
-    graded=True,
-    place=130,
-)
-register(
-    "truncate",
-    "cuts a share of the words off the end, never all",
-    False,
-    _truncate,
-    acts_on=_ACTS_ON,
-    graded=True,
-    place=130,
-)

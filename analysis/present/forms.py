@@ -85,8 +85,8 @@ def summarises(section: str) -> Callable[[Callable[..., Iterable[Part]]], Callab
 
 def section_of(result: Shown) -> Place | None:
     """Return the section of a report that a result belongs to, if a report can hold it."""
-    found = _own(_SECTIONS, type(result))
-    place: Place | None = found(result) if callable(found) else found
+    declared = _own(_SECTIONS, type(result))
+    place: Place | None = declared(result) if callable(declared) else declared
     return place
 
 
@@ -112,8 +112,8 @@ def parts_of(result: Shown, *, page: bool = False) -> list[Part]:
         result: what came out.
         page: as reports and pages show it.
     """
-    own = (_own(_PAGES, type(result)) if page else None) or _own(_PARTS, type(result))
-    every = own(result) if own is not None else [_plain(result)]
+    shows = (_own(_PAGES, type(result)) if page else None) or _own(_PARTS, type(result))
+    every = shows(result) if shows is not None else [_plain(result)]
     return [
         part
         for part in every
@@ -123,8 +123,8 @@ def parts_of(result: Shown, *, page: bool = False) -> list[Part]:
 
 def records_of(result: Shown) -> list[Row]:
     """Return the figures of a result with full precision, row by row."""
-    own = _own(_RECORDS, type(result))
-    return list(own(result)) if own is not None else [as_row(result)]
+    rows_of = _own(_RECORDS, type(result))
+    return list(rows_of(result)) if rows_of is not None else [as_row(result)]
 
 
 def in_form(result: Shown, form: str, *, full: bool = True, data: str = "", label: str = "", title: str = "bsx") -> str:
@@ -214,8 +214,10 @@ def frame_of(result: Shown) -> pd.DataFrame:
         MissingExtraError: if pandas is missing.
     """
     rows = records_of(result)
-    said = {name for row in rows for name, value in row.items() if isinstance(value, str) and value}
-    none = {name: [""] if name in said else ["", "nan"] for row in rows for name in row}  # a text may be the word nan
+    strings = {name for row in rows for name, value in row.items() if isinstance(value, str) and value}
+    none = {
+        name: [""] if name in strings else ["", "nan"] for row in rows for name in row
+    }  # a text may be the word nan
     content = io.StringIO(_csv(rows))
     frame: pd.DataFrame = need("pandas", "to_frame").read_csv(content, keep_default_na=False, na_values=none)
     return frame

@@ -122,8 +122,8 @@ def _table(table: TablePart, data: str) -> str:
     )
     caption = f"Table: {table.caption}" if table.caption else "Table"
     look = " ".join(["scroll", *["wide"] * (len(table.columns) > 8), *["short"] * (len(table.rows) <= 8)])
-    told = "<br>".join(escape(line) for line in (": ".join(filter(None, [data, table.caption])), table.note) if line)
-    below = f"<caption>{told}</caption>\n" if told else ""
+    title = "<br>".join(escape(line) for line in (": ".join(filter(None, [data, table.caption])), table.note) if line)
+    below = f"<caption>{title}</caption>\n" if title else ""
     return (
         f'<div class="{look}" tabindex=0 role=group aria-label="{escape(caption)}">'
         f"<table>{below}<thead><tr>{head}</tr></thead>\n"

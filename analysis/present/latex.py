@@ -77,8 +77,8 @@ def _floating(table: TablePart, data: str, label: str, below: Sequence[str]) -> 
     marks = [max((row[place].mark for row in table.rows), key=len, default="") for place in places]
     rows = [[escaped(name) for name in table.columns]]
     rows += [[_cell(row[i], marks[i] if i >= table.names else "") for i in places] for row in table.rows]
-    says = [any(row[place].value for row in table.rows) for place in places]
-    columns = "".join("l" if i < table.names or (i not in numeric and says[i]) else "r" for i in places)
+    filled = [any(row[place].value for row in table.rows) for place in places]
+    columns = "".join("l" if i < table.names or (i not in numeric and filled[i]) else "r" for i in places)
     small = [escaped(line).replace("|", r"|\allowbreak ") for line in (table.note, *below) if line]
     around = "table*" if len(table.columns) > _WIDE else "table"
     return "\n".join(

@@ -66,7 +66,12 @@ def page(report: Page) -> str:
     """Return a report."""
     lines = [f"# {escape(report.title)}", ""]
     if len(report.glance) > 1:
-        lines += ["## At a glance", "", *(f"- {escape(name)}: {escape(said)}" for _, name, said in report.glance), ""]
+        lines += [
+            "## At a glance",
+            "",
+            *(f"- {escape(name)}: {escape(sentence)}" for _, name, sentence in report.glance),
+            "",
+        ]
     for section in report.sections:
         lines += [f"## {escape(section.title)}", ""]
         lines += [_line(section.lead), ""] if section.lead else []

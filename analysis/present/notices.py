@@ -26,8 +26,8 @@ def in_words(notice: Notice) -> str:
         )
     if notice.name == "unjudged":
         means = ", ".join(
-            f"{name} {dropped:.3g} for {kept:.3g} ({apart:+.2f} sd)"
-            for name, (kept, dropped, apart) in values["means"].items()
+            f"{name} {dropped:.3g} for {kept:.3g} ({difference:+.2f} sd)"
+            for name, (kept, dropped, difference) in values["means"].items()
         )
         return (
             f"the {values['dropped']:,} rows without {notice.about} are not like the {values['kept']:,} others: mean "
@@ -60,7 +60,7 @@ def no_translations(notices: Sequence[Notice]) -> Iterator[TablePart]:
     rows = []
     for notice in notices:
         count, of, examples = (notice.values[name] for name in ("count", "of", "examples"))
-        first = "; ".join(f"{one['segment']}: {one['candidate']}" for one in examples)
+        first = "; ".join(f"{example['segment']}: {example['candidate']}" for example in examples)
         rows.append([text(notice.about), text(KINDS[notice.name]), number(count), number(of), text(first)])
     if rows:
         columns = ["system", "what", "count", "of", "such as"]

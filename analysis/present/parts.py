@@ -283,10 +283,10 @@ class Page:
     @property
     def glance(self) -> list[tuple[str, str, str]]:
         """What is said at a glance: a section's id, a name and the finding, rankings first, then the one surprise."""
-        told = [section for section in self.sections if section.lead and section.id not in ("segments", "repeat")]
-        results = [(surprise.size, section.id, surprise.text) for section in told for surprise in section.surprises]
-        lines = [(section.id, section.title, section.lead) for section in told if section.answers]
+        answered = [section for section in self.sections if section.lead and section.id not in ("segments", "repeat")]
+        results = [(surprise.size, section.id, surprise.text) for section in answered for surprise in section.surprises]
+        lines = [(section.id, section.title, section.lead) for section in answered if section.answers]
         if results:
             _, place, text = max(results, key=lambda result: result[0])
             lines.append((place, "A surprise", text))
-        return lines + [(section.id, section.title, section.lead) for section in told if not section.answers]
+        return lines + [(section.id, section.title, section.lead) for section in answered if not section.answers]

@@ -122,10 +122,10 @@ def alignment_parts(alignment: Alignment) -> Iterator[Part]:
         sides.append([cells[:3] for cells in matched if cells[3].value])
         columns, caption = ["token", "its match", "cosine", "weight"], f"All tokens of the {name}; {figure} {value:.4f}"
         every.append(table(caption, columns, matched, names=2, sortable=False, full=True))
-    found = [[*mine, *theirs] for mine, theirs in zip_longest(*sides, fillvalue=[text("")] * 3)]
-    more = f"{len(found) - _ROWS:,} more rows of tokens: --full.\n" if len(found) > _ROWS else ""
+    rows = [[*mine, *theirs] for mine, theirs in zip_longest(*sides, fillvalue=[text("")] * 3)]
+    more = f"{len(rows) - _ROWS:,} more rows of tokens: --full.\n" if len(rows) > _ROWS else ""
     note = f"{more}{alignment.signature}"
-    yield table("Tokens that weigh something", heads, found[: _ROWS if more else None], note=note, sortable=False)
+    yield table("Tokens that weigh something", heads, rows[: _ROWS if more else None], note=note, sortable=False)
     yield from every
     alt = (
         "The cosine of every token of the candidate with every token of the reference; a circle marks the best match "
@@ -163,8 +163,8 @@ def _pair(alignment: Alignment) -> Iterator[Part]:
             cosine, token = min(matches)
             weakest.append(f"{token} in the {name} ({cosine:.4f})")
     figures = f"precision {alignment.precision:.4f}, recall {alignment.recall:.4f}"
-    told = f" Tokens with the weakest match: {', '.join(weakest)}." if weakest else ""
-    yield Answer(f"BERTScore F1 of the pair: {alignment.f1:.4f} ({figures}).{told}")
+    weak_tokens = f" Tokens with the weakest match: {', '.join(weakest)}." if weakest else ""
+    yield Answer(f"BERTScore F1 of the pair: {alignment.f1:.4f} ({figures}).{weak_tokens}")
     yield Prose(f"candidate: {alignment.candidate.text}\nreference: {alignment.reference.text}")
 
 

@@ -65,8 +65,8 @@ def _add(book: Workbook, table: TablePart) -> None:
     book.begin(table.caption.partition(";")[0], heads)
     for row in cells:
         values: list[object] = []
-        for (figure, *more), there in zip(row, used, strict=True):
-            values += [figure, *(value for value, wanted in zip(more, there, strict=True) if wanted)]
+        for (figure, *more), used_cells in zip(row, used, strict=True):
+            values += [figure, *(value for value, wanted in zip(more, used_cells, strict=True) if wanted)]
         book.row(values)
 
 

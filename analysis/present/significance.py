@@ -91,8 +91,8 @@ def table_of_tests(
         cells.append(replace(cell, text=f"≤{cell.text}" if decides else "0") if test.at_floor else cell)
         cells += [column(test) for column in more.values()]
         if same is not None and test.p_equivalence is not None:
-            said = verdict(decides < alpha, test.p_equivalence, alpha)
-            cells += [*([] if more else [p_value(test.p_equivalence)]), verdict_cell(said, same)]
+            decision = verdict(decides < alpha, test.p_equivalence, alpha)
+            cells += [*([] if more else [p_value(test.p_equivalence)]), verdict_cell(decision, same)]
         rows.append(cells)
     note = f"†: {level}."
     note += "" if same is None else f" {EQUIVALENT.format(f'{same:g}')}"
@@ -111,12 +111,12 @@ def some(phrases: Sequence[str], *, long: bool = False) -> str:
 
 def against(ways: Mapping[str, int], reference: str) -> str:
     """Return what is significantly better than a reference (1), not told apart from it (0), or worse (-1)."""
-    said = []
+    clauses = []
     for way, words in ((1, "significantly better than"), (0, "not told apart from"), (-1, "significantly worse than")):
-        if names := [name for name, found in ways.items() if found == way]:
+        if names := [name for name, beaten in ways.items() if beaten == way]:
             who = f"all {len(names)}" if len(names) == len(ways) > 2 else some(names)
-            said.append(f"{who} {'is' if len(names) == 1 else 'are'} {words} {reference}")
-    return "; ".join(said)
+            clauses.append(f"{who} {'is' if len(names) == 1 else 'are'} {words} {reference}")
+    return "; ".join(clauses)
 
 
 def standing(
@@ -144,11 +144,13 @@ def standing(
         return best, False, "highest; differences were not tested"
     worse = [other for other in others if values[best] > values[other] and p(of[best, other]) < alpha]
     alike = [other for other in others if other not in worse]
-    said = []
+    parts = []
     for words, names in (("not told apart from", alike), ("significantly better than", worse)):
         if names:
             named = [f"{name} ({shown(values[name])})" if shown else name for name in names]
             whom = "all others" if how is None and len(names) == len(others) > 1 else some(named)
-            said.append(f"{words} {whom}{'' if how is None else f' ({p_said([of[best, name] for name in names], p)})'}")
-    text = ", but ".join(said)
+            parts.append(
+                f"{words} {whom}{'' if how is None else f' ({p_said([of[best, name] for name in names], p)})'}"
+            )
+    text = ", but ".join(parts)
     return best, not alike, f"{text.removesuffix(')')}; {how})" if how else text

@@ -24,32 +24,34 @@ def layers(result: LayerAgreement) -> Iterator[Part]:
     chosen, unit = result.chosen, result.unit
     share, rows = percent(result.win_share).text, f"{chosen.n:,} {unit}"
     if chosen.n < FEWEST:
-        said = f"{rows} are too few to choose a layer."
+        answer = f"{rows} are too few to choose a layer."
     elif not chosen.ci[0] > 0:
-        said = f"No layer is shown to agree with human judgments: F1 of {best} is the best in {share} of resamples of "
-        said += f"{rows}."
+        answer = (
+            f"No layer is shown to agree with human judgments: F1 of {best} is the best in {share} of resamples of "
+        )
+        answer += f"{rows}."
     elif result.win_share >= _SURE or result.best_layer == result.runner_up:
-        said = f"F1 of {best} agrees best with human judgments: it is the best in {share} of resamples of {rows}."
+        answer = f"F1 of {best} agrees best with human judgments: it is the best in {share} of resamples of {rows}."
     else:
-        said = (
+        answer = (
             f"No layer is told apart from all others: F1 of {best} is the best in {share} of resamples of {rows} only; "
             f"{next_best} comes second."
         )
     if chosen.n >= FEWEST:
         reaches = f"{result.statistic} {estimate(chosen.estimate, chosen.ci).text}"
-        said += f" On {unit} that it was not chosen on, a layer chosen so reaches {reaches}."
+        answer += f" On {unit} that it was not chosen on, a layer chosen so reaches {reaches}."
         if (gain := result.gain) is not None:
             added = estimate(gain.estimate, gain.ci).text
             if gain.ci[0] > 0:
-                said += f" Idf adds {added} to that: score with it."
+                answer += f" Idf adds {added} to that: score with it."
             else:
-                said += f" Idf {'costs' if gain.ci[1] < 0 else 'is not shown to add anything'}: {added}."
-    yield Answer(f"{result.model}: {said}" if result.model else said)
+                answer += f" Idf {'costs' if gain.ci[1] < 0 else 'is not shown to add anything'}: {added}."
+    yield Answer(f"{result.model}: {answer}" if result.model else answer)
     results = []
-    for own in result.layers:
-        cells = [number(own.precision), number(own.recall)]
-        cells.append(estimate(own.f1, (own.f1_low, own.f1_high), strong=own.layer == result.best_layer))
-        results.append([number(own.layer), *cells, *([] if result.gain is None else [number(own.idf)])])
+    for layer in result.layers:
+        cells = [number(layer.precision), number(layer.recall)]
+        cells.append(estimate(layer.f1, (layer.f1_low, layer.f1_high), strong=layer.layer == result.best_layer))
+        results.append([number(layer.layer), *cells, *([] if result.gain is None else [number(layer.idf)])])
     what, names = f"{result.statistic} with human judgments by layer", ("P", "R", "F1")
     caption = f"{what}, mean over {listed([*result.groups])}, n = {result.n:,}; "
     caption += f"95 % bootstrap intervals over {unit} like these of these groups"
@@ -58,9 +60,9 @@ def layers(result: LayerAgreement) -> Iterator[Part]:
     yield table(caption, ["layer", *names, *([] if result.gain is None else ["F1, idf"])], results, note=note)
     yield Notes(result.notes)
     lines: list[list[charts.OfLayer]] = [
-        [(one.layer, getattr(one, side), None, None) for one in result.layers] for side in ("precision", "recall")
+        [(layer.layer, getattr(layer, side), None, None) for layer in result.layers] for side in ("precision", "recall")
     ]
-    lines.append([(one.layer, one.f1, one.f1_low, one.f1_high) for one in result.layers])
+    lines.append([(layer.layer, layer.f1, layer.f1_low, layer.f1_high) for layer in result.layers])
     axis = f"mean {result.statistic} with human judgments"
     spec = charts.by_layer(names, lines, axis, rule=float(result.best_layer))
     title = f"{result.model}: {', '.join(result.data)}" if result.model else f"Mean {what}"

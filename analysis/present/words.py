@@ -74,11 +74,11 @@ def example(
         return NONE if math.isnan(first - second) else verdicts[0 if first > second else 1 if first == second else 2]
 
     columns: dict[str, Callable[[tuple[str, tuple[float, float]]], Cell]] = {
-        "metric": lambda one: cell(one[0]),
-        heads[0]: lambda one: number(one[1][0]),
-        heads[1]: lambda one: number(one[1][1]),
-        "difference": lambda one: number(one[1][0] - one[1][1]),
-        "verdict": lambda one: cell(verdict(*one[1])),
+        "metric": lambda row: cell(row[0]),
+        heads[0]: lambda row: number(row[1][0]),
+        heads[1]: lambda row: number(row[1][1]),
+        "difference": lambda row: number(row[1][0] - row[1][1]),
+        "verdict": lambda row: cell(verdict(*row[1])),
     }
     runs = [
         (label, differing(text, base) if base is not None else (TextRun(text, False),))
@@ -88,9 +88,9 @@ def example(
     return Example(title, tuple(runs), table_of("Scores", scores.items(), columns, sortable=False), pairs=pairs)
 
 
-def examples(what: str, found: Sequence[Example]) -> Iterator[Part]:
+def examples(what: str, shown: Sequence[Example]) -> Iterator[Part]:
     """Yield what examples are of, and these, all but the first few folded away."""
-    if found:
+    if shown:
         marked = "Marked: what a shortest edit, word by word, takes out of the one text and puts into the other."
         yield Prose(f"{what} {marked}", full=True)
-    yield from (replace(item, folded=place >= SHOWN) for place, item in enumerate(found))
+    yield from (replace(item, folded=place >= SHOWN) for place, item in enumerate(shown))

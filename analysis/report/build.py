@@ -222,32 +222,34 @@ def repeat(documents: Sequence[Document], origin: Mapping[str, object] | None, a
     """
     section = Section("repeat", "How to repeat this")
     origins = [(document, document.content.provenance) for document in documents]
-    commands = list(dict.fromkeys(found.command for _, found in origins if found is not None))
-    own = None if origin is None else Provenance.read(origin)
-    commands += [own.command] if own is not None else []
-    unknown = [document.name for document, found in origins if found is None]
+    commands = list(dict.fromkeys(made.command for _, made in origins if made is not None))
+    report_made = None if origin is None else Provenance.read(origin)
+    commands += [report_made.command] if report_made is not None else []
+    unknown = [document.name for document, made in origins if made is None]
     section.lead = f"The commands that made the {len(documents)} inputs of this report, in the order given."
     if unknown:
         section.lead += f" How {', '.join(unknown)} came about is not known: there is no provenance with it."
     section.blocks.append(Commands(tuple(commands)))
     rows = []
-    for document, found in origins:
-        kind = found.kind if found is not None else "scores"
+    for document, made in origins:
+        kind = made.kind if made is not None else "scores"
         rows.append([text(document.name), text(kind), text(_seed(document)), text(document.sha256 or NONE, code=True)])
     section.blocks.append(table("Inputs of this report", ["file", "kind", "seed", "sha256"], rows, sortable=False))
-    found_settings = [[text(document.name), text(said)] for document in documents if (said := _settings(document))]
+    found_settings = [
+        [text(document.name), text(settings)] for document in documents if (settings := _settings(document))
+    ]
     if found_settings:
         caption = "Settings of the results"
         section.blocks.append(table(caption, ["file", "settings"], found_settings, sortable=False, folded=True))
-    read = {(file.name, file.sha256): None for _, found in origins if found is not None for file in found.files}
+    read = {(file.name, file.sha256): None for _, made in origins if made is not None for file in made.files}
     if read:
         digests = [[text(name), text(digest, code=True)] for name, digest in read]
         section.blocks.append(
             table("Data that the commands read", ["file", "sha256"], digests, sortable=False, folded=True)
         )
     versions: dict[str, dict[str, list[str]]] = {}
-    for name, found in [*((document.name, found) for document, found in origins), ("this report", own)]:
-        for package, version in found.versions.items() if found is not None else ():
+    for name, made in [*((document.name, made) for document, made in origins), ("this report", report_made)]:
+        for package, version in made.versions.items() if made is not None else ():
             versions.setdefault(package, {}).setdefault(version, []).append(name)
     if versions:
         rows = [

@@ -98,10 +98,10 @@ class TableColumns(RowColumns, HumanColumn, ScoreColumns):
             for file in files
             if not isinstance(file, str | Path) or NamedFile(file).suffix in TABLE_FORMATS
         ]
-        there = list(dict.fromkeys(name for table in tables for name in table.columns))
+        columns = list(dict.fromkeys(name for table in tables for name in table.columns))
         for name in named:
-            if name not in there:
-                raise UnknownNameError(f"no table has a column {name!r}.{did_you_mean(name, there)}")
+            if name not in columns:
+                raise UnknownNameError(f"no table has a column {name!r}.{did_you_mean(name, columns)}")
 
     def renamed(self, columns: Sequence[str]) -> dict[str, str]:
         """Return the columns that a report calls otherwise: ``system``, ``id`` and ``human``.
@@ -121,11 +121,11 @@ class TableColumns(RowColumns, HumanColumn, ScoreColumns):
 
     def known(self, sidecar: Sidecar | None, columns: Sequence[str]) -> Sidecar | None:
         """Return what is known of the metrics, with those that are named here."""
-        there = {entry.metric: entry for entry in (sidecar.metrics if sidecar is not None else [])}
+        entries = {entry.metric: entry for entry in (sidecar.metrics if sidecar is not None else [])}
         named = [name for name in self.columns if name in columns]
         if not named:
             return sidecar
-        rows = [there.get(name) or ScoredMetricRow(metric=name, higher_is_better=True) for name in named]
+        rows = [entries.get(name) or ScoredMetricRow(metric=name, higher_is_better=True) for name in named]
         rows = [row.model_copy(update={"higher_is_better": False}) if row.metric in self.lower else row for row in rows]
         return Sidecar(metrics=rows, provenance=sidecar.provenance if sidecar is not None else None)
 

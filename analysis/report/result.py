@@ -48,7 +48,9 @@ class Report(Page):
         if charts:
             scripts.insert(0, chart_library())
         # No script can end its element early; in JavaScript strings the two spellings are the same.
-        scripts = [one.replace("</script", r"<\/script").replace("<!--", r"<\!--").replace("\r", "") for one in scripts]
+        scripts = [
+            code.replace("</script", r"<\/script").replace("<!--", r"<\!--").replace("\r", "") for code in scripts
+        ]
         policy = (
             f"default-src 'none'; script-src {' '.join(map(_digest, scripts))}; style-src {_digest(style)}; "
             "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types default"

@@ -95,21 +95,21 @@ def convert(settings: ConvertRun) -> int:
         refuse_taken(table.columns, ["note"])
     column = find_columns(table.columns, {"segment": settings.segment}, "segment")["segment"][:1]
     if (notes is None and settings.segment is not None) or (notes is not None and not column):
-        there = ", ".join(table.columns)
-        why = "has no effect without segments" if notes is None else f"names the column of segments; it has {there}"
+        columns = ", ".join(table.columns)
+        why = "has no effect without segments" if notes is None else f"names the column of segments; it has {columns}"
         raise InputError(f"segment {why}", file=table.name, setting="segment")
     table.require(*column)
     beside_it, line = beside(table.name, ".signatures.json"), beside(table.name, ".signature.txt")
     types = table.types() if output.suffix == ".parquet" else None
-    written, found = 0, set()
+    written, matched = 0, set()
     with ScoreTable(output, types) as made:
         for row in table.rows():
             name = "" if notes is None else row.name(column[0])
             if notes is None or name in notes:
                 made.write({**row, **({} if notes is None else {"note": notes[name]})})
                 written += 1
-                found.add(name)
-        if missing := next((name for name in notes or () if name not in found), None):
+                matched.add(name)
+        if missing := next((name for name in notes or () if name not in matched), None):
             raise InputError(f"has no segment {missing!r}, which {settings.segments} names", file=table.name)
         if not written:
             raise InputError("has no rows to write", file=table.name)
@@ -126,11 +126,11 @@ def kept_segments(file: Path | str) -> dict[str, str]:
     """
     content = NamedFile(file).json()
     segments = content.get("segments") if isinstance(content, dict) else None
-    if not isinstance(segments, dict) or not all(isinstance(one, dict) for one in segments.values()):
+    if not isinstance(segments, dict) or not all(isinstance(segment, dict) for segment in segments.values()):
         raise InputError("is no selection: it has no segments with their notes", file=file)
     if not segments:
         raise InputError("holds no segment: keep some first", file=file)
-    return {name: str(one.get("note") or "") for name, one in segments.items()}
+    return {name: str(segment.get("note") or "") for name, segment in segments.items()}
 
 
 @settled(ReportRun)

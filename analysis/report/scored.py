@@ -41,7 +41,7 @@ def scored(documents: Sequence[Document]) -> Section | None:
     signatures = _signatures(documents)
     if signatures is not None:
         section.blocks.append(signatures)
-    rankings = [said for _, content in scored_tables if (said := _against_people(content))]
+    rankings = [ranking for _, content in scored_tables if (ranking := _against_people(content))]
     section.lead = " ".join([*rankings, *leads])
     section.answers = bool(rankings)
     if not tables:
@@ -61,8 +61,10 @@ def _under(content: ScoreRows) -> str:
 
 def _titles(tables: Sequence[tuple[str, ScoreRows]]) -> list[str]:
     """Return headings that say what each table holds, with the file's name only where two would be the same."""
-    said = [f"Scores{_under(content)}" for _, content in tables]
-    return [what if said.count(what) == 1 else f"{what} ({name})" for what, (name, _) in zip(said, tables, strict=True)]
+    titles = [f"Scores{_under(content)}" for _, content in tables]
+    return [
+        what if titles.count(what) == 1 else f"{what} ({name})" for what, (name, _) in zip(titles, tables, strict=True)
+    ]
 
 
 def _odd(content: ScoreRows) -> list[str]:
@@ -101,23 +103,23 @@ def _against_people(content: ScoreRows) -> str:
     who = "Human scores" if content.human in HUMAN else f"The scores in the column {content.human}"
     named = [f"{system} ({mean:.3g})" for system, mean in people]
     if len(named) > _MOST:
-        said = (
+        answer = (
             f"{who} rank {listed(named[:3])} highest of {len(named)} systems, {named[-1]} lowest; this is not tested."
         )
     else:
-        said = f"{who} rank {listed(named)}, in this order; this is not tested."
+        answer = f"{who} rank {listed(named)}, in this order; this is not tested."
     if left := len(counts) - len(systems):
-        said += f" Systems with fewer than {FEWEST} rows, {left}, are left out of that."
+        answer += f" Systems with fewer than {FEWEST} rows, {left}, are left out of that."
     order = [system for system, _ in people]
     same = [name for name, means in ranked.items() if [system for system, _ in means] == order]
     for first in dict.fromkeys(means[0][0] for name, means in ranked.items() if name not in same):
         against = [name for name, means in ranked.items() if name not in same and means[0][0] == first]
         verb = "puts" if len(against) == 1 else "put"
         what = f"{first} first instead" if first != order[0] else "others in another order"
-        said += f" {listed(against)} {verb} {what}."
+        answer += f" {listed(against)} {verb} {what}."
     if same:
-        said += f" {listed(same)} rank{'s' if len(same) == 1 else ''} them in the same order."
-    return said
+        answer += f" {listed(same)} rank{'s' if len(same) == 1 else ''} them in the same order."
+    return answer
 
 
 def _ranked(
@@ -156,13 +158,13 @@ def _signatures(documents: Sequence[Document]) -> TablePart | None:
 
 def _comparable(signed: Sequence[tuple[str, str]]) -> str:
     """Return whether scores of one metric may be compared, for (metric, signature) pairs."""
-    apart: dict[str, list[str]] = {}
+    differing: dict[str, list[str]] = {}
     for metric in dict.fromkeys(metric for metric, _ in signed):
         first, *others = (Signature.read(signature) for name, signature in signed if name == metric)
         if fields := list(dict.fromkeys(field for other in others for field in first.differs(other))):
-            apart[metric] = fields
-    if apart:
-        which = "; ".join(f"{metric} (they differ in {listed(fields)})" for metric, fields in apart.items())
+            differing[metric] = fields
+    if differing:
+        which = "; ".join(f"{metric} (they differ in {listed(fields)})" for metric, fields in differing.items())
         return f"Not comparable with each other are the scores of {which}."
     several = len(signed) > len({metric for metric, _ in signed})
     alike = "Those of one metric differ only in what runs the encoder, which changes a score by less than 1e-5; "
@@ -180,8 +182,8 @@ def _scores(content: ScoreRows) -> list[Part]:
         column: dict[str, Array] = {}
         for system in systems:
             cells = [row[place] for row in content.rows if of is None or str(row[of]) == system]
-            if there := [cell for cell in cells if cell is not None]:
-                column[system] = np.array(there, dtype=np.float64)
+            if present := [cell for cell in cells if cell is not None]:
+                column[system] = np.array(present, dtype=np.float64)
         digits = decimals(value for values in column.values() for value in values)
         shown = f"{metric} (control)" if metric in content.controls else metric
         for system, values in column.items():
@@ -201,11 +203,11 @@ def _scores(content: ScoreRows) -> list[Part]:
 def _score_cells(entry: ScoredMetricRow | None, system: str, values: Array, digits: int) -> list[Cell]:
     mean = float(values.mean())
     scores = [] if entry is None else entry.scores
-    said = scores[0] if len(scores) == 1 else next((row for row in scores if row.system == system), SystemScoreRow())
-    counts = {"empty": said.empty, "undefined": said.undefined, "truncated": said.truncated}
+    row = scores[0] if len(scores) == 1 else next((row for row in scores if row.system == system), SystemScoreRow())
+    counts = {"empty": row.empty, "undefined": row.undefined, "truncated": row.truncated}
     remarks = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
     better = "" if entry is None else "higher" if entry.higher_is_better else "lower"
-    shown = number(said.score if isinstance(said.score, float) else mean, digits)
+    shown = number(row.score if isinstance(row.score, float) else mean, digits)
     return [number(len(values)), shown, number(mean, digits), text(better), text(remarks)]
 
 
@@ -221,7 +223,7 @@ def segments(documents: Sequence[Document]) -> Section | None:
     tables = [(document.name, document.content) for document in documents if isinstance(document.content, ScoreRows)]
     rows = sum(len(content.rows) for _, content in tables)
     lead = f"All {rows:,} rows with their scores, to sort and search."
-    return Section("segments", "Segments", lead, [_segments(*one) for one in tables]) if tables else None
+    return Section("segments", "Segments", lead, [_segments(*table) for table in tables]) if tables else None
 
 
 def _segments(name: str, content: ScoreRows) -> Segments:
@@ -233,17 +235,17 @@ def _segments(name: str, content: ScoreRows) -> Segments:
         columns, rows = [columns[place] for place in others], [[row[place] for place in others] for row in rows]
     elif "system" in columns and set(systems) <= set(columns) and "candidate" not in columns:
         of = columns.index("system")
-        own = {system: columns.index(system) for system in systems}
-        first = min(own.values())
+        columns_of = {system: columns.index(system) for system in systems}
+        first = min(columns_of.values())
         rows = [
             [
                 cell
-                for place, cell in enumerate([*row[:first], row[own[str(row[of])]], *row[first:]])
-                if place == first or place - (place > first) not in own.values()
+                for place, cell in enumerate([*row[:first], row[columns_of[str(row[of])]], *row[first:]])
+                if place == first or place - (place > first) not in columns_of.values()
             ]
             for row in rows
         ]
-        columns = [c for c in [*columns[:first], "candidate", *columns[first:]] if c not in own]
+        columns = [c for c in [*columns[:first], "candidate", *columns[first:]] if c not in columns_of]
     numeric = frozenset(place for place, column in enumerate(columns) if column in content.numeric)
     metrics = tuple(columns.index(metric) for metric in content.metrics)
     shown = {"id", "system", *_TEXTS, *content.metrics} if metrics else set(columns)

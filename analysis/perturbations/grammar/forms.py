@@ -184,38 +184,34 @@ register(
     "noun-number",
     "a noun becomes plural, or singular",
     False,
-    _change(_nouns),
     acts_on="texts with a noun whose number shows in no other word",
     needs=_NEEDS,
     aim="mor",
     withdrawn=dict.fromkeys(("de", "es", "fr", "ru"), "bare nouns there belong to set phrases, or need an article"),
     place=10,
-)
+)(_change(_nouns))
 register(
     "tense",
     "a present verb becomes past, or a past one present",
     False,
-    _change(_tenses),
     acts_on="texts with a finite verb of which the other tense is known",
     needs=_NEEDS,
     aim="mor",
     place=20,
-)
+)(_change(_tenses))
 register(
     "agreement",
     "a verb no longer agrees with its subject in number: they goes",
     True,
-    _change(_agreements),
     acts_on="texts with a finite verb in the third person that shows its number",
     needs=_NEEDS,
     aim="mor",
     place=190,
-)
+)(_change(_agreements))
 register(
     "case",
     "a pronoun, article or noun takes a wrong case: for he",
     True,
-    _change(_cases),
     acts_on="texts with an English personal pronoun, or a word of which a treebank has another case",
     needs=_NEEDS,
     aim="mor",
@@ -224,4 +220,4 @@ register(
         "fr": "only pronouns have case",
     },
     place=200,
-)
+)(_change(_cases))

@@ -27,6 +27,15 @@ _STATE_TEXT = "have has had lack lacks lacked mean means meant cost costs become
 _STATES = frozenset(_STATE_TEXT.split())
 
 
+@register(
+    "reorder",
+    "an adverbial moves from the end to the front, or two words joined by and change places",
+    True,
+    acts_on="texts with two such words; in English those with an adverbial at the end",
+    needs=frozenset({"parse"}),
+    aim="syn",
+    place=170,
+)
 def _reorder(item: Item, strength: float, rng: random.Random) -> str | None:
     parse = item.parse
     if parse is None or not parse.deprels:
@@ -118,6 +127,16 @@ def _fronted(item: Item, parse: Parse, spans: list[Span | None]) -> list[str]:
     return results
 
 
+@register(
+    "voice",
+    "an active clause becomes passive",
+    True,
+    languages=("en",),
+    acts_on="texts with a verb in present or past between its subject and its object",
+    needs=frozenset({"parse"}),
+    aim="syn",
+    place=180,
+)
 def _voice(item: Item, strength: float, rng: random.Random) -> str | None:
     parse = item.parse
     if parse is None or not parse.deprels:
@@ -160,26 +179,3 @@ def _voice(item: Item, strength: float, rng: random.Random) -> str | None:
         being = {"Past": ("was", "were"), "Pres": ("am" if first else "is", "are")}[tense][plural]
         results.append(swapped(item, (start, before), (after, end), forms, f" {being} {participle} by "))
     return rng.choice(results) if results else None
-
-
-register(
-    "reorder",
-    "an adverbial moves from the end to the front, or two words joined by and change places",
-    True,
-    _reorder,
-    acts_on="texts with two such words; in English those with an adverbial at the end",
-    needs=frozenset({"parse"}),
-    aim="syn",
-    place=170,
-)
-register(
-    "voice",
-    "an active clause becomes passive",
-    True,
-    _voice,
-    languages=("en",),
-    acts_on="texts with a verb in present or past between its subject and its object",
-    needs=frozenset({"parse"}),
-    aim="syn",
-    place=180,
-)

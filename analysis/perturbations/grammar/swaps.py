@@ -22,6 +22,19 @@ _KEEP_CAPITALS = ("de", "lb", "zh")  # nouns have a capital everywhere, or only 
 BREAK = set(':;“”„«»"()')
 
 
+@register(
+    "noun-swap",
+    "two nouns, of the same number if there are such, change places",
+    False,
+    acts_on="texts with two different nouns; outside English, nouns with articles, of one gender, number and case",
+    needs=frozenset({"parse"}),
+    aim="syn",
+    withdrawn={
+        "ru": "nouns in set phrases and names cannot be told from others",
+        "zh": "measure words and fixed compounds do not let nouns change places",
+    },
+    place=30,
+)
 def _noun_swap(item: Item, strength: float, rng: random.Random) -> str | None:
     parse = item.parse
     if parse is None:
@@ -126,6 +139,21 @@ def keeps_capital(item: Item, span: Span) -> bool:
     return tag == "PROPN" or word == "I" or (len(word) > 1 and word.isupper())
 
 
+@register(
+    "subject-object",
+    "subject and object of a verb change places, with all that belongs to them; English pronouns change their form",
+    False,
+    languages=_NO_CASE,
+    acts_on="texts with a verb that has both, each in one piece; outside English, nouns with articles, of one form",
+    needs=frozenset({"parse"}),
+    aim="syn",
+    withdrawn={
+        "es": "an object may stand before the verb, so that the swap can keep the meaning",
+        "fr": "verbs with fixed objects and clauses that turn their order around leave no sentence",
+        "zh": "the swap leaves fragments in clauses without their own subject",
+    },
+    place=40,
+)
 def _subject_object(item: Item, strength: float, rng: random.Random) -> str | None:
     parse = item.parse
     if parse is None or not parse.deprels:
@@ -139,8 +167,8 @@ def _subject_object(item: Item, strength: float, rng: random.Random) -> str | No
         if item.lang != "en" and not _exchangeable(item, parse, verb, subject, thing):
             continue
         forms = clause_forms(item, subject, thing)
-        apart = subject[0][1] <= thing[0][0] or thing[0][1] <= subject[0][0]
-        if forms is not None and apart and forms[0].lower() != forms[1].lower():
+        disjoint = subject[0][1] <= thing[0][0] or thing[0][1] <= subject[0][0]
+        if forms is not None and disjoint and forms[0].lower() != forms[1].lower():
             results.append((subject[0], thing[0], forms))
     if not results:
         return None
@@ -222,6 +250,20 @@ def clause_forms(item: Item, subject: Phrase, thing: Phrase) -> tuple[str, str] 
     return spelled[0], spelled[1]
 
 
+@register(
+    "entities",
+    "a name, every time it occurs, becomes a name of the same kind from another text",
+    False,
+    acts_on="texts with a proper noun, if other texts have others of its kind: person, weekday, month, number, acronym",
+    needs=frozenset({"parse", "corpus"}),
+    aim="sem",
+    withdrawn={
+        **dict.fromkeys(("de", "es", "fr"), "parses do not tell names of persons, places and things apart"),
+        "ru": "names have cases, which parses without lemmas do not let it change",
+        "zh": "names of persons, places and works look alike",
+    },
+    place=100,
+)
 def _entities(item: Item, strength: float, rng: random.Random) -> str | None:
     if item.parse is None:
         return None
@@ -240,50 +282,3 @@ def _entities(item: Item, strength: float, rng: random.Random) -> str | None:
         if text[start:end] == old:
             text = text[:start] + new + text[end:]
     return text
-
-
-register(
-    "noun-swap",
-    "two nouns, of the same number if there are such, change places",
-    False,
-    _noun_swap,
-    acts_on="texts with two different nouns; outside English, nouns with articles, of one gender, number and case",
-    needs=frozenset({"parse"}),
-    aim="syn",
-    withdrawn={
-        "ru": "nouns in set phrases and names cannot be told from others",
-        "zh": "measure words and fixed compounds do not let nouns change places",
-    },
-    place=30,
-)
-register(
-    "subject-object",
-    "subject and object of a verb change places, with all that belongs to them; English pronouns change their form",
-    False,
-    _subject_object,
-    languages=_NO_CASE,
-    acts_on="texts with a verb that has both, each in one piece; outside English, nouns with articles, of one form",
-    needs=frozenset({"parse"}),
-    aim="syn",
-    withdrawn={
-        "es": "an object may stand before the verb, so that the swap can keep the meaning",
-        "fr": "verbs with fixed objects and clauses that turn their order around leave no sentence",
-        "zh": "the swap leaves fragments in clauses without their own subject",
-    },
-    place=40,
-)
-register(
-    "entities",
-    "a name, every time it occurs, becomes a name of the same kind from another text",
-    False,
-    _entities,
-    acts_on="texts with a proper noun, if other texts have others of its kind: person, weekday, month, number, acronym",
-    needs=frozenset({"parse", "corpus"}),
-    aim="sem",
-    withdrawn={
-        **dict.fromkeys(("de", "es", "fr"), "parses do not tell names of persons, places and things apart"),
-        "ru": "names have cases, which parses without lemmas do not let it change",
-        "zh": "names of persons, places and works look alike",
-    },
-    place=100,
-)
