@@ -507,15 +507,7 @@ def test_loaders_are_those_the_registry_may_name() -> None:
     assert set(COLUMNS) >= {"dataset", "lp", "system", "segment", "source", "candidate", "reference", "human", "label"}
 
 
-ENTRY = {
-    "title": "t",
-    "name": "a",
-    "homepage": None,
-    "files": [],
-    "licence": "x",
-    "citation": "c",
-    "language_pairs": [],
-}
+ENTRY: dict[str, Any] = {"title": "t", "name": "a", "homepage": None, "licence": "x", "citation": "c", "files": []}
 LOCAL = {"path": "x.tsv", "loader": "table"}
 
 
@@ -531,7 +523,7 @@ LOCAL = {"path": "x.tsv", "loader": "table"}
     ],
 )
 def test_a_wrong_entry_names_file_and_field(change: dict[str, Any], message: str, tmp_path: Path) -> None:
-    entry = json.dumps([{**ENTRY, "layout": None, "local": LOCAL, **change}])
+    entry = json.dumps([{**ENTRY, "language_pairs": [], "layout": None, "local": LOCAL, **change}])
     (tmp_path / "datasets.yaml").write_text(entry)  # JSON is YAML
     with pytest.raises(RegistryError) as caught:
         read_list(DatasetEntry, tmp_path / "datasets.yaml", "name", "data sets")
