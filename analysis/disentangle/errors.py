@@ -22,7 +22,7 @@ from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.sandwich import positive
 from bsx.analysis.stats.validate import several_units
 from bsx.data import cells
-from bsx.data.columns import Labels, TableLike, column_names, label_column, number_column, numeric_columns, standardised
+from bsx.data.columns import Labels, TableLike, column_names, label_column, number_column, numeric_columns, standardise
 from bsx.data.documents import DOCUMENTS, refuse_single
 from bsx.data.long import SEGMENTS
 from bsx.errors import InputError
@@ -230,6 +230,17 @@ def complete_rows(table: TableLike, numbers: Sequence[str], n: int, omitted: int
     return np.flatnonzero(~np.any(missing, axis=0))
 
 
+def standardised_columns(
+    table: TableLike, names: Sequence[str], factors: int, settings: ErrorSettings
+) -> tuple[dict[str, Array], Errors]:
+    """Return columns by name, each standardised (n,), and the standard errors of a regression on so many factors."""
+    labels = [settings.cluster] if settings.cluster is not None else []
+    columns, _, omitted = numeric_columns(table, names, labels, nan=settings.nan)
+    require_rows(len(columns[names[0]]), factors)
+    z = {name: standardise(name, values) for name, values in columns.items()}
+    return z, choose_errors(table, names, factors, settings, omitted)
+
+
 @dataclass(frozen=True)
 class Draws:
     """What the resamples gave; NaN where a resample had a constant column or collinear factors.
@@ -361,13 +372,9 @@ def compare_coefficients(
         raise InputError("factors: name at least one column", setting="factors")
     if "r2" in factors:
         raise InputError("a factor cannot be called r2 here: that name stands for the explained variance")
-    names = [*factors, a, b]
-    labels = [settings.cluster] if settings.cluster is not None else []
-    columns, _, omitted = numeric_columns(table, names, labels, nan=settings.nan)
-    errors = choose_errors(table, names, len(factors), settings, omitted)
+    z, errors = standardised_columns(table, [*factors, a, b], len(factors), settings)
+    x, y = (np.column_stack([z[name] for name in names]) for names in (factors, (a, b)))
     clusters = errors.clusters
-    x, y = standardised(columns, factors), standardised(columns, [a, b])
-    require_rows(*x.shape)
     refuse_collinear(factors, x)
     coef = np.linalg.lstsq(x, y, rcond=None)[0]
     values = np.vstack([coef, 1 - np.square(y - x @ coef).mean(axis=0)])

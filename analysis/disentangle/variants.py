@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 
-from bsx.analysis.disentangle.errors import Errors, choose_errors
+from bsx.analysis.disentangle.errors import Errors, standardised_columns
 from bsx.analysis.disentangle.result import NestedTest, Reliability, Variant, VariantFit
 from bsx.analysis.disentangle.sample import RegressionSample
 from bsx.analysis.disentangle.settings import ErrorSettings, RegressionSettings
@@ -18,7 +18,7 @@ from bsx.analysis.stats.folds import Rows
 from bsx.analysis.stats.regression import Ols, WaldTest, fit_ols, refuse_collinear, require_rows, wald
 from bsx.analysis.stats.rowwise import clip_variance, quadratic_form
 from bsx.analysis.stats.sandwich import ClusterRobust, positive
-from bsx.data.columns import TableLike, numeric_columns, standardise
+from bsx.data.columns import TableLike, standardise
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.optional import need
@@ -45,7 +45,7 @@ def nested_test(
     """
     if not added:
         raise InputError("name at least one factor to add")
-    z, errors = _standardised(table, metric, [*base, *added], settings)
+    z, errors = _read(table, metric, [*base, *added], settings)
     smaller, more = ({name: z[name] for name in names} for names in (base, added))
     return _nested("factors", z[metric], smaller, more, errors, intercept=settings.intercept)
 
@@ -74,7 +74,7 @@ def linearity_checks(
         UnknownNameError: for a missing column.
         InputError: for cells that are not numbers, constant columns, collinear factors or too few rows.
     """
-    z, errors = _standardised(table, metric, factors, settings)
+    z, errors = _read(table, metric, factors, settings)
     y, base = z[metric], {name: z[name] for name in factors}
     x = np.column_stack(list(base.values()))
     _refuse_collinear(base)
@@ -93,18 +93,14 @@ def linearity_checks(
     return results
 
 
-def _standardised(
+def _read(
     table: TableLike, metric: str, factors: Sequence[str], settings: ErrorSettings
 ) -> tuple[dict[str, Array], Errors]:
     names = [metric, *factors]
     repeated = [name for name in names if names.count(name) > 1]
     if repeated:
         raise InputError(f"column {repeated[0]!r} is named twice")
-    labels = [settings.cluster] if settings.cluster is not None else []
-    columns, _, omitted = numeric_columns(table, names, labels, nan=settings.nan)
-    require_rows(len(columns[metric]), len(factors))
-    z = {name: standardise(name, values) for name, values in columns.items()}
-    return z, choose_errors(table, names, len(factors), settings, omitted)
+    return standardised_columns(table, names, len(factors), settings)
 
 
 def _nested(
@@ -454,11 +450,9 @@ def random_effects(
     many, first = len(parts), int(how.intercept)
     if many < 2:
         return []
-    shared = False  # does a cluster have rows in several groups?
-    if errors.clusters is not None:
-        codes = np.unique(errors.clusters, return_inverse=True)[1]
-        clusters = [np.unique(codes[places]) for places in rows.values()]
-        shared = sum(map(len, clusters)) > len(np.unique(np.concatenate(clusters)))
+    labels = errors.clusters or []
+    clusters = [{labels[i] for i in places} for places in rows.values()] if labels else []
+    shared = sum(map(len, clusters)) > len(set().union(*clusters))  # has a cluster rows in several groups?
     coef, se, df = (np.full((len(metrics), len(factors)), np.nan) for _ in range(3))
     details = []
     for i in range(len(metrics)):

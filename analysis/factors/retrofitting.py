@@ -39,19 +39,14 @@ def retrofit(
     if iterations < 0:
         raise InputError(f"iterations={iterations}: a number of sweeps cannot be negative")
     system = _System(vectors, lexicon)
-    current = system.start.copy()
+    current = system.start
     if system.moving and iterations:
-        sparse = need("scipy.sparse", "Retrofitting")
-        linalg = need("scipy.sparse.linalg", "Retrofitting")
+        sparse, linalg = (need(name, "Retrofitting") for name in ("scipy.sparse", "scipy.sparse.linalg"))
         lower = sparse.tril(system.inner, k=-1)
         rest = (system.inner - lower).tocsr()
-        identity = sparse.identity(len(system.moving), format="csc")
-        solver = linalg.splu(
-            (identity - lower / 2).tocsc(),
-            permc_spec="NATURAL",
-            diag_pivot_thresh=0.0,
-            options={"SymmetricMode": False},
-        )
+        whole = (sparse.identity(len(system.moving), format="csc") - lower / 2).tocsc()
+        how = {"permc_spec": "NATURAL", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": False}}
+        solver = linalg.splu(whole, **how)
         for _ in range(iterations):
             current = solver.solve(rest @ current / 2 + system.constant)
     return system.merged(current)
@@ -72,8 +67,7 @@ def retrofit_fixed_point(
     system = _System(vectors, lexicon)
     if not system.moving:
         return system.merged(system.start)
-    sparse = need("scipy.sparse", "Retrofitting")
-    linalg = need("scipy.sparse.linalg", "Retrofitting")
+    sparse, linalg = (need(name, "Retrofitting") for name in ("scipy.sparse", "scipy.sparse.linalg"))
     whole = (sparse.identity(len(system.moving), format="csc") - system.inner / 2).tocsc()
     return system.merged(linalg.splu(whole).solve(system.constant))
 
@@ -90,7 +84,7 @@ class _System:
 
     def __init__(self, vectors: Mapping[str, NDArray[np.floating]], lexicon: Mapping[str, Sequence[str]]) -> None:
         sparse = need("scipy.sparse", "Retrofitting")
-        self._vectors = {word: np.asarray(vector, dtype=np.float64) for word, vector in vectors.items()}
+        self._vectors = {word: np.array(vector, dtype=np.float64) for word, vector in vectors.items()}
         shapes = {vector.shape for vector in self._vectors.values()}
         if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):
             raise InputError(f"vectors: must all have one dimension and the same length, found shapes {sorted(shapes)}")
@@ -121,6 +115,4 @@ class _System:
 
     def merged(self, values: Matrix) -> dict[str, Matrix]:
         """Return all words' vectors, with those of the moving words replaced."""
-        return {word: vector.copy() for word, vector in self._vectors.items()} | dict(
-            zip(self.moving, values, strict=True)
-        )
+        return {**self._vectors, **dict(zip(self.moving, values, strict=True))}

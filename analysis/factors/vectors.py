@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -34,13 +34,8 @@ def read_vectors(file: Path, keep: Collection[str] | None = None) -> Vectors:
         InputError: naming the line whose numbers are not numbers or not as many as those before.
         MissingExtraError: for ``.bin`` without the package fasttext.
     """
-    pairs: Iterator[tuple[str, NDArray[np.float32] | Callable[[], NDArray[np.float32]]]]
-    pairs = _read_bin(file) if file.suffix == ".bin" else _read_text(file)
-    vectors: Vectors = {}
-    for word, vector in pairs:
-        lowered = word.lower()
-        if keep is None or lowered in keep:
-            vectors[lowered] = vector if isinstance(vector, np.ndarray) else vector()
+    pairs = _read_bin(file, keep) if file.suffix == ".bin" else _read_text(file)
+    vectors = {word.lower(): vector for word, vector in pairs if keep is None or word.lower() in keep}
     if not vectors:
         held = "no words" if keep is None else "none of the words wanted"
         raise InputError(f"holds {held}", file=file)
@@ -67,7 +62,7 @@ def _read_text(file: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
         yield fields[0], vector
 
 
-def _read_bin(file: Path) -> Iterator[tuple[str, Callable[[], NDArray[np.float32]]]]:
+def _read_bin(file: Path, keep: Collection[str] | None) -> Iterator[tuple[str, NDArray[np.float32]]]:
     NamedFile(file)
     fasttext = need("fasttext", "Reading fastText's .bin files")
     try:
@@ -75,7 +70,8 @@ def _read_bin(file: Path) -> Iterator[tuple[str, Callable[[], NDArray[np.float32
     except ValueError as error:
         raise InputError(f"is not a fastText model ({error})", file=file) from error
     for word in model.get_words():
-        yield word, lambda word=word: np.asarray(model.get_word_vector(word), dtype=np.float32)  # type: ignore[misc]
+        if keep is None or word.lower() in keep:
+            yield word, np.asarray(model.get_word_vector(word), dtype=np.float32)
 
 
 def write_vectors(file: Path, vectors: Mapping[str, NDArray[np.floating]], *, own: bool = False) -> None:

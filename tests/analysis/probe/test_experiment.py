@@ -174,7 +174,7 @@ def test_the_logistic_probe_equals_scikit_learn_by_hand() -> None:
     from sklearn.preprocessing import StandardScaler
 
     rng = np.random.default_rng(8)
-    labels = rng.integers(0, 3, 400)
+    labels = rng.choice(3, 400, p=[0.7, 0.2, 0.1])
     x = (7 + 20 * (rng.normal(size=(400, 30)) + 0.4 * rng.normal(size=(3, 30))[labels])).astype(np.float32)
     parts = np.array(["train"] * 200 + ["validation"] * 100 + ["test"] * 100)
     result = probe_layers(x[None], labels.tolist(), parts=parts.tolist(), seeds=[1], resamples=20)
