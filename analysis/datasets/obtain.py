@@ -150,10 +150,11 @@ def _read_lock(folder: Path) -> _Lock:
     file = folder / LOCK
     if not file.is_file():
         return {"files": {}, "unpacked": {}}
-    lock: _Lock = json.loads(file.read_text(encoding="utf-8"))
-    if not isinstance(lock, dict) or not {"files", "unpacked"} <= lock.keys():
-        raise InputError("is not a lock file of bsx; remove it and get the data set again", file=file)
-    return lock
+    try:
+        lock: _Lock = json.loads(file.read_text(encoding="utf-8"))
+        return {kind: lock[kind] for kind in ("files", "unpacked")}
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError("is not a lock file of bsx; remove it and get the data set again", file=file) from error
 
 
 def copy(source: Path, target: Path, sha256: str | None, size: int | None) -> None:
@@ -183,7 +184,7 @@ def unpack(archive: Path, folder: Path, inner: list[str]) -> list[Path]:
         The files.
 
     Raises:
-        InputError: if the archive is broken, or a .tar has a member that would be written outside the folder.
+        InputError: if the archive is broken, or has a member that would be written outside the folder.
     """
     temporary = folder.with_name(f".{folder.name}.unpacking")
     shutil.rmtree(temporary, ignore_errors=True)
@@ -204,8 +205,14 @@ def unpack(archive: Path, folder: Path, inner: list[str]) -> list[Path]:
 def _extract(archive: Path, folder: Path) -> None:
     folder.mkdir(parents=True)
     try:
-        # Of a .zip, members that would be written outside are left out.
-        shutil.unpack_archive(archive, folder, filter=None if archive.name.endswith(".zip") else "data")
+        if archive.name.endswith(".zip"):
+            with zipfile.ZipFile(archive) as packed:
+                for name in packed.namelist():
+                    if name.startswith(("/", "\\")) or ".." in Path(name.replace("\\", "/")).parts:
+                        raise InputError(f"{archive}: the member {name!r} would be written outside the folder")
+                packed.extractall(folder)  # noqa: S202 - the names were checked
+        else:
+            shutil.unpack_archive(archive, folder, filter="data")
     except tarfile.FilterError as error:
         raise InputError(f"{archive}: has a member that is not safe to unpack ({error})") from error
     except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError) as error:
