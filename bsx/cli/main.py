@@ -67,11 +67,12 @@ def _on_signal(number: int, frame: FrameType | None) -> NoReturn:
 def _open_streams() -> None:
     """Speak UTF-8 whatever the locale."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        stream = getattr(sys, name)
-        if stream is None:  # it was closed
+        if getattr(sys, name) is None:  # it was closed
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
-        elif name != "stdin" and isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+    raw = io.FileIO(sys.stderr.fileno(), "w", closefd=False)  # not what Python has made of it, which may seek
+    sys.stderr = io.TextIOWrapper(io.BufferedWriter(raw), "utf-8", "backslashreplace", line_buffering=True)
 
 
 def _status(call: Callable[[Sequence[str]], int] | None = None) -> int:
