@@ -161,7 +161,7 @@ def check_scores(metric: object, result: object, kind: type[BlockScores | PairSc
     """
     function, of = ("score_block", "rows") if kind is BlockScores else ("score_pairs", "pairs")
     checked = ("values", "empty", "lost") if kind is BlockScores else ("values",)
-    shapes = {name: np.shape(getattr(result, name, None)) for name in checked}
+    shapes = {name: np.asarray(getattr(result, name, None)).shape for name in checked}
     odd = [f"{name} of shape {shape}" for name, shape in shapes.items() if shape != (rows,)]
     if not isinstance(result, kind):
         wrong = repr(result)[:100]

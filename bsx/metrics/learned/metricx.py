@@ -161,6 +161,7 @@ class MetricX(Regression[MetricXConfig]):
         def forward(batch: list[int], ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
             start = torch.zeros((len(batch), 1), dtype=torch.long, device=ids.device)
             states = model(input_ids=ids, attention_mask=mask, decoder_input_ids=start, use_cache=False)
-            return (states.last_hidden_state[:, 0] @ row).clamp(0, _WORST)
+            scores: torch.Tensor = (states.last_hidden_state[:, 0] @ row).clamp(0, _WORST)
+            return scores
 
         return PairScores(self.score_sequences(cut, 0, forward), lost_together=np.array(lost, dtype=np.int64))

@@ -156,7 +156,8 @@ def _without_gaps(numbers: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
     """Return whole numbers from 0, in the order of the ones that are given, equal ones for equal ones."""
     occurs = np.zeros(int(numbers.max(initial=0)) + 1, dtype=bool)
     occurs[numbers] = True
-    return (np.cumsum(occurs) - 1)[numbers]
+    places: NDArray[np.int64] = np.cumsum(occurs) - 1
+    return np.asarray(places[numbers])
 
 
 def _bits(number: int) -> int:
