@@ -7,12 +7,15 @@ Texts are cut into words or letters, for which numbers stand (`Words`); an n-gra
 from __future__ import annotations
 
 import re
+import sys
+import threading
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import chain, count
+from functools import cached_property
+from itertools import chain, count, islice
 from typing import Any
 
 import numpy as np
@@ -55,11 +58,19 @@ class Words:
     numbers: NDArray[np.int64]
     lengths: NDArray[np.int64]
 
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """Where each text starts (texts,)."""
+        return np.cumsum(self.lengths) - self.lengths
+
     def of(self, texts: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the words of some texts, one text after the other."""
-        lengths = self.lengths[texts]
-        first = (np.cumsum(self.lengths) - self.lengths)[texts] - (np.cumsum(lengths) - lengths)
-        return self.numbers[np.repeat(first, lengths) + np.arange(int(lengths.sum()))]
+        return self.numbers[_spans(self.starts[texts], self.lengths[texts])]
+
+
+def _spans(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the places in some spans, one span after the other."""
+    return np.repeat(starts - (np.cumsum(lengths) - lengths), lengths) + np.arange(int(lengths.sum()))
 
 
 def _lengths(several: Sequence[Sequence[object]]) -> NDArray[np.int64]:
@@ -165,7 +176,7 @@ def _bits(number: int) -> int:
 
 
 _ENTITIES = (("<skipped>", ""), ("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
-_KNOWN = 100_000  # runs of letters that are remembered
+_KNOWN = 100_000  # words that are remembered
 
 
 class Cutter13a:
@@ -181,40 +192,56 @@ class Cutter13a:
 
     def __init__(self, rules: Sequence[tuple[re.Pattern[str], str]]) -> None:
         self._rules = rules
-        self._forget()
+        self._lock = threading.Lock()
+        self._forget(next(_letters()))
 
-    def _forget(self) -> None:
-        self._words = _numbers()
-        self._cuts = array("q")  # of each run how many words it has, and their numbers
-        self._starts: dict[str, int] = {}  # where that is
+    def _forget(self, end: str) -> None:
+        """Start anew, with a letter that stands for the end of a text."""
+        self._many = array("q")  # how many words each run has
+        self._first, self._parts = array("q"), array("q")  # where they are, and their numbers
+        self._runs, self._words, self._end = _numbers(), _numbers(), end
+        _ = self._runs[end]  # takes number 0
+        self._learn([end])
 
     def __call__(self, texts: Sequence[str]) -> Words:
         """Return the words of texts; a number stands for the same word in all of them, but not in those of other calls.
 
         Each text is stripped of white space at its end.
         """
-        if any("\n" in text for text in texts):
+        page = "".join(texts)
+        if "\n" in page:
             texts = [text.rstrip().replace("<skipped>", "").replace("-\n", "").replace("\n", " ") for text in texts]
-        several = list(map(str.split, texts))
-        runs = list(chain.from_iterable(several))
-        if len(self._starts) > _KNOWN:
-            self._forget()
-        if new := [run for run in dict.fromkeys(runs) if run not in self._starts]:
-            page = " \n ".join(["", *new, ""])
-            for name, letter in _ENTITIES:
-                page = page.replace(name, letter)
-            for rule, by in self._rules:
-                page = rule.sub(by, page)
-            for run, cut in zip(new, page.split("\n")[1:-1], strict=True):
-                start, words = len(self._cuts), cut.split()
-                self._cuts.extend([len(words), *map(self._words.__getitem__, words)])
-                self._starts[run] = start  # last: what has a place is learnt, whatever interrupts
-        starts = np.fromiter(map(self._starts.__getitem__, runs), dtype=np.int64, count=len(runs))
-        cuts = np.array(self._cuts)
-        lengths = cuts[starts]
-        before = np.concatenate([[0], np.cumsum(lengths)])
-        numbers = cuts[np.repeat(starts + 1 - before[:-1], lengths) + np.arange(before[-1])]
-        return Words(numbers, np.diff(before[np.concatenate([[0], np.cumsum(_lengths(several))])]))
+        with self._lock:
+            whole = 0 < len(self._many) == len(self._runs)  # no Ctrl-C has come in between
+            if not whole or len(self._runs) > _KNOWN or self._end in page:
+                self._forget(next(letter for letter in _letters() if letter not in page))
+            runs = f" {self._end} ".join([*texts, ""]).split()
+            before = len(self._runs)
+            found = np.fromiter(map(self._runs.__getitem__, runs), dtype=np.int64, count=len(runs))
+            if new := len(self._runs) - before:
+                self._learn(list(islice(reversed(self._runs), new))[::-1])
+            first, many, parts = (np.array(table) for table in (self._first, self._many, self._parts))
+        lengths = many[found]
+        ends = np.concatenate([[0], np.cumsum(lengths)[found == 0]])
+        return Words(parts[_spans(first[found], lengths)], np.diff(ends))
+
+    def _learn(self, runs: Sequence[str]) -> None:
+        """Cut new runs, in the order of their numbers."""
+        page = " \n ".join(["", *runs, ""])
+        for name, letter in _ENTITIES:
+            page = page.replace(name, letter)
+        for rule, by in self._rules:
+            page = rule.sub(by, page)
+        for run, cut in zip(runs, page.split("\n")[1:-1], strict=True):
+            words = [] if run == self._end else cut.split()
+            self._first.append(len(self._parts))
+            self._parts.extend(map(self._words.__getitem__, words))
+            self._many.append(len(words))  # last: what has its number of words is learnt
+
+
+def _letters() -> Iterator[str]:
+    """Yield letters that hardly any text has, short ones in memory first."""
+    return map(chr, chain(range(1, 9), range(0xE000, sys.maxunicode)))
 
 
 def _numbers() -> defaultdict[str, int]:
