@@ -17,7 +17,6 @@ import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,9 +37,6 @@ _MOST_FILES = 1_000  # beside full ones: each takes time at a run's start
 _STALE_SECONDS = 3600  # a temporary file this old belongs to a process that died
 _READ_TOKENS = 16_384  # padded tokens read at once: a bound on memory, not a matter of speed
 _log = logging.getLogger("bsx.cache")
-
-Place = NDArray[np.uint8] | tuple[Path, int, int]
-"""Where a vector is: in memory, as bytes, or in a file, from where on and with which checksum."""
 
 
 class VectorCache:
@@ -74,8 +70,47 @@ class VectorCache:
         except OSError as error:
             raise InputError(f"the cache {folder} cannot be used: {error.strerror}; name a folder") from error
 
-    def find(self, keys: Sequence[bytes]) -> list[Place | None]:
-        """Return where the vectors of each key are, or None."""
+    def read(self, wanted: Sequence[tuple[bytes, NDArray[np.generic]]]) -> list[bool]:
+        """Read vectors into arrays.
+
+        Args:
+            wanted: keys, and for each a contiguous array (tokens, dim) to read into.
+
+        Returns:
+            Whether each was there and unharmed; the others must be computed.
+        """
+        targets = [target.reshape(-1).view(np.uint8) for _, target in wanted]
+        done = np.zeros(len(wanted), dtype=bool)
+        for i, (key, _) in enumerate(wanted):
+            if (pending := self._pending.get(key)) is not None:
+                targets[i][:] = pending
+                done[i] = True
+        self._look_around()
+        keys = np.frombuffer(b"".join(key for key, _ in wanted), dtype=f"S{KEY_BYTES}")
+        for path, (known, starts, sums) in list(self._files.items()):
+            left = np.flatnonzero(~done)
+            places = np.minimum(np.searchsorted(known, keys[left]), len(known) - 1)
+            hits = known[places] == keys[left]
+            if not hits.any():
+                continue
+            try:
+                with path.open("rb", buffering=0) as stream:
+                    for i, place in zip(left[hits].tolist(), places[hits].tolist(), strict=True):
+                        stream.seek(int(starts[place]))
+                        fill(stream, targets[i].data)
+                        done[i] = zlib.crc32(targets[i].data, zlib.crc32(wanted[i][0])) == sums[place]
+                if done[left[hits]].all():
+                    os.utime(path)  # it is in use, for which its time stands
+                else:
+                    self._discard(path)
+            except FileNotFoundError:  # removed by another process
+                continue
+            except (OSError, ValueError):
+                self._discard(path)
+        return [bool(read) for read in done]
+
+    def _look_around(self) -> None:
+        """Read the index of each file that has come since, and forget those of files that have gone."""
         present = set(self._room.glob(f"*{SUFFIX}"))
         self._files = {path: index for path, index in self._files.items() if path in present}
         for path in sorted(present - set(self._files)):
@@ -85,52 +120,6 @@ class VectorCache:
                 continue  # removed by another process since it was listed
             except DAMAGE:
                 self._discard(path)
-        places: list[Place | None] = [self._pending.get(key) for key in keys]
-        wanted = np.frombuffer(b"".join(keys), dtype=f"S{KEY_BYTES}")
-        left = np.array([i for i, place in enumerate(places) if place is None], dtype=np.int64)
-        for path, (known, starts, sums) in self._files.items():
-            rows = np.minimum(np.searchsorted(known, wanted[left]), len(known) - 1)
-            hit = known[rows] == wanted[left]
-            for i, row in zip(left[hit].tolist(), rows[hit].tolist(), strict=True):
-                places[i] = (path, int(starts[row]), int(sums[row]))
-            left = left[~hit]
-        return places
-
-    def read(self, wanted: Sequence[tuple[bytes, Place | None, NDArray[np.generic]]]) -> list[bool]:
-        """Read vectors into arrays.
-
-        Args:
-            wanted: key, what `find` said of it, and a contiguous array (tokens, dim) to read into.
-
-        Returns:
-            Whether each was there and unharmed; the others must be computed.
-        """
-        good = [False] * len(wanted)
-        with contextlib.ExitStack() as stack:
-            streams: dict[Path, IO[bytes]] = {}
-            for i, (key, place, target) in enumerate(wanted):
-                content = target.reshape(-1).view(np.uint8)
-                if isinstance(place, np.ndarray):
-                    content[:] = place
-                    good[i] = True
-                elif place is not None:
-                    path, start, checksum = place
-                    try:
-                        if path not in streams:
-                            streams[path] = stack.enter_context(path.open("rb", buffering=0))
-                        streams[path].seek(start)
-                        fill(streams[path], content.data)
-                        good[i] = zlib.crc32(content.data, zlib.crc32(key)) == checksum
-                    except FileNotFoundError:  # removed by another process
-                        continue
-                    except (OSError, ValueError):
-                        good[i] = False
-                    if not good[i]:
-                        self._discard(path)
-            for path in streams:  # they are in use, for which their time stands
-                with contextlib.suppress(OSError):
-                    os.utime(path)
-        return good
 
     def put(self, key: bytes, vectors: NDArray[np.generic]) -> None:
         """Keep vectors (tokens, dim); they are on disk at the latest when the process ends."""
@@ -265,34 +254,28 @@ class CachedEncoding:
             batcher: loads what runs the encoder; it is not called if the cache holds all of them.
         """
         keys, depth = [self.keys(sequence) for sequence in sequences], len(self._hashes)
-        found = self._cache.find([key for several in keys for key in several])
-        places = [found[first : first + depth] for first in range(0, len(found), depth)]  # of each sequence's layers
-        known = [i for i, several in enumerate(places) if all(place is not None for place in several)]
-        missing = sorted(set(range(len(keys))) - set(known))
-        for part in plan_batches([len(sequences[i]) for i in known], _READ_TOKENS // depth):
-            batch = [known[i] for i in part]
+        missing: dict[int, list[int]] = {}  # sequence -> which of its layers must be computed
+        for batch in plan_batches([len(sequence) for sequence in sequences], _READ_TOKENS // depth):
             shape = (depth, len(batch), max(len(sequences[i]) for i in batch), self._dimensions)
             vectors = np.empty(shape, dtype=FORMATS[self._kind])
             wanted = [
-                (key, place, vectors[layer, row, : len(sequences[i])])
+                (key, vectors[layer, row, : len(sequences[i])])
                 for row, i in enumerate(batch)
-                for layer, (key, place) in enumerate(zip(keys[i], places[i], strict=True))
+                for layer, key in enumerate(keys[i])
             ]
-            good = np.array(self._cache.read(wanted)).reshape(-1, depth)
-            for row, layer in np.argwhere(~good).tolist():
-                places[batch[row]][layer] = None
-            whole = np.logical_and.reduce(good, axis=1)
-            missing += [i for i, unharmed in zip(batch, whole, strict=True) if not unharmed]
+            read = np.array(self._cache.read(wanted)).reshape(-1, depth)
+            whole = read.all(axis=1)
+            missing |= {batch[row]: np.flatnonzero(~read[row]).tolist() for row in np.flatnonzero(~whole)}
             if whole.any():
-                there = put(vectors if whole.all() else vectors[:, whole], self._device)
+                known = put(vectors if whole.all() else vectors[:, whole], self._device)
                 if self._kind == "BF16":
-                    there = there.view(importlib.import_module("torch").bfloat16)
-                yield [i for i, unharmed in zip(batch, whole, strict=True) if unharmed], there
-        for part, made in batcher().run([sequences[i] for i in missing]) if missing else ():
-            batch = [missing[i] for i in part]
+                    known = known.view(importlib.import_module("torch").bfloat16)
+                yield [batch[row] for row in np.flatnonzero(whole)], known
+        order = sorted(missing)
+        for part, made in batcher().run([sequences[i] for i in order]) if order else ():
+            batch = [order[i] for i in part]
             on_cpu = as_stored(made)[1]
             for row, i in enumerate(batch):
-                for layer, place in enumerate(places[i]):
-                    if place is None:
-                        self._cache.put(keys[i][layer], on_cpu[layer, row, : len(sequences[i])])
+                for layer in missing[i]:
+                    self._cache.put(keys[i][layer], on_cpu[layer, row, : len(sequences[i])])
             yield batch, made
