@@ -13,7 +13,6 @@ import torch
 from pydantic import Field
 from torch import nn
 
-from bsx.encode.architecture import refuse_endless
 from bsx.encode.batching import default_batch_tokens, plan_batches
 from bsx.encode.tokenizer import load_tokenizer
 from bsx.errors import InputError
@@ -106,7 +105,6 @@ class Bleurt(PairMetric[BleurtConfig]):
         self._resource = locate_resource(str(name), "bleurt")
         with blaming(f"{self._resource.folder}: its config.json cannot be used"):
             self._said = json.loads((self._resource.folder / "config.json").read_text(encoding="utf-8"))
-            refuse_endless(self._said)
             kind = self._said.get("model_type")
             if kind not in ("bleurt", "bert"):
                 raise InputError(f"{self._resource.folder}: is a {kind} checkpoint, not BLEURT's")

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from pydantic import Field
 
-from bsx.encode.architecture import refuse_endless
 from bsx.encode.batching import default_batch_tokens, plan_batches
 from bsx.encode.tokenizer import load_tokenizer
 from bsx.errors import InputError, ModelUnavailableError
@@ -78,7 +77,6 @@ class MetricX(PairMetric[MetricXConfig]):
         self._resource = locate_resource(name, self.name)
         with blaming(f"{self._resource.folder}: its config.json cannot be used"):
             self._said: JsonObject = json.loads((self._resource.folder / "config.json").read_text(encoding="utf-8"))
-            refuse_endless(self._said)
             kind = self._said.get("model_type")
             if kind != "mt5":
                 raise InputError(f"{self._resource.folder}: is a {kind} checkpoint, not MetricX's, which are mt5")
