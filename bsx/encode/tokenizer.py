@@ -23,7 +23,7 @@ from bsx.support.untyped import JsonObject, Untyped, blaming
 
 Specials = Literal["match", "exclude", "bert-score"]
 LongText = Literal["truncate", "window"]
-Tokens = TypeVar("Tokens", list[int], NDArray[np.int64])
+Tokens = TypeVar("Tokens", list[int], NDArray[Untyped])
 
 # What tokenizer files say when their author set no limit is a huge number (1e30); no encoder reads this far.
 _NO_LIMIT = 1_000_000
