@@ -101,9 +101,7 @@ def find_baseline(layers: int, choice: Choice, catalog: Catalog, identity: str) 
     return _from_entry(baseline, identity, f"registry: {code}/{choice.name}", layers)
 
 
-def read_baseline(
-    path: Path, layers: int, choice: Choice | None = None, catalog: Catalog | None = None, identity: str = ""
-) -> LayerBaselines:
+def read_baseline(path: Path, layers: int, choice: Choice, catalog: Catalog, identity: str) -> LayerBaselines:
     """Read a baseline file: bsx's YAML, or bert-score's CSV with the columns LAYER,P,R,F.
 
     YAML says which model and language it is for. A CSV says nothing, but bert-score's are called after the model, in a
@@ -112,7 +110,7 @@ def read_baseline(
     Args:
         path: the file.
         layers: of the model.
-        choice: the model, to be held against what the file says; nothing is unless given.
+        choice: the model, to be held against what the file says.
         catalog: the registry that knows names of models and languages.
         identity: of the model's weights; see `bsx.encode.model.LocatedModel`.
 
@@ -123,7 +121,7 @@ def read_baseline(
         raise InputError("there is no such baseline file", file=path)
     if path.suffix in (".yaml", ".yml"):
         entry = read_entry(Baseline, path)
-        notes = () if choice is None else _check_model(entry.model, entry.language, choice, catalog, path)
+        notes = _check_model(entry.model, entry.language, choice, catalog, path)
         return replace(_from_entry(entry, identity, str(path), layers), notes=notes)
     try:
         layer, *figures = read_columns(Table(path, separator=",", quoted=True), ("LAYER", "P", "R", "F")).values()
@@ -134,8 +132,8 @@ def read_baseline(
         raise InputError("not a baseline file: has a layer without P, R or F", file=path)
     if not np.array_equal(layer, np.arange(len(table))):
         raise InputError("the column LAYER must count up from 0", file=path)
-    named = None if catalog is None else catalog.find(path.stem)
-    if choice is None or catalog is None or named is None or choice.entry is None:
+    named = catalog.find(path.stem)
+    if named is None or choice.entry is None:
         return _checked(table, str(path), layers)
     folder = path.absolute().parent.name
     notes = _check_model(named.name, folder if folder in catalog.languages else None, choice, catalog, path)
@@ -150,9 +148,7 @@ def _language(choice: Choice) -> str | None:
     return known[0] if isinstance(known, list) and len(known) == 1 else None
 
 
-def _check_model(
-    model: str, language: str | None, choice: Choice, catalog: Catalog | None, path: Path
-) -> tuple[str, ...]:
+def _check_model(model: str, language: str | None, choice: Choice, catalog: Catalog, path: Path) -> tuple[str, ...]:
     """Refuse a file that is for another model, and return what is to be said if it is for another language.
 
     Args:
@@ -162,7 +158,7 @@ def _check_model(
         catalog: tells aliases.
         path: the file.
     """
-    known = catalog.find(model) if catalog is not None else None
+    known = catalog.find(model)
     asked = choice.name if choice.entry is not None or choice.source.hub else Path(choice.name).resolve().name
     if (known.name if known is not None else model) != asked:
         raise InputError(

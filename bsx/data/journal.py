@@ -6,10 +6,9 @@ import contextlib
 import json
 import os
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 Arrays = dict[str, NDArray[Any]]  # each with the number format it was kept in
-Block = TypeVar("Block")
-Item = TypeVar("Item")
 _HEADER = "run.json"
 _LOCK = "bsx.lock"  # the first file of a journal
 
@@ -194,45 +191,3 @@ def _difference(begun: object, wanted: object) -> str:
         if changed and len(fields) == len(others):
             return ", ".join(changed)
     return f"{begun} then, {wanted} now"
-
-
-def continued(
-    journal: Journal | None,
-    corpus: Iterable[Item],
-    total: int,
-    blocks: Callable[[int], Iterator[Block]],
-    *,
-    begin: Callable[[], None],
-    resumed: Callable[[int], None],
-    pack: Callable[[Block], Arrays],
-    unpack: Callable[[Arrays, Sequence[Item]], Block],
-) -> Iterator[Block]:
-    """Yield the blocks of a journal, then those that are still to be computed, which are kept in it.
-
-    Args:
-        journal: the journal; None for a run that keeps none.
-        corpus: the segments.
-        total: how many there are.
-        blocks: computes blocks from a segment on.
-        begin: makes the journal when there is something to keep.
-        resumed: told how many segments the journal held, if it was there.
-        pack: turns a block into arrays, ``segments`` (the number of its segments) among them.
-        unpack: makes a block of its arrays and its segments.
-    """
-    done = 0
-    if journal is not None and journal.is_open:
-        rows = iter(corpus)
-        for arrays in journal.blocks():
-            segments = list(islice(rows, int(arrays["segments"])))
-            yield unpack(arrays, segments)
-            done += len(segments)
-        resumed(done)
-    for block in blocks(done) if done < total else ():
-        if journal is not None:
-            arrays = pack(block)
-            done += int(arrays["segments"])
-            if done < total:  # the last block needs no keeping: the output is next
-                if not journal.is_open:
-                    begin()
-                journal.append(arrays)
-        yield block

@@ -8,7 +8,6 @@ needed for these.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,15 +23,6 @@ from bsx.support.arrays import Array, finite
 from bsx.support.optional import need
 from bsx.support.tensors import DAMAGE, FORMATS, read_header
 from bsx.support.untyped import JsonObject, Untyped, blaming
-
-MOST_LAYERS, MOST_DIMENSIONS = 10_000, 1_000_000
-_BOUNDS = (
-    (re.compile(r"layers?$|blocks?$|experts$|langs$"), MOST_LAYERS),
-    (re.compile("num_labels"), 10**6),
-    (re.compile("positions?"), 2**24),
-    (re.compile(""), 2**53),  # beyond it a number of JSON is no whole number
-)
-"""The highest numbers of a configuration, by name: of some, transformers makes a list or a table of that length."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +67,9 @@ class Architecture:
                 raise InputError(
                     f"its config.json says model_type {stored['model_type']!r}, which is no name", file=folder
                 )
-            refuse_endless(stored)
             light = known(stored) and not (trust_remote_code and stored.get("auto_map"))
-            named, code = stored.get("model_type"), stored.get("auto_map")
-            if code and named not in families and not trust_remote_code:
+            named = stored.get("model_type")
+            if stored.get("auto_map") and named not in families and not trust_remote_code:
                 raise InputError(
                     f"its architecture {named!r} is code of its own (auto_map in its config.json), which bsx does not "
                     "run: use a version of the model that transformers has the code of, or another model",
@@ -107,7 +96,7 @@ class Architecture:
                 )
             count = "num_hidden_layers" if light else family.layer_count
             depth, dimensions = int(fact(count)), int(fact("hidden_size"))
-            if not (1 <= depth <= MOST_LAYERS and 1 <= dimensions <= MOST_DIMENSIONS):
+            if depth < 1 or dimensions < 1:
                 raise ValueError(f"it says {depth} layers of {dimensions} dimensions")
             size, vocabulary, pad = fact(family.position_count), fact("vocab_size"), fact("pad_token_id")
             return cls(
@@ -164,24 +153,6 @@ class Architecture:
         raise InputError(
             f"{weights} cannot be used: they make vectors that are no finite numbers{narrow}", file=self.folder
         )
-
-
-def refuse_endless(value: object, name: str = "") -> None:
-    """Refuse a configuration of which transformers would make lists that no memory holds.
-
-    Raises:
-        ValueError: naming the number.
-    """
-    if isinstance(value, dict):
-        for key, part in value.items():
-            refuse_endless(part, str(key))
-    elif isinstance(value, list):
-        for part in value:
-            refuse_endless(part, name)
-    elif isinstance(value, int | float):
-        most = next(most for pattern, most in _BOUNDS if pattern.search(name))
-        if abs(value) > most:
-            raise ValueError(f"it says {name} {value}, and at most {most} can be")
 
 
 def _transformers_config(folder: Path, trust_remote_code: bool) -> Untyped:

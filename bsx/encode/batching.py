@@ -161,7 +161,11 @@ class Batcher:
                 beside = self._ahead and bool(running)
                 running.append((batch, self._start([sequences[i] for i in batch], at_once), beside))
             batch, coming, beside = running.popleft()
-            vectors, lacking = _outcome(coming)
+            lacking = None
+            try:
+                vectors = coming.result()()
+            except MemoryError as error:
+                lacking = str(error)
             del coming  # with an error in it, it holds what the batch was computed from
             if lacking is None:
                 self.sequences_encoded += len(batch)
@@ -202,11 +206,3 @@ class Batcher:
                 "use a smaller model, another device or dtype"
             )
         self.batch_tokens = min(self.batch_tokens, (len(lengths) + 1) // 2 * max(lengths))
-
-
-def _outcome(coming: Future[Callable[[], Array]]) -> tuple[Array, str | None]:
-    """Return the vectors of a batch, or what was said of the memory that it did not fit in."""
-    try:
-        return coming.result()(), None
-    except MemoryError as error:
-        return None, str(error)

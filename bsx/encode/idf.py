@@ -20,7 +20,7 @@ from bsx.errors import InputError
 if TYPE_CHECKING:
     from bsx.encode.tokenizer import TokenizedText, Tokenizer
 
-_BLOCK = 4096  # texts counted at a time
+_BLOCK = 256  # texts counted at a time
 
 
 @dataclass(frozen=True)

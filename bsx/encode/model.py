@@ -435,7 +435,6 @@ class Opener:
             device=self.device,
             dtype="fp32" if self._dtype == "int8" else self._dtype,
             final_norm=self._final_norm,
-            trust_remote_code=self.architecture.trust_remote_code,
         )
         return Batcher(encoder, batch_tokens)
 

@@ -4,30 +4,29 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bsx.data.corpus import BREAK
-from bsx.data.lines import NamedFile
-from bsx.encode.architecture import known, refuse_endless
+from bsx.encode.architecture import known
 from bsx.errors import InputError
 from bsx.models.files import TOKENIZERS, part_of
-from bsx.support.memory import PER_BYTE, refuse_beyond, show_bytes, text_size
+from bsx.support.memory import refuse_beyond
 from bsx.support.optional import need
 from bsx.support.untyped import JsonObject, Untyped, blaming
 
 Specials = Literal["match", "exclude", "bert-score"]
 LongText = Literal["truncate", "window"]
+Tokens = TypeVar("Tokens", list[int], NDArray[Untyped])
 
 # What tokenizer files say when their author set no limit is a huge number (1e30); no encoder reads this far.
 _NO_LIMIT = 1_000_000
-_MOST_IDS = 10**8
 # Classes of transformers that make of a text what its file says, the first of them if their settings say the same.
 _BY_SETTINGS = (
     *("AlbertTokenizer", "BertTokenizer", "CamembertTokenizer", "DistilBertTokenizer", "ElectraTokenizer"),
@@ -157,10 +156,7 @@ class Tokenizer:
     def vocabulary_size(self) -> int:
         """One more than the largest id."""
         named: list[int] = [*self._inner.all_special_ids, *self.prefix, *self.suffix]
-        size = max(len(self._inner), *(i + 1 for i in named))
-        if size > _MOST_IDS:
-            raise self._unusable(f"it has the id {size - 1}")
-        return size
+        return max(len(self._inner), *(i + 1 for i in named))
 
     def _lookup(self, ids: set[int]) -> NDArray[np.bool_]:
         table = np.zeros(self.vocabulary_size, dtype=bool)
@@ -237,9 +233,8 @@ class Tokenizer:
         for words in sentences:
             whole = np.repeat(np.arange(len(words)), [len(word.split()) for word in words])
             content = whole[self.words(" ".join(words))]
-            if self.long == "truncate" and self._max_content is not None and len(content) > self._max_content:
-                left = self._inner.truncation_side == "left"
-                content = content[-self._max_content :] if left else content[: self._max_content]
+            if self.long == "truncate":
+                content = self._cut(content)
             before = len(self.prefix) + len(self._lead) * self._keep_before
             results.append(np.concatenate([[-1] * before, content, [-1] * len(self.suffix)]).astype(np.int64))
         return results
@@ -247,48 +242,36 @@ class Tokenizer:
     def tokenize(self, texts: Sequence[str]) -> list[TokenizedText]:
         """Return each text with special tokens, within the length limit."""
         if not self._context:
-            return [self._frame(content) for part in self._parts(texts) for content in self.contents(part)]
+            return [self._frame(content) for content in self.contents(texts)]
         results = []
         separator = [] if self._inner.sep_token_id is None else [int(self._inner.sep_token_id)]
-        for text in (text for part in self._parts(texts) for text in part):
+        for text in texts:
             *before, content = self.contents(text.split(BREAK))
             context = [token for sentence in before for token in (*sentence, *separator)]
             room = len(context) if self._max_content is None else self._max_content - len(content)
             results.append(self._frame(content, context[-room:] if room > 0 else []))  # as much as there is room for
         return results
 
-    def _parts(self, texts: Sequence[str]) -> Iterator[Sequence[str]]:
-        """Cut texts into parts that may be tokenised at once within the budget.
-
-        Raises:
-            InputError: for a text that alone is too much.
-        """
-        start = size = 0
-        for i, text in enumerate(texts if self._budget is not None else ()):
-            needed = PER_BYTE * text_size(text)
-            refuse_beyond(needed, self._budget or 0, f"a text of {show_bytes(needed // PER_BYTE)} ({text[:20]!r} …)")
-            if i > start and size + needed > (self._budget or 0):
-                yield texts[start:i]
-                start, size = i, 0
-            size += needed
-        yield texts[start:]
-
     def _frame(self, content: list[int], context: Sequence[int] = ()) -> TokenizedText:
+        """Put special tokens around content and its context; what is too long is cut off, or read in windows."""
         limit = self._max_content
-        if self._budget is not None and (limit is None or (self.long == "window" and len(content) > limit)):
+        in_windows = limit is not None and len(content) > limit and self.long == "window"
+        if self._budget is not None and (limit is None or in_windows):
             needed = len(content) * (self.token_bytes + (len(content) * self._pair_bytes if limit is None else 0))
             refuse_beyond(needed, self._budget, f"a text of {len(content):,} tokens")
-        if limit is None or len(content) <= limit:
-            return self._single(content, lost=0, context=context)
-        if self.long == "window":
+        if limit is not None and in_windows:
             return self._windows(content, limit)
-        kept = content[-limit:] if self._inner.truncation_side == "left" else content[:limit]
-        return self._single(kept, lost=len(content) - limit)
-
-    def _single(self, content: list[int], lost: int, context: Sequence[int] = ()) -> TokenizedText:
+        kept = self._cut(content)
         around = len(self.prefix) + len(self._lead) + len(context) + len(self.suffix)
-        span = self._span(content, (0, around + len(content)), context)
-        return TokenizedText((span,), np.asarray(span.ids, dtype=np.int64)[span.positions], lost)
+        span = self._span(kept, (0, around + len(kept)), context)
+        return TokenizedText((span,), np.asarray(span.ids, dtype=np.int64)[span.positions], len(content) - len(kept))
+
+    def _cut(self, content: Tokens) -> Tokens:
+        """Return what the length limit leaves of a text's tokens."""
+        limit = self._max_content
+        if limit is None or len(content) <= limit:
+            return content
+        return content[-limit:] if self._inner.truncation_side == "left" else content[:limit]
 
     def _span(self, content: list[int], keep: tuple[int, int], context: Sequence[int] = ()) -> Span:
         """Return a sequence with everything that stands around content."""
@@ -362,8 +345,6 @@ def load_tokenizer(folder: Path, *, light: bool = False, trust_remote_code: bool
         if inner is None:
             why = "" if (folder / "tokenizer.json").is_file() else " has no tokenizer.json and"
             transformers: Untyped = need("transformers", f"The tokenizer in {folder}{why}")
-            if (folder / "config.json").is_file():  # which that library reads to find the tokenizer's class
-                refuse_endless(NamedFile(folder / "config.json").json())
             inner = transformers.AutoTokenizer.from_pretrained(
                 folder, local_files_only=True, trust_remote_code=trust_remote_code
             )

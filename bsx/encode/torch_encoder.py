@@ -7,7 +7,6 @@ import copy
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
-from pathlib import Path
 from typing import Literal
 
 import torch
@@ -93,7 +92,6 @@ class TransformerEmbedder:
         final_norm: for pre-norm encoders (T5, mBART) pass every layer through the encoder's final normalisation, so
             that layer k of ``all layers`` equals the encoder cut at k. False returns the residual stream below the
             top layer, as bert-score's ``all_layers`` does.
-        trust_remote_code: allow the checkpoint to run its own Python code.
     """
 
     def __init__(
@@ -104,7 +102,6 @@ class TransformerEmbedder:
         device: str,
         dtype: Literal["fp32", "tf32", "bf16", "fp16"] = "fp32",
         final_norm: bool = True,
-        trust_remote_code: bool = False,
     ) -> None:
         self._architecture = architecture
         check_weights(architecture)
@@ -125,12 +122,13 @@ class TransformerEmbedder:
         self._multiplies: Literal["highest", "high"] = "high" if dtype == "tf32" else "highest"
         if self._built < depth:
             _cut(config, self._family, self._built)
-        self._encoder = self._load(architecture.folder, config, TORCH_DTYPES[dtype], trust_remote_code)
+        self._encoder = self._load(architecture, config, TORCH_DTYPES[dtype])
         self.dimensions = architecture.dimensions
 
-    def _load(self, folder: Path, config: Untyped, dtype: torch.dtype, trust_remote_code: bool) -> Untyped:
+    def _load(self, architecture: Architecture, config: Untyped, dtype: torch.dtype) -> Untyped:
         import transformers
 
+        folder = architecture.folder
         loader = getattr(transformers, self._family.model_class)
         weights = part_of(folder, "its weights", WEIGHTS)
         with _quiet_loading(), blaming(f"{folder}: {weights} cannot be loaded"):
@@ -140,7 +138,7 @@ class TransformerEmbedder:
                     config=config,
                     dtype=dtype,
                     local_files_only=True,
-                    trust_remote_code=trust_remote_code,
+                    trust_remote_code=architecture.trust_remote_code,
                     weights_only=True,
                     output_loading_info=True,
                 )

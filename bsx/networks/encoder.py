@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, PositiveInt
 
-from bsx.encode.architecture import MOST_DIMENSIONS, MOST_LAYERS
 from bsx.encode.model import LocatedModel
 from bsx.encode.session import Encoders
 from bsx.encode.states import States, encode_texts
@@ -37,9 +35,9 @@ class EncoderRecord(BaseModel):
     identity: str
     config: str
     tokenizer: str
-    layers: Annotated[int, Field(ge=1, le=MOST_LAYERS)]
-    dimensions: Annotated[int, Field(ge=1, le=MOST_DIMENSIONS)]
-    max_pieces: Annotated[int, Field(ge=1, le=1_000_000)]
+    layers: PositiveInt
+    dimensions: PositiveInt
+    max_pieces: PositiveInt
     dtype: str
 
 

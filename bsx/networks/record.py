@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from bsx.catalog.entries import plain_yaml, sealed
 from bsx.data.lines import NamedFile
@@ -25,8 +25,6 @@ from bsx.support.provenance import file_digest
 from bsx.support.tensors import load_tensors
 
 MODEL = "model.yaml"
-Finite = Annotated[float, Field(ge=-1e100, le=1e100)]
-"""A number that others may be multiplied with; no score is further from 0."""
 
 
 class _Record(BaseModel):
@@ -114,9 +112,9 @@ class ModelRecord(_Record):
     encoder: EncoderRecord
     train: DataRecord
     valid: DataRecord
-    scale: Finite
-    shift: Finite
-    low: Finite
+    scale: FiniteFloat
+    shift: FiniteFloat
+    low: FiniteFloat
     ensemble_valid: float | None = None
     members: list[MemberRecord] = []
     rows: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
@@ -204,15 +202,6 @@ class SavedModel:
             if file_digest(file) != member.sha256:
                 raise InputError(f"is damaged or was changed: its sha256 is not the one in {MODEL}", file=file)
             weights = load_tensors(file)[0]
-            other = InputError(
-                f"{self.folder / MODEL}: describes another network than {file.name} holds the weights of: "
-                "restore it, or train again"
-            )
-            # All other sizes follow from these: nothing is built that is larger than its file.
-            inputs = [4 * config.hidden, encoder.dimensions]
-            sizes = {"mix.weights": [encoder.layers], "encoder.ahead.weight_ih_l0": inputs}
-            if any(name not in weights or list(weights[name].shape) != size for name, size in sizes.items()):
-                raise other
             try:
                 network = build_network(
                     self.record.architecture,
@@ -223,6 +212,9 @@ class SavedModel:
                 )
                 network.load_state_dict(weights)
             except RuntimeError as error:
-                raise other from error
+                raise InputError(
+                    f"{self.folder / MODEL}: describes another network than {file.name} holds the weights of: "
+                    "restore it, or train again"
+                ) from error
             loaded.append(network.requires_grad_(False))
         return loaded

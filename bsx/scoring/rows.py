@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
 from bsx.data.corpus import Corpus, Segment, without_context
-from bsx.data.journal import Arrays, Journal, continued
+from bsx.data.journal import Arrays, Journal
 from bsx.data.long import SEGMENTS
 from bsx.data.open import TableFile
 from bsx.data.output import refuse_taken
@@ -162,20 +163,21 @@ def kept_blocks(
         elif journal.resume(identity()):
             settings |= journal.settings
 
-    def begin() -> None:
-        if journal is not None:
-            journal.start(identity(), settings)
-
-    yield from continued(
-        journal,
-        corpus,
-        prepared.segments,
-        lambda start: compute(start, settings["tokens"]),
-        begin=begin,
-        resumed=lambda done: say(f"{done:,} of {prepared.segments:,} segments were scored before"),
-        pack=pack,
-        unpack=unpack,
-    )
+    done = 0
+    if journal is not None and journal.is_open:
+        segments = iter(corpus)
+        for arrays in journal.blocks():
+            block = unpack(arrays, list(islice(segments, int(arrays["segments"]))))
+            yield block
+            done += len(block.segments)
+        say(f"{done:,} of {prepared.segments:,} segments were scored before")
+    for block in compute(done, settings["tokens"]) if done < prepared.segments else ():
+        done += len(block.segments)
+        if journal is not None and done < prepared.segments:  # the last block needs no keeping: the output is next
+            if not journal.is_open:
+                journal.start(identity(), settings)
+            journal.append(pack(block))
+        yield block
 
 
 def _digest(corpus: Corpus) -> str:

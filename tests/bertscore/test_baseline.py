@@ -13,6 +13,7 @@ import bsx
 from bsx.bertscore.baseline import BaselineRun
 from bsx.bertscore.rescale import LayerBaselines, find_baseline, read_baseline
 from bsx.catalog.catalog import shipped
+from bsx.catalog.entries.models import Source
 from bsx.encode.model import Choice
 from bsx.errors import InputError
 
@@ -146,18 +147,22 @@ TABLE = "LAYER,P,R,F\n0,0.1,0.2,0.3\n1,0.5,0.6,-0.25\n"
         (TABLE.replace("0.6", ""), 1, False),
         (TABLE.replace("-0.25", "-1"), 1, True),
         (TABLE.replace("-0.25", "-1.01"), 1, False),
-        (TABLE.replace("0.6", "1"), 1, False),
+        *(
+            (TABLE.replace("0.6", figure), 1, False)
+            for figure in ("1", "0.99999999", "1e39", "inf", "-inf", "nan", "x")
+        ),
         (TABLE.replace(",F", ""), 1, False),
     ],
 )
 def test_files_of_bert_score_are_read_or_refused(table: str, layers: int, right: bool, tmp_path: Path) -> None:
     path = tmp_path / "model.tsv"
     path.write_text(table, encoding="utf-8")
+    unknown = Choice("own", Source(path="own"), None, None)
     if not right:
         with pytest.raises(InputError):
-            read_baseline(path, layers)
+            read_baseline(path, layers, unknown, shipped(), "")
         return
-    found = read_baseline(path, layers)
+    found = read_baseline(path, layers, unknown, shipped(), "")
     expected = [[float(cell) for cell in line.split(",")[1:]] for line in table.splitlines()[1:]]
     np.testing.assert_allclose(found.figures, expected, rtol=1e-6)
     assert found.notes == ()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +19,6 @@ from numpy.typing import NDArray
 
 import bsx
 from bsx import Scorer, get_metric
-from bsx.bertscore.baseline import _digest
 from bsx.catalog.catalog import shipped_folder
 from bsx.data.corpus import MemoryCorpus
 from bsx.encode.session import Encoders
@@ -217,7 +215,7 @@ def test_truncation_is_counted_refused_or_avoided(tiny_model: Callable[[str], st
     cut = Scorer(model=folder, layer=2).score([long, "cat", "cat"], ["cat", "cat " * 63, "cat"])
     assert cut.truncated.tolist() == [0, 1]
     assert cut.tokens_lost.tolist() == [38, 1]
-    with pytest.raises(InputError, match=r"segment 1 \(candidate, 38 tokens too many\).*set long to window"):
+    with pytest.raises(InputError, match=r"a text of segment 1 has 38 tokens more than its model reads"):
         Scorer(model=folder, layer=2, strict=True).score([long], ["cat"])
     windowed = Scorer(model=folder, layer=2, long="window")
     whole = windowed.score([long], ["cat"])
@@ -527,20 +525,8 @@ def test_a_baseline_that_leaves_no_scale_is_refused(tiny_model: Callable[[str], 
     assert Scorer(model=tiny_model("bert"), layer=1, rescale=True, baseline=table)
 
 
-@pytest.mark.parametrize("figure", ["nan", "inf", "-inf", "1", "1e39", "-1.5", "0.99999999", "", "x"])
-def test_a_baseline_s_figures_are_mean_cosines(figure: str, tiny_model: Callable[[str], str], tmp_path: Path) -> None:
-    table = tmp_path / "b.csv"
-    table.write_text("LAYER,P,R,F\n" + "".join(f"{layer},0.5,{figure},0.5\n" for layer in range(4)))
-    with pytest.raises(InputError, match=re.escape(str(table))):
-        Scorer(model=tiny_model("bert"), layer=2, rescale=True, baseline=table)
-
-
 @pytest.mark.parametrize("wrong", [{"all_layers": True}, {"layer": 1, "idf": True}])
 def test_a_loss_is_of_one_layer_without_idf(wrong: dict[str, Any], tiny_model: Callable[[str], str]) -> None:
     scorer = Scorer(model=tiny_model("bert"), backend="torch", **wrong)
     with pytest.raises(InputError, match="one layer, without idf and rescale"):
         scorer.loss(torch.zeros(1, 2, 8), ["a"])
-
-
-def test_digests_of_settings_do_not_hang_on_their_order() -> None:
-    assert _digest({"a": 1, "b": [2]}) == _digest({"b": [2], "a": 1}) != _digest({"a": 1, "b": [3]})

@@ -212,19 +212,11 @@ def test_wrong_tables_and_metrics_are_refused() -> None:
     with pytest.raises(InputError, match="column 'candidate' is None"):
         bsx.BatchScorer("chrf")(pa.table({"candidate": pa.array([None], pa.string()), "reference": ["b"]}))
     scorer = bsx.BatchScorer("chrf")
-    twice = table(4).rename_columns(["candidate", "candidate", "reference"])
-    for work in (scorer, scorer.count):
-        with pytest.raises(InputError, match="has 2 columns 'candidate'"):
-            work(twice)
-    for given in (table(4).to_pydict(), table(4).to_pandas()):  # what an engine gives that was not asked for Arrow
-        for work in (scorer, scorer.count, scorer.totals):
-            with pytest.raises(InputError, match=f"Arrow table or record batch, not {type(given).__name__}"):
-                work(given)
     with pytest.raises(InputError, match="statistics=True"):
         scorer.totals(scorer(table(4)))
     with pytest.raises(InputError, match="hold no row"):
         scorer.corpus_scores([])
-    for wrong in (None, "x", {"candidate": ["a"], "reference": ["b"]}):
+    for wrong in (None, "x", {"candidate": ["a"], "reference": ["b"]}, table(4).to_pandas()):
         for call in (scorer, scorer.count, scorer.totals, scorer.corpus_scores, scorer.learn):
             with pytest.raises(InputError, match="Arrow table or record batch"):
                 call(wrong)

@@ -260,7 +260,6 @@ def test_model_and_tokenizer_of_the_scorer_are_read(all_layers: bool, folder: st
         {5: math.nan},
         {5: math.inf},
         {5: -1.0},
-        {5: 1e308},
         {"x": 1.0},
         {5: "y"},
         defaultdict(lambda: math.nan, {5: 1.0}),

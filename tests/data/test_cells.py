@@ -25,12 +25,15 @@ from bsx.analysis.report.documents import ScoreRows, read_document
 from bsx.analysis.train.run import TrainingColumns
 from bsx.analysis.tune.run import JudgedColumns
 from bsx.bertscore.rescale import read_baseline
+from bsx.catalog.catalog import shipped
+from bsx.catalog.entries.models import Source
 from bsx.data import cells
 from bsx.data.columns import number_column, numeric_columns, read_columns
 from bsx.data.lines import NamedFile
 from bsx.data.open import LineFiles, TableFile
 from bsx.data.run import one_run
 from bsx.data.tables import Table
+from bsx.encode.model import Choice
 from bsx.errors import InputError
 from bsx.frames.judged import read_judged
 from bsx.frames.open import open_frame
@@ -196,17 +199,18 @@ def test_a_column_that_nobody_named_is_one_of_numbers_by_the_same_rule(tmp_path:
 
 def test_baselines_of_bert_score_have_finite_numbers(tmp_path: Path) -> None:
     file = tmp_path / "base.tsv"  # as bert-score names them, though commas stand between the fields
+    model = Choice("own", Source(path="own"), None, None)
     for cell, expected in NUMBERS.items():
         spelled = f'"{cell}"' if "," in str(cell) else cell
         file.write_text(f"LAYER,P,R,F\n0,0.1,{spelled},0.1\n", encoding="utf-8")
         if expected is REFUSED or math.isnan(expected):
             with pytest.raises(InputError, match="not a baseline file"):
-                read_baseline(file, 0)
+                read_baseline(file, 0, model, shipped(), "")
         elif not -1 <= expected < 1:
             with pytest.raises(InputError, match=r"every figure must lie in \[-1, 1\)"):
-                read_baseline(file, 0)
+                read_baseline(file, 0, model, shipped(), "")
         else:
-            assert read_baseline(file, 0).figures[0, 1] == pytest.approx(expected)
+            assert read_baseline(file, 0, model, shipped(), "").figures[0, 1] == pytest.approx(expected)
 
 
 def test_names_labels_and_texts() -> None:

@@ -200,17 +200,9 @@ def changed(folder: str, target: Path, **settings: object) -> str:
     return str(target)
 
 
-@pytest.mark.parametrize(
-    ("settings", "why"),
-    [
-        ({"hidden_act": "silu"}, "its activation is silu"),
-    ],
-)
-def test_what_the_graph_does_not_compute_is_left_to_pytorch(
-    settings: dict[str, object], why: str, tiny_model: Callable[[str], str], tmp_path: Path
-) -> None:
-    folder = changed(tiny_model("bert"), tmp_path / "changed", **settings)
-    assert bsx.Scorer(model=folder, layer=2).notes == (f"PyTorch runs the encoder, because ONNX Runtime cannot: {why}",)
+def test_what_the_graph_does_not_compute_is_left_to_pytorch(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+    (note,) = bsx.Scorer(model=changed(tiny_model("bert"), tmp_path / "changed", hidden_act="silu"), layer=2).notes
+    assert note.endswith("its activation is silu")
 
 
 def test_code_that_is_not_trusted_keeps_no_graph_from_being_built(
@@ -292,22 +284,6 @@ def test_int8_has_vectors_of_its_own_in_a_cache(tiny_model: Callable[[str], str]
         scorer.encoders.flush()
         counts.append(scorer.encoders.sequences_encoded)
     assert counts[0] == counts[1] > counts[2] == 0
-
-
-def test_vectors_of_the_former_int8_are_left_alone(
-    tiny_model: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def encoded() -> int:
-        scorer = bsx.Scorer(model=tiny_model("bert"), layer=2, dtype="int8", cache=tmp_path)
-        scorer.score(CANDIDATES, REFERENCES)
-        scorer.encoders.flush()
-        return scorer.encoders.sequences_encoded
-
-    with monkeypatch.context() as before:
-        before.setattr("bsx.encode.model.signed", str)  # blocks of 128 were signed "int8"
-        encoded()
-    assert encoded() > 0
-    assert encoded() == 0
 
 
 def test_contradictions_are_errors(tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -208,23 +208,6 @@ def test_matching_halves_its_batches(monkeypatch: pytest.MonkeyPatch) -> None:
         match_pairs(texts, left, right)
 
 
-def test_a_product_is_copied_back_once_a_group_of_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
-    texts, fetched = window(40), list[tuple[int, ...]]()
-    left, right = np.arange(20), np.arange(20, 40)
-    expected = match_product(texts, left, right)
-
-    def noting(array: NDArray[np.float32]) -> NDArray[np.float32]:
-        fetched.append(array.shape)
-        return array
-
-    monkeypatch.setattr(greedy, "BATCH_NUMBERS", {"cpu": 300})  # groups of about 11 tokens
-    monkeypatch.setattr(greedy, "fetch", noting)
-    assert_same_matches(match_product(texts, left, right), expected)
-    assert len(fetched) > 2
-    assert sum(shape[1] for shape in fetched) == 20  # each candidate once, with all references
-    assert {shape[2] for shape in fetched} == {20}
-
-
 def test_encoders_ask_a_card_for_nothing_before_they_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
     from bsx.encode import session
 

@@ -118,7 +118,6 @@ CORRUPTIONS: dict[str, Change] = {
     "model_type t5": config(model_type="t5"),
     "hidden_size text": config(hidden_size="32"),
     "hidden_size zero": config(hidden_size=0),
-    "hidden_size huge": config(hidden_size=10**12),
     "layers negative": config(num_hidden_layers=-1),
     "heads zero": config(num_attention_heads=0),
     "heads uneven": config(num_attention_heads=5),

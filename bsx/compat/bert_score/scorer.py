@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
+import math
 import sys
 import time
 import warnings
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 
 Triple = tuple["torch.Tensor", "torch.Tensor", "torch.Tensor"]
 
-_HEAVIEST = 1e30
-"""Largest weight of a token: sums of larger ones are no fp32 numbers any more."""
 _MOST_CELLS = 5_000
 """Cells of a picture: half a GiB while it is drawn."""
 
@@ -312,7 +311,7 @@ def given_weights(weights: Mapping[int, float]) -> Idf:
         plain = {int(i): float(w) for i, w in weights.items() if i is not None}
         unseen = float(copy.copy(weights)[-1]) if hasattr(weights, "__missing__") else 1.0
     for token, weight in (*plain.items(), ("unknown ones", unseen)):
-        if not 0 <= weight <= _HEAVIEST:
+        if not 0 <= weight < math.inf:
             raise InputError(f"idf: the weight of token {token} is {weight:g}; weights are finite and not negative")
     digest = hashlib.sha256(repr((sorted(plain.items()), unseen)).encode()).hexdigest()
     return Idf(plain, unseen, 0, digest)

@@ -9,8 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from bsx.data.lines import NamedFile
-from bsx.encode.architecture import refuse_endless, use_own_code
+from bsx.encode.architecture import use_own_code
 from bsx.encode.batching import pad, plan_batches
 from bsx.encode.session import Encoders
 from bsx.encode.tokenizer import load_tokenizer
@@ -45,7 +44,6 @@ class LanguageModel:
         local: Settings = {"local_files_only": True, "trust_remote_code": False}
         folder = self._folder
         with blaming(f"{folder}: cannot be loaded as a language model"):
-            refuse_endless(NamedFile(folder / "config.json").json())
             config = AutoConfig.from_pretrained(folder, **local)
             use_own_code(config, folder)
             model: Untyped = AutoModelForCausalLM.from_pretrained(folder, config=config, weights_only=True, **local)

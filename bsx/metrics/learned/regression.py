@@ -10,7 +10,6 @@ from typing import ClassVar
 
 import torch
 
-from bsx.encode.architecture import refuse_endless
 from bsx.encode.batching import default_batch_tokens, pad, plan_batches
 from bsx.errors import InputError
 from bsx.metrics.base import PairMetric
@@ -41,7 +40,6 @@ class Regression(PairMetric[ConfigT]):
         self.folder, self._identity = locate_resource(str(name), self.name)
         with blaming(f"{self.folder}: its config.json cannot be used"):
             self.checkpoint: JsonObject = json.loads((self.folder / "config.json").read_text(encoding="utf-8"))
-            refuse_endless(self.checkpoint)
             kind = self.checkpoint.get("model_type")
             if kind not in self.architectures:
                 known = " or ".join(self.architectures)
