@@ -204,10 +204,9 @@ def new_place(name: str, registry: Path | None) -> Path:
     Raises:
         InputError: if it is no name, or is there already: an ensemble that is in use is never replaced.
     """
-    file = Path(name) if name.endswith((".yaml", ".yml")) else None
-    if not _NAME.match(name if file is None else file.stem):
+    place, is_file = place_of(name, registry), name.endswith((".yaml", ".yml"))
+    if not _NAME.match(place.stem if is_file else name):
         raise InputError(f"save: {name}: a name has letters, digits, -, _ and +; a file ends in .yaml", setting="save")
-    place = place_of(name, registry)
     if place.exists():
         raise InputError(
             f"save: {name}: {place} is there already: choose another name, or remove it first", setting="save"

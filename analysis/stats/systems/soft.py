@@ -100,7 +100,8 @@ def soft_pairwise_accuracy(
     if method == "normal":
         p = [_upper_tail(d.sum(axis=1), (d * d).sum(axis=1)) for d in differences]
     elif method == "wmt":
-        p = _wmt_p_values(x, y, permutations)
+        signs = wmt_signs(permutations, x.shape[1])
+        p = [wmt_p_values(scores[None], signs)[0] for scores in (x, y)]
     else:
         p = _p_values(differences, swaps(permutations, x.shape[1], rng))
     apart = np.abs(p[0] - p[1])
@@ -145,18 +146,32 @@ def _p_values(differences: list[Array], swapped: Iterator[NDArray[np.bool_]]) ->
     return [count / drawn for count in reached]
 
 
-def _wmt_p_values(x: Array, y: Array, permutations: int) -> list[Array]:
-    """Return one-sided p-values as mt-metrics-eval computes them: its generator, single precision, sums."""
-    draws = np.random.default_rng(4).random((permutations, x.shape[1]), dtype=np.float32)
-    signs = np.rint(draws) * np.float32(2) - np.float32(1)
-    i, j = np.triu_indices(len(x), k=1)
-    p_values = []
+def wmt_signs(permutations: int, segments: int) -> NDArray[np.float32]:
+    """Return the signs of mt-metrics-eval's permutations, from its generator (permutations, segments)."""
+    draws = np.random.default_rng(4).random((permutations, segments), dtype=np.float32)
+    signs: NDArray[np.float32] = np.rint(draws) * np.float32(2) - np.float32(1)
+    return signs
+
+
+def wmt_p_values(scores: Array, signs: NDArray[np.float32]) -> Array:
+    """Return one-sided p-values of pairs of systems as mt-metrics-eval computes them, by single precision and sums.
+
+    Args:
+        scores: matrices (matrices, systems, segments).
+        signs: of the permutations, from `wmt_signs`.
+
+    Returns:
+        (matrices, pairs).
+    """
     # The layout too decides how NumPy and BLAS round in single precision, which tips ties of permutations.
-    for scores in (np.array(x, dtype=np.float32, order="C"), np.array(y, dtype=np.float32, order="C")):
-        observed, permuted = scores.sum(axis=1), signs @ scores.T
-        reached = permuted[:, i] - permuted[:, j] >= observed[i] - observed[j]
-        p_values.append(reached.mean(axis=0))
-    return p_values
+    single = np.array(scores, dtype=np.float32, order="C")
+    observed = single.sum(axis=2)
+    permuted = single @ signs.T if len(single) > 1 else (signs @ single[0].T).T[None]
+    p_values = []
+    for i, j in zip(*np.triu_indices(scores.shape[1], k=1), strict=True):
+        reached = permuted[:, i] - permuted[:, j] >= (observed[:, i] - observed[:, j])[:, None]
+        p_values.append(reached.mean(axis=1))
+    return np.stack(p_values, axis=1)
 
 
 def _upper_tail(total: Array, squares: Array) -> Array:

@@ -160,8 +160,6 @@ def test_a_table_becomes_a_matrix() -> None:
     result = grid(["b", "a", "b"], ["s2", "s1", "s1"], {"score": [1, 2, 3], "other": [4, NAN, 6]})
     assert (result.systems, result.segments) == (("b", "a"), ("s2", "s1"))
     assert np.array_equal(result.columns["score"], [[1.0, 3.0], [NAN, 2.0]], equal_nan=True)
-    assert result.complete().segments == ()
-    assert grid(["b", "a"], [1, 1], {"x": [1, 2]}).complete().segments == (1,)
 
 
 def test_blocks_change_no_draw(monkeypatch: pytest.MonkeyPatch) -> None:
