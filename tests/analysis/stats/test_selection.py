@@ -158,17 +158,6 @@ def test_the_limit_is_the_correlation_centred_within_segments(seed: int) -> None
     assert holed.estimate == pytest.approx(parts[0] / np.sqrt(parts[1] * parts[2]))
 
 
-def test_hybrids_tend_to_the_limit() -> None:
-    rng = np.random.default_rng(5)
-    y = rng.normal(size=(6, 40))
-    x = y + 2 * rng.normal(size=(6, 40))
-    x[1, 3:9] = NAN
-    limit = hybrid_correlation_limit(x, y, nan="omit").estimate
-    draws = [over_hybrids(x, y, 4000, seed=seed, nan="omit") for seed in range(10)]
-    assert np.mean(draws) == pytest.approx(limit, abs=0.015)
-    assert np.std(draws) < 0.03
-
-
 def test_false_alarms_of_the_limit_are_rare() -> None:
     rng = np.random.default_rng(6)
     alarms = sum(
