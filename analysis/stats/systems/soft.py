@@ -105,32 +105,30 @@ def soft_pairwise_accuracy(
     else:
         p = _p_values(differences, swaps(permutations, x.shape[1], rng))
     apart = np.abs(p[0] - p[1])
-    value, of_systems = float(1 - apart.mean()), resample == "systems"
-    few = of_systems and len(x) < FEW_ITEMS and families is None
-    draws = []
-    if few:
+    over = sampled_units(resample, documents=clusters is not None)
+    over = "families" if resample == "systems" and families is not None else over
+    interval = f"bootstrap over {over}"
+    if over == "systems" and len(x) < FEW_ITEMS:
         pairs = np.zeros((len(x), len(x)))
         pairs[i, j] = pairs[j, i] = 1 - apart
+        low, high = share_of_pairs(pairs, confidence)
+        interval = "Wilson interval of the jackknife over systems"
     elif resample == "systems":
-        draws.append(mean_of_drawn_pairs(np.abs(p[0] - p[1]), all_counts(resamples, len(x), rng, families)))
+        drawn = mean_of_drawn_pairs(apart, all_counts(resamples, len(x), rng, families))
+        units = None if families is None else drawn_units(len(x), families)
+        low, high = percentile_interval(1 - drawn, confidence, units)
     else:
+        draws = []
         for counts in bootstrap_counts(resamples, x.shape[1], rng, clusters):
             tails = [_upper_tail(counts @ d.T, counts @ (d * d).T) for d in differences]
             drawn = np.abs(tails[0] - tails[1])
             chosen = all_counts(len(counts), len(x), rng) if resample == "both" else np.ones((len(counts), len(x)))
             draws.append(mean_of_drawn_pairs(drawn, chosen))
-    if few:
-        low, high = share_of_pairs(pairs, confidence)
-    else:
         units = None if resample != "segments" else drawn_units(x.shape[1], clusters)
-        units = drawn_units(len(x), families) if of_systems and families is not None else units
         low, high = percentile_interval(1 - np.concatenate(draws), confidence, units)
     described = {"permutation": f"{permutations} permutations", "wmt": f"WMT's {permutations} permutations"}
-    over = sampled_units(resample, documents=clusters is not None)
-    over = "families" if of_systems and families is not None else over
-    interval = "Wilson interval of the jackknife over systems" if few else f"bootstrap over {over}"
     words = f"soft pairwise accuracy, {described.get(method, 'normal limit')}, {interval}"
-    return Estimate(estimate=value, ci=(low, high), n=len(x), method=words, confidence=confidence)
+    return Estimate(estimate=float(1 - apart.mean()), ci=(low, high), n=len(x), method=words, confidence=confidence)
 
 
 def _p_values(differences: list[Array], swapped: Iterator[NDArray[np.bool_]]) -> list[Array]:

@@ -87,34 +87,22 @@ def test_auc_and_average_precision_are_those_of_scikit_learn() -> None:
         assert found.thresholds == pytest.approx(thresholds[::-1])
 
 
-def test_the_bootstrap_is_that_of_resampled_lists() -> None:
-    labels, a, _ = make(80)
-    rng = np.random.default_rng(1)
-    order = np.argsort(-a, kind="stable")
-    pos, neg = a[order][labels[order] == 1], a[order][labels[order] == 0]
-    first = rng.integers(len(pos), size=(200, len(pos)))
-    second = rng.integers(len(neg), size=(200, len(neg)))
-    draws = [np.mean([[kernel(x, y) for y in neg[j]] for x in pos[i]]) for i, j in zip(first, second, strict=True)]
-    found = roc_auc(labels, a, interval="bootstrap", resamples=200)
-    assert found.ci == pytest.approx(tuple(np.percentile(draws, [2.5, 97.5])), abs=1e-12)
-    assert roc_auc(labels, a, interval="bootstrap", resamples=200) == found
-
-
-def test_average_precisions_bootstrap_holds_the_estimate() -> None:
+def test_the_bootstraps_are_those_of_resampled_lists() -> None:
     metrics = pytest.importorskip("sklearn.metrics")
     labels, a, _ = make(80)
-    found = precision_recall(labels, a, resamples=300).average_precision
-    rng = np.random.default_rng(1)
     order = np.argsort(-a, kind="stable")
     y, s = labels[order], a[order]
     pos, neg = np.flatnonzero(y == 1), np.flatnonzero(y == 0)
-    first, second = (rng.integers(len(p), size=(300, len(p))) for p in (pos, neg))
-    draws = []
-    for i, j in zip(first, second, strict=True):
-        drawn = np.concatenate([pos[i], neg[j]])
-        draws.append(metrics.average_precision_score(y[drawn], s[drawn]))
-    assert found.ci == pytest.approx(tuple(np.percentile(draws, [2.5, 97.5])), abs=1e-12)
-    assert math.isnan(found.p)
+    rng = np.random.default_rng(1)
+    first, second = (rng.integers(len(side), size=(200, len(side))) for side in (pos, neg))
+    rows = [np.concatenate([pos[i], neg[j]]) for i, j in zip(first, second, strict=True)]
+    area = roc_auc(labels, a, interval="bootstrap", resamples=200)
+    precision = precision_recall(labels, a, resamples=200).average_precision
+    for found, measure in ((area, metrics.roc_auc_score), (precision, metrics.average_precision_score)):
+        draws = [measure(y[drawn], s[drawn]) for drawn in rows]
+        assert found.ci == pytest.approx(tuple(np.percentile(draws, [2.5, 97.5])), abs=1e-12)
+    assert roc_auc(labels, a, interval="bootstrap", resamples=200) == area
+    assert math.isnan(precision.p)
 
 
 def test_two_sets_add_their_variances() -> None:
