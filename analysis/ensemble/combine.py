@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -59,18 +59,6 @@ class _Data:
 
     def turned(self, metric: str, lower: bool) -> Array:
         return -self.columns[metric] if lower else self.columns[metric]
-
-
-@dataclass
-class _Scored:
-    """An ensemble's scores of the rows, the rival's if it was chosen elsewhere, and what was learnt on the way."""
-
-    ensemble: Array
-    baseline: Array | None = None
-    rival: str = ""
-    rivals: Sequence[int] = ()
-    choice: Sequence[int] = ()
-    folds: list[FoldWeights] = field(default_factory=list)
 
 
 class Combined(NamedTuple):
@@ -136,51 +124,41 @@ def combine(table: TableLike, metrics: Sequence[str], human: str, settings: Ense
     training = source.training(members, normalise)
     final = learn_weights(training, settings) if learns else Weights(np.full(len(names), 1 / len(names)))
     combination = weighted(settings.how, normalise, members, final.values)
-    scored = _Scored(combination.apply(data.columns))
+    turned = np.stack([data.turned(name, name in lower) for name in names], axis=1)
+    measured = Measured(names, turned, combination.apply(data.columns), data.human, data.groups, data.of)
+    folds: list[FoldWeights] = []
     if fit is not None:
         if learns or settings.best == "training":
             _refuse_shared(source, data, settings.segment)
         if settings.best == "training":
             best = best_member(training)
-            scored.baseline = data.turned(names[best], names[best] in lower)
-            scored.rival, scored.rivals = names[best], [best]
+            measured.baseline, measured.baseline_name, measured.rivals = turned[:, best], names[best], [best]
     elif learns or settings.best == "training":
-        folds = unit_folds(data.of, settings.folds, settings.seed)
-        together, rival, taught = out_of_fold(
-            training, folds, names, lambda part: learn_weights(part, settings) if learns else final
+        together, baseline, folds = out_of_fold(
+            training,
+            unit_folds(data.of, settings.folds, settings.seed),
+            names,
+            lambda part: learn_weights(part, settings) if learns else final,
         )
-        scored = _Scored(together if learns else scored.ensemble, folds=taught)
+        measured.ensemble = together if learns else measured.ensemble
         if settings.best == "training":
-            counts = Counter(part.best for part in taught).most_common()
+            counts = Counter(fold.best for fold in folds).most_common()
             several = ", ".join(f"{name} ({count})" for name, count in counts)
-            scored.baseline, scored.rival = rival, several if len(counts) > 1 else counts[0][0]
-            scored.rivals = sorted({names.index(item.best) for item in taught})
-            scored.choice = range(len(names))
-    turned = np.stack([data.turned(name, name in lower) for name in names], axis=1)
-    measured = Measured(
-        names,
-        turned,
-        scored.ensemble,
-        scored.baseline,
-        scored.rival,
-        data.human,
-        data.groups,
-        data.of,
-        scored.rivals,
-        scored.choice,
-    )
+            measured.baseline, measured.baseline_name = baseline, several if len(counts) > 1 else counts[0][0]
+            measured.rivals = sorted({names.index(fold.best) for fold in folds})
+            measured.choice = range(len(names))
     draw = {"resamples": settings.resamples, "confidence": settings.confidence, "seed": settings.seed}
     groups, (average, ends), (difference, difference_ends), p = gains(measured, **draw)  # type: ignore[arg-type]
     warnings += [Notice("best-of-the-same-rows")] if settings.best == "sample" else []
-    fallen = sum(fold.fell_back for fold in scored.folds)
+    fallen = sum(fold.fell_back for fold in folds)
     if fallen or final.fell_back:
-        warnings.append(Notice("equal-weights", values={"folds": fallen, "of": len(scored.folds)}))
+        warnings.append(Notice("equal-weights", values={"folds": fallen, "of": len(folds)}))
     largest, rows = int(np.bincount(data.of).max()), len(data.of)
-    if scored.folds and largest > 2 * rows / settings.folds:
+    if folds and largest > 2 * rows / settings.folds:
         warnings.append(Notice("hang-together", values={"rows": largest, "of": rows}))
     warnings += [Notice("rows-share-texts")] if rows > int(data.of.max()) + 1 else []
     scores = np.full(data.size, np.nan)
-    scores[data.kept] = scored.ensemble
+    scores[data.kept] = measured.ensemble
     result = EnsembleResult(
         how=combination.how,
         normalise=combination.normalise,
@@ -193,7 +171,7 @@ def combine(table: TableLike, metrics: Sequence[str], human: str, settings: Ense
         average_difference=difference,
         average_difference_ci=difference_ends,
         average_p=p,
-        folds=tuple(scored.folds),
+        folds=tuple(folds),
         kept_together=tuple(data.keys),
         units=int(data.of.max()) + 1,
         fitted=len(source.human),

@@ -22,7 +22,7 @@ GroupMean = tuple[float, tuple[float, float]]
 """A mean over groups, and its interval."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Measured:
     """Columns to compare.
 
@@ -30,23 +30,23 @@ class Measured:
         metrics: names of the members.
         members: their scores, higher is better (n, k).
         ensemble: (n,).
-        baseline: scores of the member that was chosen without the rows (n,), or None: the best of the rows themselves.
-        baseline_name: what to call it.
         human: (n,).
-        rivals: places of the members that the baseline is made of.
-        choice: places of those that they were chosen from on these rows, or a part of them.
         groups: name of each row's group (n,).
         of: unit of each row, which the bootstrap draws as a whole (n,).
+        baseline: scores of the member that was chosen without the rows (n,), or None: the best of the rows themselves.
+        baseline_name: what to call it.
+        rivals: places of the members that the baseline is made of.
+        choice: places of those that they were chosen from on these rows, or a part of them.
     """
 
     metrics: Sequence[str]
     members: Array
     ensemble: Array
-    baseline: Array | None
-    baseline_name: str
     human: Array
     groups: Sequence[str]
     of: Rows
+    baseline: Array | None = None
+    baseline_name: str = ""
     rivals: Sequence[int] = ()
     choice: Sequence[int] = ()
 

@@ -125,7 +125,9 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
     if save is not None:
         fitted = fitted_on.texts([human]) if settings.how in LEARNED else None
         files = [Path(fitted_on.name)]
-        saved = save_ensemble(result, save, settings.members, human, files, fitted_on.signatures, registry, fitted)
+        own = place if save.endswith((".yaml", ".yml")) else None
+        entry = ensemble_entry(result, place, settings.members, human, files, fitted_on.signatures, registry, fitted)
+        saved = write_ensemble(entry, registry, own)
         settings.say(f"saved {saved}; use it as --metrics ensemble:{save}")
     if scores_out is not None:
         frame.save(scores_out, {ENSEMBLE: result.scores.tolist()}, [{"metric": ENSEMBLE, "higher_is_better": True}])
@@ -193,21 +195,16 @@ def _read(
 _NAME = re.compile(r"^[A-Za-z0-9][\w+-]*$")
 
 
-def place_of(name: str, registry: Path | None) -> Path:
-    """Return the file of an ensemble of this name, or of this file."""
-    return Path(name) if name.endswith((".yaml", ".yml")) else ensemble_file(name, registry)
-
-
 def new_place(name: str, registry: Path | None) -> Path:
     """Return the file that an ensemble is to be saved in.
 
     Raises:
         InputError: if it is no name, or is there already: an ensemble that is in use is never replaced.
     """
-    file = Path(name) if name.endswith((".yaml", ".yml")) else None
-    if not _NAME.match(name if file is None else file.stem):
+    is_file = name.endswith((".yaml", ".yml"))
+    place = Path(name) if is_file else ensemble_file(name, registry)
+    if not _NAME.match(place.stem if is_file else name):
         raise InputError(f"save: {name}: a name has letters, digits, -, _ and +; a file ends in .yaml", setting="save")
-    place = place_of(name, registry)
     if place.exists():
         raise InputError(
             f"save: {name}: {place} is there already: choose another name, or remove it first", setting="save"
@@ -215,35 +212,31 @@ def new_place(name: str, registry: Path | None) -> Path:
     return place
 
 
-def save_ensemble(
+def ensemble_entry(
     combined: Combined,
-    name: str,
+    place: Path,
     members: Sequence[str],
     human: str,
     files: Sequence[Path],
     signatures: Mapping[str, str],
     registry: Path | None,
     texts: RowTexts | None = None,
-) -> Path:
-    """Write an ensemble as YAML; members of weight 0 are left out.
+) -> EnsembleEntry:
+    """Return what is kept of an ensemble, without members of weight 0; digests of texts are written beside it.
 
     Args:
         combined: the ensemble.
-        name: what to call it, or the path of a ``.yaml`` file.
+        place: the file that it is to be saved in.
         members: ``column=metric`` where a column is not called as its metric.
         human: column it was fitted to.
         files: tables it was fitted on.
         signatures: column -> signature, where known.
-        registry: folder to save in; the user's own if None.
+        registry: folder of the members' entries, over the shipped ones.
         texts: of the rows that weights were fitted to, of which digests are kept beside it; None if there are none.
 
     Raises:
-        InputError: naming the column that is not a metric bsx can build, or whose direction is not the metric's; or if
-            there is an ensemble of that name or file already.
+        InputError: naming the column that is not a metric bsx can build, or whose direction is not the metric's.
     """
-    file = Path(name) if name.endswith((".yaml", ".yml")) else None
-    stem = name if file is None else file.stem
-    new_place(name, registry)
     specs = dict(_named(part, combined.combination.weights) for part in members)
     used = [member for member in combined.combination.members if member.weight]
     catalog = load_registry(registry if registry is not None and registry.is_dir() else None)
@@ -271,12 +264,11 @@ def save_ensemble(
     )
     combination = combined.combination.model_copy(update={"members": renamed})
     if texts is not None and (rows := SeenRows.of(texts.pairs())).parts["train"].size:
-        beside = beside_entry(place_of(name, registry))
-        if file is None:
-            make_folder(beside.parent)
+        beside = beside_entry(place)
+        make_folder(beside.parent)
         check_output(beside)
         fitted = fitted.model_copy(update={"seen": rows.save(beside)})
-    return write_ensemble(EnsembleEntry(name=stem, combination=combination, fitted=fitted), registry, file)
+    return EnsembleEntry(name=place.stem, combination=combination, fitted=fitted)
 
 
 def _named(part: str, columns: Iterable[str]) -> tuple[str, str]:

@@ -22,7 +22,7 @@ from bsx.analysis.plan.power import (
     smallest,
     width_of,
 )
-from bsx.analysis.plan.result import Design, Pilot, PlanResult, Spread, Units
+from bsx.analysis.plan.result import Pilot, PlanResult, Spread, Units
 from bsx.analysis.plan.settings import ComparePlan, MetaPlan
 from bsx.analysis.stats.correlation import HEAVY_TAILS, tail_weight
 from bsx.analysis.stats.resample import Clustered, all_counts, cluster_codes, drawn_units
@@ -73,7 +73,7 @@ def plan_compare(table: TableLike | None, settings: ComparePlan) -> PlanResult:
                 "sd: without a pilot, state the standard deviation of the systems' difference on a segment",
                 setting="sd",
             )
-        return _stated(settings, "compare", settings.sd, 1)
+        return _stated(settings, settings.sd, 1)
     (score,) = _scores(settings, 1, "sd", "icc")
     system, segment = settings.system, settings.segment
     if system is None or segment is None:
@@ -96,7 +96,7 @@ def plan_compare(table: TableLike | None, settings: ComparePlan) -> PlanResult:
     documents, warnings = _documents(common, labels, settings, columns[score])
     values = np.array([sides[0][unit].mean() - sides[1][unit].mean() for unit in common])
     rows = sum(len(side[unit]) for side in sides for unit in common)
-    return _planned(settings, "compare", "segments", (pair[0], pair[1], score), values, documents, rows, 1, warnings)
+    return _planned(settings, "segments", (pair[0], pair[1], score), values, documents, rows, 1, warnings)
 
 
 @settled(MetaPlan)
@@ -164,7 +164,7 @@ def plan_meta(table: TableLike | None, settings: MetaPlan) -> PlanResult:
         documents = cluster_codes(labels[settings.document])
     lost = 3 if documents is None and len(values) == rows else 1
     counted: Units = "rows" if segment is None else "segments"
-    return _planned(settings, "meta", counted, (a, b, human), values, documents, rows, lost, warnings)
+    return _planned(settings, counted, (a, b, human), values, documents, rows, lost, warnings)
 
 
 def _stated_correlations(settings: MetaPlan) -> PlanResult:
@@ -194,21 +194,20 @@ def _stated_correlations(settings: MetaPlan) -> PlanResult:
             "correlations: with these, both metrics are the same: there is no difference to plan for",
             setting="correlations",
         )
-    return _stated(settings, "meta", math.sqrt(variance), 3)
+    return _stated(settings, math.sqrt(variance), 3)
 
 
-def _stated(settings: ComparePlan | MetaPlan, design: Design, sd: float, lost: int) -> PlanResult:
+def _stated(settings: ComparePlan | MetaPlan, sd: float, lost: int) -> PlanResult:
     """Plan from variances that are stated."""
     size = settings.document_size
     if settings.icc is not None and size is None:
         raise InputError("document_size: icc needs to know how many segments a document has", setting="document_size")
     spread = Spread(sd, settings.icc or 0.0, size or 1.0, size or 1.0)
-    return _plan(settings, design, "segments", ("", "", ""), spread, size is not None, lost)
+    return _plan(settings, "segments", ("", "", ""), spread, size is not None, lost)
 
 
 def _planned(
     settings: ComparePlan | MetaPlan,
-    design: Design,
     units: Units,
     names: tuple[str, str, str],
     values: Array,
@@ -221,7 +220,6 @@ def _planned(
 
     Args:
         settings: what is planned.
-        design: what is studied.
         units: what is counted.
         names: both systems or metrics, and the column of scores.
         values: what each unit contributes: the estimate is their mean (units,).
@@ -251,7 +249,7 @@ def _planned(
         )
     spread = drawn_spread if size is None else replace(drawn_spread, document_size=size, weighted_size=size)
     pilot_size = (drawn if clustered else n) if size is None else None
-    plan = _plan(settings, design, units, names, spread, clustered, lost, pilot_size)
+    plan = _plan(settings, units, names, spread, clustered, lost, pilot_size)
     totals, parts = components(values, documents, all_counts(settings.resamples, drawn, settings.seed))
     df, se = max(1, drawn - lost), math.sqrt((total + (drawn_spread.weighted_size - 1) * shared) / n)
     estimate, half = float(values.mean()), width_of(se, df, settings.alpha) / 2
@@ -274,7 +272,6 @@ def _planned(
 
 def _plan(
     settings: ComparePlan | MetaPlan,
-    design: Design,
     units: Units,
     names: tuple[str, str, str],
     spread: Spread,
@@ -289,7 +286,7 @@ def _plan(
     needed = smallest(study, settings.power)
     sizes = {max(lost + 1, round(share * (needed.documents or needed.units))) for share in SHARES}
     return PlanResult(
-        design=design,
+        design="compare" if isinstance(settings, ComparePlan) else "meta",
         a=names[0],
         b=names[1],
         score=names[2],

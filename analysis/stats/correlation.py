@@ -6,10 +6,9 @@ Signs are kept: a metric that ranks upside down has a negative correlation.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import permutations
-from typing import Literal, Unpack
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +17,6 @@ from bsx.analysis.stats.preference import share_of_pairs
 from bsx.analysis.stats.resample import (
     Clustered,
     Indices,
-    Resampling,
     Seed,
     bootstrap_counts,
     bootstrap_rows,
@@ -81,12 +79,7 @@ def pearson(
     """
     x, y = vectors({"metric": x, "human": y}, nan=nan, varied=True)
     test = need("scipy.stats", "Pearson's r").pearsonr(x, y)
-    drawn: Resampling = {"confidence": confidence, "resamples": resamples, "seed": seed}
-
-    def variance(_: float) -> float:
-        return 1 / (len(x) - 3) if len(x) > 3 else math.inf
-
-    return _estimate("pearson", x, y, test, variance, interval, **drawn)
+    return _estimate("pearson", x, y, test, interval, confidence, resamples, seed)
 
 
 def spearman(
@@ -106,14 +99,8 @@ def spearman(
     """
     x, y = vectors({"metric": x, "human": y}, nan=nan, varied=True)
     test = need("scipy.stats", "Spearman's rho").spearmanr(x, y)
-    drawn: Resampling = {"confidence": confidence, "resamples": resamples, "seed": seed}
-    n = len(x)
-
-    def variance(rho: float) -> float:
-        return (1 + rho * rho / 2) / (n - 3) if n > 3 else math.inf
-
-    result = _estimate("spearman", x, y, test, variance, interval, **drawn)
-    return replace(result, p=_exact_spearman_p(x, y)) if n <= EXACT_UP_TO else result
+    result = _estimate("spearman", x, y, test, interval, confidence, resamples, seed)
+    return replace(result, p=_exact_spearman_p(x, y)) if len(x) <= EXACT_UP_TO else result
 
 
 def kendall(
@@ -148,12 +135,7 @@ def kendall(
         raise InputError("tau-c has no analytic interval: use interval=bootstrap or 'none'")
     x, y = vectors({"metric": x, "human": y}, nan=nan, varied=True)
     test = need("scipy.stats", "Kendall's tau").kendalltau(x, y, variant=variant)
-    drawn: Resampling = {"confidence": confidence, "resamples": resamples, "seed": seed}
-
-    def variance(_: float) -> float:
-        return 0.437 / (len(x) - 4) if len(x) > 4 else math.inf
-
-    return _estimate(f"kendall-{variant}", x, y, test, variance, interval, **drawn)
+    return _estimate(f"kendall-{variant}", x, y, test, interval, confidence, resamples, seed)
 
 
 def pairwise_accuracy(
@@ -226,19 +208,17 @@ def bootstrap_correlations(
     """
     if statistic == "pearson":
         return np.concatenate([weighted_pearson(x, y, c) for c in bootstrap_counts(resamples, len(y), seed, clusters)])
+    steady = np.stack([row if varies(row) else np.zeros_like(row) for row in x])
     if statistic.startswith("kendall"):
         tau = need("scipy.stats", "Kendall's tau").kendalltau
         variant = "c" if statistic in ("kendall_c", "kendall-c") else "b"
-        steady = [row if varies(row) else np.zeros_like(row) for row in x]
         draws = [
             [tau(row[i], y[i], variant=variant, method="asymptotic").statistic for row in steady]
             for i in bootstrap_rows(resamples, len(y), seed, clusters)
         ]
         return np.array(draws, dtype=np.float64)
-    moving = np.stack([row if varies(row) else np.zeros_like(row) for row in x])
-    return np.concatenate(
-        [weighted_spearman(moving, y, c) for c in bootstrap_counts(resamples, len(y), seed, clusters)]
-    )
+    counts = bootstrap_counts(resamples, len(y), seed, clusters)
+    return np.concatenate([weighted_spearman(steady, y, block) for block in counts])
 
 
 def influence(x: Array, y: Array) -> Array:
@@ -304,9 +284,14 @@ def without_each(x: Array, y: Array, statistic: str) -> Array:
     return values
 
 
-def _hull(
-    statistic: str, value: float, x: Array, y: Array, variance: Callable[[float], float], confidence: float
-) -> tuple[float, float]:
+def _analytic(statistic: str, value: float, n: int, confidence: float) -> tuple[float, float]:
+    """Return the analytic interval of a correlation of n items, whose atanh is normal."""
+    lost = 4 if statistic == "kendall-b" else 3
+    scale = {"pearson": 1, "spearman": 1 + value * value / 2, "kendall-b": 0.437}[statistic]
+    return fisher_interval(value, scale / (n - lost) if n > lost else math.inf, confidence)
+
+
+def _hull(statistic: str, value: float, x: Array, y: Array, confidence: float) -> tuple[float, float]:
     """Return the lowest and the highest end of the analytic intervals of all items and without each one of them.
 
     All have the variance for as many items as there are. Ranks in the same order give 1, whose interval has no width:
@@ -319,7 +304,7 @@ def _hull(
     largest = 1 - steps.get(statistic, 0.0)
     lowest, highest = min(value, float(values.min())), max(value, float(values.max()))
     near = (min(lowest, largest), max(highest, -largest))
-    low, high = (fisher_interval(end, variance(end), confidence)[side] for side, end in enumerate(near))
+    low, high = (_analytic(statistic, end, n, confidence)[side] for side, end in enumerate(near))
     return (-1.0 if lowest <= -1 else low), (1.0 if highest >= 1 else high)
 
 
@@ -346,22 +331,22 @@ def _estimate(
     x: Array,
     y: Array,
     test: Untyped,
-    variance: Callable[[float], float],
     interval: Interval,
-    **drawn: Unpack[Resampling],
+    confidence: float,
+    resamples: int,
+    seed: Seed,
 ) -> Estimate:
-    """Return SciPy's test with the interval asked for; ``variance`` is that of atanh of a value."""
+    """Return SciPy's test with the interval asked for."""
     choice("interval", interval, INTERVALS)
-    confidence = drawn["confidence"]
-    settings(resamples=drawn["resamples"], confidence=confidence)
+    settings(resamples=resamples, confidence=confidence)
     value, low, high = min(1.0, max(-1.0, float(test.statistic))), float("nan"), float("nan")
     if interval == "bootstrap":
-        sampled = bootstrap_correlations(x[None], y, statistic, resamples=drawn["resamples"], seed=drawn["seed"])
+        sampled = bootstrap_correlations(x[None], y, statistic, resamples=resamples, seed=seed)
         low, high = percentile_interval(sampled[:, 0], confidence)
     elif interval == "analytic":
-        low, high = fisher_interval(value, variance(value), confidence)
+        low, high = _analytic(statistic, value, len(x), confidence)
     elif interval == "leave-one-out":
-        low, high = _hull(statistic, value, x, y, variance, confidence)
+        low, high = _hull(statistic, value, x, y, confidence)
     words = {
         "analytic": ", Fisher z interval",
         "leave-one-out": ", from the lowest to the highest end of Fisher z intervals with each one left out",

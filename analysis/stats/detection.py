@@ -63,7 +63,7 @@ def clustered(
 
 def separated(positive: Mask, of: Numbers | None, area: float, confidence: float) -> tuple[float, float, float]:
     """Return interval and two-sided p of two classes that a score tells apart without a mistake."""
-    units = [len(np.unique(of[side])) if of is not None else int(side.sum()) for side in (positive, ~positive)]
+    units = drawn_of_each(positive, of)
     end = ((1 - confidence) / 2) ** (1 / min(units))
     low, high = (end, 1.0) if area == 1 else (0.0, 1 - end)
     orders = math.lgamma(sum(units) + 1) - sum(math.lgamma(size + 1) for size in units)

@@ -5,32 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 pytest.importorskip("statsmodels")
-import bsx
 from benchmarks.published import demetr, effeval, mteb, wmt22_auto
-from benchmarks.published.__main__ import TABLES, reproduce
-from benchmarks.published.table import PublishedFacts, ReproducedTable
 from bsx.errors import DataUnavailableError, InputError
-
-
-def score(spec: str, candidates: Sequence[str], references: Sequence[str] | Sequence[Sequence[str]]) -> Any:
-    return bsx.get_metric(spec).score(candidates, references)
-
-
-def one(name: str, data: Path) -> ReproducedTable:
-    return reproduce([name], data)[0][name]
-
-
-def stated(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, **changes: Any) -> None:
-    """Let a table state something else than was published."""
-    facts: PublishedFacts = module.FACTS.model_copy(update=changes)
-    monkeypatch.setattr(module, "FACTS", facts)
-    monkeypatch.setitem(TABLES, name, (facts, module.recompute))
+from tests.published.test_harness import one, score, stated
 
 
 def write(file: Path, *lines: object) -> None:

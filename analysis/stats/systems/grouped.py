@@ -51,12 +51,6 @@ class Grid:
     segments: tuple[Hashable, ...]
     columns: dict[str, Array]
 
-    def complete(self) -> Grid:
-        """Return only the segments for which every system has every value."""
-        keep = ~np.any([np.isnan(values).any(axis=0) for values in self.columns.values()], axis=0)
-        segments = tuple(name for name, kept in zip(self.segments, keep, strict=True) if kept)
-        return Grid(self.systems, segments, {name: values[:, keep] for name, values in self.columns.items()})
-
 
 def grid(system: Sequence[Hashable], segment: Sequence[Hashable], columns: Mapping[str, ArrayLike]) -> Grid:
     """Arrange the rows of a table, one per system and segment, as matrices.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -122,6 +123,11 @@ class Paired:
         """Return both scores."""
         return float(self.score(self.x.mean(axis=0))), float(self.score(self.y.mean(axis=0)))
 
+    def tested(self, test: str, **known: Any) -> Comparison:
+        """Return both systems compared by a test, from what it found."""
+        unit, method = self.what.removesuffix("s"), f"difference of systems, paired {test} of {self.what}"
+        return Comparison.of(*self.observed(), n=len(self.x), method=method, unit=unit, **known)
+
 
 def bootstrapped(
     pair: Paired, draws: Array, *, higher_is_better: bool, confidence: float, margin: float | None
@@ -157,15 +163,11 @@ def bootstrapped(
     if margin is not None:
         check_margin(margin)
         equivalent = max(p(centred, difference + margin), p(-centred, margin - difference))
-    return Comparison.of(
-        a,
-        b,
+    return pair.tested(
+        "bootstrap",
         ci=(difference - half, difference + half),
         p=p(sign * centred, sign * difference),
         p_two_sided=min(1.0, p(size, abs(difference), tails=2)),
-        n=len(pair.x),
-        method=f"difference of systems, paired bootstrap of {pair.what}",
-        unit=pair.what.removesuffix("s"),
         confidence=confidence,
         p_equivalence=equivalent,
     )
@@ -225,15 +227,11 @@ def studentised(
         check_margin(margin)
         sides = ((t, float(over(margin + difference, error))), (-t, float(over(margin - difference, error))))
         equivalent = max(max(share(tail, x), share(size, x) / 2) if x > 0 else 1.0 for tail, x in sides)
-    return Comparison.of(
-        a,
-        b,
+    return pair.tested(
+        "bootstrap-t",
         ci=(difference - half, difference + half),
         p=p / 2 if (observed > 0) == higher_is_better else 1 - p / 2,
         p_two_sided=p,
-        n=len(pair.x),
-        method=f"difference of systems, paired bootstrap-t of {pair.what}",
-        unit=pair.what.removesuffix("s"),
         confidence=confidence,
         p_equivalence=equivalent,
     )
@@ -273,15 +271,11 @@ def randomised(
             permutation_p(swapped + margin * share, difference + margin),
             permutation_p(margin * share - swapped, margin - difference),
         )
-    return Comparison.of(
-        a,
-        b,
+    return pair.tested(
+        "approximate randomisation",
         ci=_inverted(swapped, share, difference, confidence),
         p=permutation_p(sign * swapped, sign * difference),
         p_two_sided=permutation_p(np.abs(swapped), abs(difference)),
-        n=n,
-        method=f"difference of systems, paired approximate randomisation of {pair.what}",
-        unit=pair.what.removesuffix("s"),
         confidence=confidence,
         p_equivalence=equivalent,
     )

@@ -100,36 +100,35 @@ def soft_pairwise_accuracy(
     if method == "normal":
         p = [_upper_tail(d.sum(axis=1), (d * d).sum(axis=1)) for d in differences]
     elif method == "wmt":
-        p = _wmt_p_values(x, y, permutations)
+        signs = wmt_signs(permutations, x.shape[1])
+        p = [wmt_p_values(scores[None], signs)[0] for scores in (x, y)]
     else:
         p = _p_values(differences, swaps(permutations, x.shape[1], rng))
     gaps = np.abs(p[0] - p[1])
-    value, of_systems = float(1 - gaps.mean()), resample == "systems"
-    few = of_systems and len(x) < FEW_ITEMS and families is None
-    draws = []
-    if few:
+    over = sampled_units(resample, documents=clusters is not None)
+    over = "families" if resample == "systems" and families is not None else over
+    interval = f"bootstrap over {over}"
+    if over == "systems" and len(x) < FEW_ITEMS:
         pairs = np.zeros((len(x), len(x)))
         pairs[i, j] = pairs[j, i] = 1 - gaps
+        low, high = share_of_pairs(pairs, confidence)
+        interval = "Wilson interval of the jackknife over systems"
     elif resample == "systems":
-        draws.append(mean_of_drawn_pairs(np.abs(p[0] - p[1]), all_counts(resamples, len(x), rng, families)))
+        drawn = mean_of_drawn_pairs(gaps, all_counts(resamples, len(x), rng, families))
+        units = None if families is None else drawn_units(len(x), families)
+        low, high = percentile_interval(1 - drawn, confidence, units)
     else:
+        draws = []
         for counts in bootstrap_counts(resamples, x.shape[1], rng, clusters):
             tails = [_upper_tail(counts @ d.T, counts @ (d * d).T) for d in differences]
             drawn = np.abs(tails[0] - tails[1])
             chosen = all_counts(len(counts), len(x), rng) if resample == "both" else np.ones((len(counts), len(x)))
             draws.append(mean_of_drawn_pairs(drawn, chosen))
-    if few:
-        low, high = share_of_pairs(pairs, confidence)
-    else:
         units = None if resample != "segments" else drawn_units(x.shape[1], clusters)
-        units = drawn_units(len(x), families) if of_systems and families is not None else units
         low, high = percentile_interval(1 - np.concatenate(draws), confidence, units)
     described = {"permutation": f"{permutations} permutations", "wmt": f"WMT's {permutations} permutations"}
-    over = sampled_units(resample, documents=clusters is not None)
-    over = "families" if of_systems and families is not None else over
-    interval = "Wilson interval of the jackknife over systems" if few else f"bootstrap over {over}"
     words = f"soft pairwise accuracy, {described.get(method, 'normal limit')}, {interval}"
-    return Estimate(estimate=value, ci=(low, high), n=len(x), method=words, confidence=confidence)
+    return Estimate(estimate=float(1 - apart.mean()), ci=(low, high), n=len(x), method=words, confidence=confidence)
 
 
 def _p_values(differences: list[Array], swapped: Iterator[NDArray[np.bool_]]) -> list[Array]:
@@ -145,18 +144,32 @@ def _p_values(differences: list[Array], swapped: Iterator[NDArray[np.bool_]]) ->
     return [count / drawn for count in reached]
 
 
-def _wmt_p_values(x: Array, y: Array, permutations: int) -> list[Array]:
-    """Return one-sided p-values as mt-metrics-eval computes them: its generator, single precision, sums."""
-    draws = np.random.default_rng(4).random((permutations, x.shape[1]), dtype=np.float32)
-    signs = np.rint(draws) * np.float32(2) - np.float32(1)
-    i, j = np.triu_indices(len(x), k=1)
-    p_values = []
+def wmt_signs(permutations: int, segments: int) -> NDArray[np.float32]:
+    """Return the signs of mt-metrics-eval's permutations, from its generator (permutations, segments)."""
+    draws = np.random.default_rng(4).random((permutations, segments), dtype=np.float32)
+    signs: NDArray[np.float32] = np.rint(draws) * np.float32(2) - np.float32(1)
+    return signs
+
+
+def wmt_p_values(scores: Array, signs: NDArray[np.float32]) -> Array:
+    """Return one-sided p-values of pairs of systems as mt-metrics-eval computes them, by single precision and sums.
+
+    Args:
+        scores: matrices (matrices, systems, segments).
+        signs: of the permutations, from `wmt_signs`.
+
+    Returns:
+        (matrices, pairs).
+    """
     # The layout too decides how NumPy and BLAS round in single precision, which tips ties of permutations.
-    for scores in (np.array(x, dtype=np.float32, order="C"), np.array(y, dtype=np.float32, order="C")):
-        observed, permuted = scores.sum(axis=1), signs @ scores.T
-        reached = permuted[:, i] - permuted[:, j] >= observed[i] - observed[j]
-        p_values.append(reached.mean(axis=0))
-    return p_values
+    single = np.array(scores, dtype=np.float32, order="C")
+    observed = single.sum(axis=2)
+    permuted = single @ signs.T if len(single) > 1 else (signs @ single[0].T).T[None]
+    p_values = []
+    for i, j in zip(*np.triu_indices(scores.shape[1], k=1), strict=True):
+        reached = permuted[:, i] - permuted[:, j] >= (observed[:, i] - observed[:, j])[:, None]
+        p_values.append(reached.mean(axis=1))
+    return np.stack(p_values, axis=1)
 
 
 def _upper_tail(total: Array, squares: Array) -> Array:

@@ -8,13 +8,13 @@ swaps, so that sums over what is swapped are made once for each metric, not for 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from bsx.analysis.stats.resample import Seed, swaps
 from bsx.analysis.stats.rowwise import ROWS
+from bsx.analysis.stats.systems.soft import wmt_p_values, wmt_signs
 from bsx.analysis.stats.systems.ties import TiedPairs
 from bsx.errors import InputError
 from bsx.support.checks import Array
@@ -33,10 +33,10 @@ class Swapped(Protocol):
         ...
 
 
-def one_sided(task: Swapped, i: int, j: int) -> float:
-    """Return the share of draws that reach the observed difference of i and j, without +1, as published."""
-    observed = task.values[i] - task.values[j]
-    return float((task.difference(i, j) >= observed - SLACK).mean())
+def _standardised(metrics: Array) -> Array:
+    """Return scores of each metric (metrics, n) without their level and spread."""
+    spread = metrics.std(axis=1, keepdims=True)
+    return np.asarray((metrics - metrics.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0))
 
 
 class SwappedPearson:
@@ -53,9 +53,7 @@ class SwappedPearson:
 
     def __init__(self, metrics: Array, human: Array, resamples: int, seed: Seed) -> None:
         self.values = np.nan_to_num(ROWS["pearson"](metrics, np.broadcast_to(human, metrics.shape)))
-        spread = metrics.std(axis=1, keepdims=True)
-        z = (metrics - metrics.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0)
-        h = human - human.mean()
+        z, h = _standardised(metrics), human - human.mean()
         self._n, self._h = len(human), float(h @ h)
         parts = np.concatenate([z, z * z, z * h]).T  # (cells, 3 metrics)
         self._all = parts.sum(axis=0).reshape(3, len(metrics))
@@ -92,8 +90,7 @@ class SwappedAccuracy:
 
     def __init__(self, metrics: Sequence[Array], human: Sequence[Array], resamples: int, seed: Seed) -> None:
         joined = np.concatenate(metrics, axis=1)
-        spread = joined.std(axis=1, keepdims=True)
-        self._scores = (joined - joined.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0)
+        self._scores = _standardised(joined)
         first, second, signs, start = [], [], [], 0
         for h in human:
             i, j = np.triu_indices(len(h), k=1)
@@ -158,19 +155,11 @@ class SwappedTies:
         return np.asarray(2 * (self._kept[:, i] - self._kept[:, j]) - (self.values[i] - self.values[j]))
 
 
-@dataclass(frozen=True)
-class Early:
-    """When a test of two metrics is decided early: WMT's ``PermutationSigDiffParams``.
-
-    Attributes:
-        block: draws after which p is looked at, again and again.
-        low: of a smaller p no more is drawn.
-        high: of a larger p no more is drawn.
-    """
-
-    block: int = 100
-    low: float = 0.02
-    high: float = 0.5
+LOOKED_AT = 100
+"""Draws after which p is looked at, again and again; this and the next as in WMT's ``PermutationSigDiffParams``."""
+UNDECIDED = 0.02, 0.5
+"""Of a smaller or larger p no more is drawn."""
+_AT_ONCE = 10
 
 
 class SwappedSoft:
@@ -185,36 +174,18 @@ class SwappedSoft:
         human: human scores (systems, segments), complete.
         resamples: draws.
         seed: of the swaps.
-        early: when to stop.
     """
 
-    def __init__(self, metrics: Array, human: Array, resamples: int, seed: Seed, early: Early | None = None) -> None:
-        draws = np.random.default_rng(4).random((_PERMUTATIONS, human.shape[1]), dtype=np.float32)
-        self._signs = np.rint(draws) * np.float32(2) - np.float32(1)
-        self._i, self._j = np.triu_indices(len(human), k=1)
-        self._people = self._p(human[None])[0]
+    def __init__(self, metrics: Array, human: Array, resamples: int, seed: Seed) -> None:
+        self._signs = wmt_signs(1000, human.shape[1])
+        self._people = wmt_p_values(human[None], self._signs)[0]
         self.values = np.array([self._soft(scores[None])[0] for scores in metrics])
-        flat = metrics.reshape(len(metrics), -1)
-        spread = flat.std(axis=1, keepdims=True)
-        z = (flat - flat.mean(axis=1, keepdims=True)) / np.where(spread > 0, spread, 1.0)
-        self._z = z.reshape(metrics.shape)
-        self._resamples, self._early = resamples, early or Early()
-        self._rng = np.random.default_rng(seed)
+        self._z = _standardised(metrics.reshape(len(metrics), -1)).reshape(metrics.shape)
+        self._resamples, self._rng = resamples, np.random.default_rng(seed)
         self._known: dict[tuple[int, int], Array] = {}
 
-    def _p(self, scores: Array) -> Array:
-        """Return one-sided p-values of the pairs of systems, of several matrices: (matrices, pairs)."""
-        single = np.array(scores, dtype=np.float32, order="C")
-        observed = single.sum(axis=2)
-        permuted = single @ self._signs.T if len(single) > 1 else (self._signs @ single[0].T).T[None]
-        p_values = np.empty((len(single), len(self._i)))
-        for place, (i, j) in enumerate(zip(self._i, self._j, strict=True)):
-            reached = permuted[:, i] - permuted[:, j] >= (observed[:, i] - observed[:, j])[:, None]
-            p_values[:, place] = reached.mean(axis=1)
-        return p_values
-
     def _soft(self, scores: Array) -> Array:
-        return np.asarray(1 - np.abs(self._p(scores) - self._people).mean(axis=1))
+        return np.asarray(1 - np.abs(wmt_p_values(scores, self._signs) - self._people).mean(axis=1))
 
     def difference(self, i: int, j: int) -> Array:
         """Return draws of the difference; see `Swapped`. Fewer than asked for where p is clear before."""
@@ -223,16 +194,12 @@ class SwappedSoft:
         a, b = self._z[i], self._z[j]
         observed, drawn = self.values[i] - self.values[j], np.empty(0)
         while len(drawn) < self._resamples:
-            size = min(self._early.block, self._resamples - len(drawn))
+            size = min(LOOKED_AT, self._resamples - len(drawn))
             for start in range(0, size, _AT_ONCE):
                 mask = self._rng.random((min(_AT_ONCE, size - start), *a.shape)) < 0.5
                 drawn = np.append(drawn, self._soft(np.where(mask, a, b)) - self._soft(np.where(mask, b, a)))
             p = (drawn >= observed - SLACK).mean()
-            if p < self._early.low or p > self._early.high:
+            if not UNDECIDED[0] <= p <= UNDECIDED[1]:
                 break
         self._known[i, j] = drawn
         return drawn
-
-
-_PERMUTATIONS = 1000
-_AT_ONCE = 10

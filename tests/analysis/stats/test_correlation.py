@@ -69,6 +69,16 @@ def test_values_and_intervals_are_scipys() -> None:
     assert spearman(x, y).estimate == pytest.approx(stats.spearmanr(x, y).statistic)
     assert spearman(x, y).p == pytest.approx(stats.spearmanr(x, y).pvalue)
     assert kendall(x, y).p == pytest.approx(stats.kendalltau(x, y).pvalue)
+    # Bonett & Wright 2000; Fieller, Hartley & Pearson 1957.
+    for found, variance in (
+        (spearman(x, y), (1 + spearman(x, y).estimate ** 2 / 2) / 37),
+        (kendall(x, y), 0.437 / 36),
+    ):
+        ends = np.arctanh(found.estimate) + stats.norm.ppf([0.025, 0.975]) * math.sqrt(variance)
+        assert found.ci == pytest.approx(tuple(np.tanh(ends)))
+    drawn = bootstrap_correlations(x[None], y, "pearson", resamples=99, seed=3)[:, 0]
+    resampled = pearson(x, y, interval="bootstrap", resamples=99, seed=3)
+    assert resampled.ci == pytest.approx(tuple(np.percentile(drawn, [2.5, 97.5])))
 
 
 def test_signs_stay() -> None:
@@ -107,42 +117,6 @@ def test_a_resample_without_variation_has_no_correlation() -> None:
     same = [len(set(chosen)) == 1 for chosen in next(bootstrap_indices(1000, 3, 1)).tolist()]
     assert np.isnan(draws[:, 0]).tolist() == same
     assert any(same)
-
-
-def test_intervals_cover() -> None:
-    rng = np.random.default_rng(2)
-    rho, n, trials = 0.5, 60, 200
-    hits = dict.fromkeys(("pearson", "spearman", "kendall", "bootstrap"), 0)
-    truth = {"spearman": 6 / math.pi * math.asin(rho / 2), "kendall": 2 / math.pi * math.asin(rho)}
-    for _ in range(trials):
-        x = rng.normal(size=n)
-        y = rho * x + math.sqrt(1 - rho**2) * rng.normal(size=n)
-        results = {
-            "pearson": pearson(x, y),
-            "spearman": spearman(x, y),
-            "kendall": kendall(x, y),
-            "bootstrap": pearson(x, y, interval="bootstrap", resamples=300, seed=rng),
-        }
-        for name, result in results.items():
-            hits[name] += result.ci[0] <= truth.get(name, rho) <= result.ci[1]
-    for name, count in hits.items():
-        assert 0.89 <= count / trials <= 0.99, name
-
-
-@pytest.mark.slow
-def test_false_alarms_of_correlations_are_as_rare_as_promised() -> None:
-    rng = np.random.default_rng(3)
-    trials = 400
-    alarms = np.zeros(4)
-    for _ in range(trials):
-        x, y = rng.normal(size=(2, 30))
-        a, b = rng.normal(size=(2, 4, 25))
-        alarms += [
-            *(statistic(x, y).p < 0.05 for statistic in (pearson, spearman, kendall)),
-            grouped(a, b, resamples=200, seed=rng).p < 0.05,
-        ]
-    assert (alarms / trials < 0.09).all(), alarms
-    assert (alarms / trials > 0.02).all(), alarms
 
 
 def test_rows_are_scipys_with_missing_items() -> None:
@@ -310,19 +284,6 @@ def test_comparing_groupings_resamples_the_same_segments(by: str) -> None:
     assert compare_grouped(a, b, h, by=by, nan="omit").p < 0.05 < 0.9 < other.p  # type: ignore[arg-type]
 
 
-@pytest.mark.slow
-def test_false_alarms_of_comparing_groupings_are_rare() -> None:
-    rng = np.random.default_rng(7)
-    trials = 300
-    alarms = np.zeros(3)
-    for _ in range(trials):
-        h, common, a, b = rng.normal(size=(4, 4, 40))
-        x, y = h + common + a, h + common + b
-        alarms += [compare_grouped(x, y, h, by=by, resamples=199, seed=rng).p < 0.05 for by in ("none", "item", "sys")]
-    assert (alarms / trials >= 0.02).all(), alarms
-    assert (alarms / trials <= 0.1).all(), alarms
-
-
 def test_wmt20_groupings(shared: Path) -> None:
     tolerance = wmt20.reference(shared)["_tolerances"]["deterministic_statistics"]
     wanted = [
@@ -371,15 +332,6 @@ def test_spearman_of_few_items_has_an_exact_p() -> None:
     assert spearman([1, 2, 3], [1, 2, 3]).p == pytest.approx(1 / 3)  # two of the six orders; SciPy says 0
     assert spearman([1, 2, 3, 4], [1, 2, 4, 3]).p == pytest.approx(8 / 24)
     assert spearman([1, 2, 2, 3], [5, 6, 6, 7]).p == pytest.approx(4 / 24)
-
-
-def test_tails_are_weighed() -> None:
-    rng = np.random.default_rng(2)
-    x, y = rng.normal(size=(2, 4000))
-    assert tail_weight(x, x + y) == pytest.approx(1, abs=0.1)
-    scale = np.sqrt(3 / rng.chisquare(3, 4000))
-    assert tail_weight(x * scale, (x + y) * scale) > 2
-    assert tail_weight(x, 2 * x) == 1
 
 
 @pytest.mark.parametrize("n", [5, 6, 9])

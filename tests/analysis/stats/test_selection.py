@@ -76,7 +76,7 @@ def agree_with_samples(exact: ModelSelection, m: np.ndarray, h: np.ndarray, repe
         assert 0 < error < 0.03
 
 
-@pytest.mark.parametrize(("n", "sample", "levels"), [(300, 20, 0), (60, 45, 0), (200, 10, 8)])
+@pytest.mark.parametrize(("n", "sample", "levels"), [(300, 20, 0), (60, 45, 0), (200, 10, 8), (10_000, 100, 0)])
 def test_sampling_agrees_with_the_closed_form(n: int, sample: int, levels: int) -> None:
     rng = np.random.default_rng(1)
     h = rng.normal(size=n)
@@ -85,13 +85,6 @@ def test_sampling_agrees_with_the_closed_form(n: int, sample: int, levels: int) 
         m, h = np.floor(m * levels / 4), np.floor(h * 5)
     exact = expected_model_selection(m, h, sample)
     agree_with_samples(exact, m, h)
-
-
-def test_samples_of_a_hundred_out_of_ten_thousand_agree_with_the_closed_form() -> None:
-    rng = np.random.default_rng(3)
-    h = rng.normal(size=10_000)
-    m = h + rng.normal(size=10_000)
-    agree_with_samples(expected_model_selection(m, h, 100), m, h)
 
 
 def test_missing_scores_and_too_many_ties(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,17 +156,6 @@ def test_the_limit_is_the_correlation_centred_within_segments(seed: int) -> None
         parts += np.cov(a, b, ddof=0)[[0, 0, 1], [1, 0, 1]]
     holed = hybrid_correlation_limit(x, y, nan="omit", resamples=50)
     assert holed.estimate == pytest.approx(parts[0] / np.sqrt(parts[1] * parts[2]))
-
-
-def test_hybrids_tend_to_the_limit() -> None:
-    rng = np.random.default_rng(5)
-    y = rng.normal(size=(6, 40))
-    x = y + 2 * rng.normal(size=(6, 40))
-    x[1, 3:9] = NAN
-    limit = hybrid_correlation_limit(x, y, nan="omit").estimate
-    draws = [over_hybrids(x, y, 4000, seed=seed, nan="omit") for seed in range(10)]
-    assert np.mean(draws) == pytest.approx(limit, abs=0.015)
-    assert np.std(draws) < 0.03
 
 
 def test_false_alarms_of_the_limit_are_rare() -> None:

@@ -9,7 +9,6 @@ from dataclasses import replace
 from functools import partial
 from itertools import combinations, permutations, product
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pytest
@@ -23,6 +22,8 @@ from bsx.analysis.stats.resample import bootstrap_indices
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.rowwise import pearson_rows
 from bsx.analysis.stats.significance import (
+    Swap,
+    _swapped,
     _swapped_means,
     paired_bootstrap,
     perm_both,
@@ -59,8 +60,8 @@ def test_williams_is_its_formula_and_symmetric(seed: int, n: int) -> None:
     assert result.p_two_sided == pytest.approx(2 * min(p, 1 - p)) == pytest.approx(other.p_two_sided)
     assert other.ci == pytest.approx((-result.ci[1], -result.ci[0]))
     assert result.ci[0] <= result.difference <= result.ci[1]
-    again = williams(3 * x + 1, y / 7, h)
-    assert again.statistic == pytest.approx(t)
+    assert williams(3 * x + 1, y / 7, h).statistic == pytest.approx(t)
+    assert williams(-x, y, h).value_a == pytest.approx(-result.value_a)  # signs are kept
 
 
 def test_williams_without_noise() -> None:
@@ -69,13 +70,6 @@ def test_williams_without_noise() -> None:
     assert (same.statistic, same.p, same.p_two_sided) == (0, 0.5, 1)
     assert williams_from_correlations(0.6, 0.6, 0.2, 30).p == 0.5
     assert williams_from_correlations(0.6, -0.6, 0.28, 30).p < 1e-6  # people = a sum of a and b
-
-
-def test_williams_keeps_the_sign_of_a_correlation() -> None:
-    rng = np.random.default_rng(0)
-    h = rng.normal(size=50)
-    x, y = h + rng.normal(size=50), h + 2 * rng.normal(size=50)
-    assert williams(-x, y, h).difference < 0
 
 
 def test_the_interval_of_the_difference_covers() -> None:
@@ -256,67 +250,18 @@ def test_bootstrap_of_systems_by_hand() -> None:
 # False alarms
 
 
-@pytest.mark.slow
-def test_false_alarms_are_as_rare_as_promised() -> None:
-    """Two metrics (systems) that differ by chance only: each one-sided test at 5 % rejects about 5 % of the time."""
-    rng = np.random.default_rng(9)
-    trials, n = 500, 60
-    alarms: dict[str, int] = defaultdict(int)
-    for trial in range(trials):
-        h, common, noise_a, noise_b = rng.normal(size=(4, n))
-        a, b = h + common + noise_a, h + common + noise_b
-        x, y, z = (v.reshape(6, 10) for v in (a, b, h))
-        results = {
-            "williams": williams(a, b, h),
-            "bootstrap": paired_bootstrap(a, b, h, resamples=199, seed=rng),
-            "perm-both": perm_both(a, b, h, resamples=199, seed=rng, plus_one=True),
-            "perm-both item": perm_both(x, y, z, by="item", resamples=99, seed=rng, plus_one=True),
-            "perm-both means": perm_both(x, y, z, by="means", resamples=99, seed=rng, plus_one=True),
-            "systems bootstrap": bootstrap_systems(a, b, resamples=199, seed=trial),
-            "systems randomisation": randomise_systems(a, b, resamples=199, seed=trial),
-        }
-        for name, result in results.items():
-            alarms[name] += result.p < 0.0501
-            alarms[f"{name}, two-sided"] += result.p_two_sided < 0.0501
-    for name, count in alarms.items():
-        assert 0.02 <= count / trials <= 0.085, (name, count / trials)
-
-
-def test_real_differences_are_found() -> None:
-    rng = np.random.default_rng(10)
-    h = rng.normal(size=200)
-    a, b = h + rng.normal(size=200), h + 3 * rng.normal(size=200)
-    for test in (williams, paired_bootstrap, perm_both):
-        assert test(a, b, h).p < 0.01
-        assert test(b, a, h).p > 0.99
-
-
 # Many metrics
 
 
-def test_corrections_are_those_of_statsmodels() -> None:
-    p = np.array([0.001, 0.2, 0.03, 0.04, 0.5])
+@pytest.mark.parametrize("n", [1, 2, 7, 30])
+def test_corrections_are_those_of_statsmodels(n: int) -> None:
+    p = np.random.default_rng(1).random(n) ** 2
+    p[::3] = p[0]
     assert adjust(p, "holm") == pytest.approx(multipletests(p, method="holm")[1])
     assert adjust(p, "bh") == pytest.approx(multipletests(p, method="fdr_bh")[1])
     assert adjust(p, "none").tolist() == p.tolist()
-    ranked = np.sort(p)
-    by_hand = np.minimum(1, np.maximum.accumulate([(5 - i) * ranked[i] for i in range(5)]))
-    assert np.sort(adjust(p, "holm")) == pytest.approx(by_hand)
     square = adjust([[np.nan, 0.01], [0.02, np.nan]], "holm")
     assert square == pytest.approx(np.array([[np.nan, 0.02], [0.02, np.nan]]), nan_ok=True)
-
-
-def test_corrections_hold_their_promise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gc.collect", lambda: 0)  # statsmodels collects garbage in each call, which takes the time
-    rng = np.random.default_rng(11)
-    plain = holm = 0
-    trials = 1000
-    for _ in range(trials):
-        p = rng.random(10)
-        plain += bool((p < 0.05).any())
-        holm += bool((adjust(p, "holm") < 0.05).any())
-    assert plain / trials > 0.3
-    assert 0.03 <= holm / trials <= 0.08
 
 
 def test_clusters_follow_their_definition() -> None:
@@ -371,45 +316,6 @@ def test_the_williams_test_of_the_package_psych() -> None:
     assert found.p_two_sided == pytest.approx(0.37, abs=0.005)
 
 
-def test_two_equal_metrics_have_one_winner_in_every_twentieth_data_set() -> None:
-    rng = np.random.default_rng(4)
-    found: dict[Alternative, int] = {"two-sided": 0, "greater": 0}
-    for _ in range(200):
-        quality = rng.normal(size=40)
-        human, a, b = quality + rng.normal(size=(3, 40))
-        tests = every_pair({"a": a, "b": b}, human, williams)
-        for alternative in found:
-            found[alternative] += len(ranked(tests, alternative).winners) == 1
-    assert 0.02 <= found["two-sided"] / 200 <= 0.078
-    assert 0.08 <= found["greater"] / 200 <= 0.14  # the mistake that the default avoids
-
-
-@pytest.mark.parametrize("by", ["none", "sys"])
-def test_segments_whose_errors_hang_together_trade_places_as_a_whole(by: Literal["none", "sys"]) -> None:
-    rng, trials, alarms = np.random.default_rng(8), 100, {"cells": 0, "segments": 0}
-    for _ in range(trials):
-        human = rng.normal(size=(8, 40)) + rng.normal(size=(1, 40))
-        a, b = human + 0.3 * rng.normal(size=(2, 8, 40)) + rng.normal(size=(2, 1, 40))
-        for swap in alarms:
-            test = perm_both(a, b, human, by=by, swap=swap, resamples=199, seed=rng)  # type: ignore[arg-type]
-            alarms[swap] += test.p_two_sided < 0.05
-    assert alarms["segments"] / trials <= 0.12
-    assert alarms["cells"] / trials >= 0.15
-
-
-@pytest.mark.parametrize("statistic", ["pearson", "kendall"])
-def test_systems_that_are_biased_trade_places_as_a_whole(statistic: Literal["pearson", "kendall"]) -> None:
-    rng, trials, alarms = np.random.default_rng(9), 100, {"cells": 0, "systems": 0}
-    for _ in range(trials):
-        human = rng.normal(size=(10, 60)) + rng.normal(size=(10, 1))
-        a, b = human + rng.normal(size=(2, 10, 60)) + rng.normal(size=(2, 10, 1))
-        for swap in alarms:
-            test = perm_both(a, b, human, by="means", statistic=statistic, swap=swap, resamples=199, seed=rng)  # type: ignore[arg-type]
-            alarms[swap] += test.p_two_sided < 0.05
-    assert alarms["systems"] / trials <= 0.11
-    assert alarms["cells"] / trials >= 0.3
-
-
 @pytest.mark.parametrize("by", ["none", "item", "sys", "means"])
 @pytest.mark.parametrize("swap", ["segments", "systems"])
 @pytest.mark.parametrize("statistic", ["pearson", "spearman"])
@@ -430,6 +336,16 @@ def test_swaps_of_whole_units_tend_to_the_full_enumeration(by: By, swap: str, st
         first, second = (float(np.nanmean(group_values(z, h, by, statistic))) for z in pair)
         draws.append(first - second)
     assert result.p == pytest.approx(np.mean(np.array(draws) >= result.difference - 1e-9), abs=0.03)
+
+
+@pytest.mark.parametrize("swap", ["cells", "segments", "systems"])
+def test_sums_of_pooled_cells_give_what_the_swapped_cells_give(swap: Swap) -> None:
+    h, a, b = np.random.default_rng(2).normal(size=(3, 4, 5))
+    found = perm_both(a, b, h, swap=swap, resamples=300, seed=3)
+    x, y = ((z - z.mean()) / z.std() for z in (a, b))
+    draws = _swapped(x, y, h, "none", "pearson", "skip", swap, 300, 3)
+    assert found.p == np.mean(draws >= found.difference - 1e-9)
+    assert found.p_two_sided == np.mean(np.abs(draws) >= abs(found.difference) - 1e-9)
 
 
 @pytest.mark.parametrize("by", ["none", "item", "sys", "means"])

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from bsx.analysis.compare.run import compare_systems
-from bsx.analysis.stats import resample
 from bsx.analysis.stats.clusters import adjust, significance_clusters
 from bsx.analysis.stats.correlation import kendall, pairwise_accuracy, pearson, spearman
 from bsx.analysis.stats.selection import expected_model_selection
@@ -160,28 +159,6 @@ def test_a_table_becomes_a_matrix() -> None:
     result = grid(["b", "a", "b"], ["s2", "s1", "s1"], {"score": [1, 2, 3], "other": [4, NAN, 6]})
     assert (result.systems, result.segments) == (("b", "a"), ("s2", "s1"))
     assert np.array_equal(result.columns["score"], [[1.0, 3.0], [NAN, 2.0]], equal_nan=True)
-    assert result.complete().segments == ()
-    assert grid(["b", "a"], [1, 1], {"x": [1, 2]}).complete().segments == (1,)
-
-
-def test_blocks_change_no_draw(monkeypatch: pytest.MonkeyPatch) -> None:
-    def all_draws() -> list[np.ndarray]:
-        kinds = (resample.bootstrap_indices, resample.bootstrap_counts, resample.swaps)
-        return [np.concatenate(list(kind(40, 17, 3))) for kind in kinds]
-
-    whole = all_draws()
-    monkeypatch.setattr(resample, "CELLS", 50)
-    for before, after in zip(whole, all_draws(), strict=True):
-        assert np.array_equal(before, after)
-    assert list(resample.block_sizes(5, 25)) == [2, 2, 1]
-    assert max(resample.block_sizes(3, 10**9)) == 1
-
-
-def test_counts_are_those_of_the_indices() -> None:
-    indices = next(resample.bootstrap_indices(6, 5, 9))
-    counts = next(resample.bootstrap_counts(6, 5, 9))
-    for row, count in zip(indices, counts, strict=True):
-        assert np.bincount(row, minlength=5).tolist() == count.tolist()
 
 
 def test_importing_the_statistics_is_cheap() -> None:
@@ -192,13 +169,3 @@ def test_importing_the_statistics_is_cheap() -> None:
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert "bsx.analysis.stats.significance" in loaded
     assert not {"scipy", "statsmodels", "pandas", "torch", "matplotlib"} & set(loaded)
-
-
-def test_p_values_count_what_they_say() -> None:
-    draws = np.array([-1.0, 0.0, 1.0, 2.0])
-    assert resample.permutation_p(draws, 1.0) == pytest.approx(3 / 5)
-    assert resample.permutation_p(draws, 1.0, plus_one=False) == pytest.approx(2 / 4)
-    assert resample.permutation_p(draws, 1.0 + 1e-13) == pytest.approx(3 / 5)
-    assert resample.bootstrap_p(draws) == (pytest.approx(3 / 5), 1.0)
-    assert resample.bootstrap_p(draws, -1.5) == (pytest.approx(1 / 5), pytest.approx(2 / 5))
-    assert resample.percentile_interval(np.array([NAN, NAN])) != resample.percentile_interval(draws)

@@ -30,8 +30,8 @@ def kernel(x: float, y: float) -> float:
     return 1.0 if x > y else 0.5 if x == y else 0.0
 
 
-def literal_delong(labels: Array, columns: list[Array]) -> tuple[list[float], Array]:
-    """DeLong et al. 1988, equations by placement values: every positive against every negative."""
+def literal_placements(labels: Array, *columns: Array) -> tuple[list[float], list[Array], list[Array]]:
+    """Return areas and placement values: every positive against every negative."""
     areas, v10, v01 = [], [], []
     for scores in columns:
         x, y = scores[labels == 1], scores[labels == 0]
@@ -39,6 +39,12 @@ def literal_delong(labels: Array, columns: list[Array]) -> tuple[list[float], Ar
         areas.append(float(table.mean()))
         v10.append(table.mean(axis=1))
         v01.append(table.mean(axis=0))
+    return areas, v10, v01
+
+
+def literal_delong(labels: Array, columns: list[Array]) -> tuple[list[float], Array]:
+    """DeLong et al. 1988, equations by placement values."""
+    areas, v10, v01 = literal_placements(labels, *columns)
     m, n = int((labels == 1).sum()), int((labels == 0).sum())
     return areas, np.cov(v10, ddof=1) / m + np.cov(v01, ddof=1) / n
 
@@ -55,6 +61,9 @@ def test_delong_is_the_literal_computation(ties: bool, seed: int) -> None:
     # Both are the same sums in another order: equal up to rounding.
     assert found.estimate == pytest.approx(areas[0], abs=1e-12)
     assert found.ci == pytest.approx((areas[0] - half, min(1, areas[0] + half)), abs=1e-10)
+    odds, scaled = math.log(areas[0] / (1 - areas[0])), half / (areas[0] * (1 - areas[0]))
+    expected = tuple(1 / (1 + math.exp(-end)) for end in (odds - scaled, odds + scaled))
+    assert roc_auc(labels, a, interval="logit").ci == pytest.approx(expected, abs=1e-10)
     test = compare_auc(a, b, labels)
     variance = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
     z = (areas[0] - areas[1]) / math.sqrt(variance)
@@ -78,61 +87,22 @@ def test_auc_and_average_precision_are_those_of_scikit_learn() -> None:
         assert found.thresholds == pytest.approx(thresholds[::-1])
 
 
-def test_the_bootstrap_is_that_of_resampled_lists() -> None:
-    labels, a, _ = make(80)
-    rng = np.random.default_rng(1)
-    pos, neg = a[np.argsort(-a, kind="stable")], a
-    order = np.argsort(-a, kind="stable")
-    pos, neg = a[order][labels[order] == 1], a[order][labels[order] == 0]
-    first = rng.integers(len(pos), size=(200, len(pos)))
-    second = rng.integers(len(neg), size=(200, len(neg)))
-    draws = [np.mean([[kernel(x, y) for y in neg[j]] for x in pos[i]]) for i, j in zip(first, second, strict=True)]
-    found = roc_auc(labels, a, interval="bootstrap", resamples=200)
-    assert found.ci == pytest.approx(tuple(np.percentile(draws, [2.5, 97.5])), abs=1e-12)
-    assert roc_auc(labels, a, interval="bootstrap", resamples=200) == found
-
-
-def test_average_precisions_bootstrap_holds_the_estimate() -> None:
+def test_the_bootstraps_are_those_of_resampled_lists() -> None:
     metrics = pytest.importorskip("sklearn.metrics")
     labels, a, _ = make(80)
-    found = precision_recall(labels, a, resamples=300).average_precision
-    rng = np.random.default_rng(1)
     order = np.argsort(-a, kind="stable")
     y, s = labels[order], a[order]
     pos, neg = np.flatnonzero(y == 1), np.flatnonzero(y == 0)
-    first, second = (rng.integers(len(p), size=(300, len(p))) for p in (pos, neg))
-    draws = []
-    for i, j in zip(first, second, strict=True):
-        drawn = np.concatenate([pos[i], neg[j]])
-        draws.append(metrics.average_precision_score(y[drawn], s[drawn]))
-    assert found.ci == pytest.approx(tuple(np.percentile(draws, [2.5, 97.5])), abs=1e-12)
-    assert math.isnan(found.p)
-
-
-def test_the_paired_test_keeps_its_level() -> None:
-    """Two equally good metrics: of 400 samples about 5 % are significant; the limits are 3.5 standard errors away."""
-    rng = np.random.default_rng(7)
-    hits = 0
-    for _ in range(400):
-        labels = (np.arange(160) < 60).astype(int)
-        base = labels + rng.normal(size=160)
-        a, b = (base + 0.7 * rng.normal(size=160) for _ in range(2))
-        hits += compare_auc(a, b, labels).p_two_sided < 0.05
-    assert 0.012 < hits / 400 < 0.088
-
-
-def test_delongs_interval_covers() -> None:
-    """The true area of two normals one standard deviation apart is Phi(1/sqrt 2); 95 % +- 3.5 standard errors."""
-    from scipy.stats import norm
-
-    rng = np.random.default_rng(8)
-    truth = norm.cdf(1 / math.sqrt(2))
-    labels = (np.arange(150) < 60).astype(int)
-    inside = 0
-    for _ in range(400):
-        found = roc_auc(labels, labels + rng.normal(size=150))
-        inside += found.ci[0] <= truth <= found.ci[1]
-    assert 0.912 < inside / 400 < 0.988
+    rng = np.random.default_rng(1)
+    first, second = (rng.integers(len(side), size=(200, len(side))) for side in (pos, neg))
+    rows = [np.concatenate([pos[i], neg[j]]) for i, j in zip(first, second, strict=True)]
+    area = roc_auc(labels, a, interval="bootstrap", resamples=200)
+    precision = precision_recall(labels, a, resamples=200).average_precision
+    for found, measure in ((area, metrics.roc_auc_score), (precision, metrics.average_precision_score)):
+        draws = [measure(y[drawn], s[drawn]) for drawn in rows]
+        assert found.ci == pytest.approx(tuple(np.percentile(draws, [2.5, 97.5])), abs=1e-12)
+    assert roc_auc(labels, a, interval="bootstrap", resamples=200) == area
+    assert math.isnan(precision.p)
 
 
 def test_two_sets_add_their_variances() -> None:
@@ -247,17 +217,6 @@ def test_clusters_that_carry_a_label_are_counted_by_label() -> None:
     degrees = variance**2 / sum(part**2 / df for part, df in parts)
     assert found.statistic == pytest.approx(found.difference / math.sqrt(variance))
     assert f"t with {min(degrees, 19):.1f} degrees" in found.method
-
-
-def literal_placements(labels: Array, a: Array, b: Array) -> tuple[list[float], list[Array], list[Array]]:
-    """Return areas and placement values of both metrics."""
-    areas, v10, v01 = [], [], []
-    for scores in (a, b):
-        table = np.array([[kernel(p, q) for q in scores[labels == 0]] for p in scores[labels == 1]])
-        areas.append(float(table.mean()))
-        v10.append(table.mean(axis=1))
-        v01.append(table.mean(axis=0))
-    return areas, v10, v01
 
 
 def test_areas_and_their_test_are_those_of_proc() -> None:

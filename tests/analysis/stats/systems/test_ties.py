@@ -136,33 +136,6 @@ def test_comparing_ties_tends_to_the_full_enumeration(swap: Literal["segments", 
     assert (same.difference, same.p, same.p_two_sided) == (0, 1, 1)
 
 
-def test_false_alarms_of_comparing_ties_are_rare() -> None:
-    rng = np.random.default_rng(6)
-    trials = 300
-    alarms = 0
-    for _ in range(trials):
-        human, a, b = rng.normal(size=(3, 2, 60))  # one pair a segment: pairs are independent
-        alarms += compare_ties(human + a, human + b, human, epsilon_a=0, epsilon_b=0, resamples=199, seed=rng).p < 0.05
-    assert 0.015 <= alarms / trials <= 0.09
-    human = rng.normal(size=(4, 60))
-    assert compare_ties(human + 0.1 * rng.normal(size=(4, 60)), rng.normal(size=(4, 60)), human).p < 0.01
-
-
-@pytest.mark.parametrize(("swap", "least", "most"), [("segments", 0.02, 0.09), ("pairs", 0.12, 0.6)])
-def test_pairs_of_one_segment_trade_places_together(
-    swap: Literal["segments", "pairs"], least: float, most: float
-) -> None:
-    rng, trials, alarms = np.random.default_rng(3), 150, 0
-    for _ in range(trials):  # in a segment one metric is good and the other poor, which of them is chance
-        human = rng.normal(size=(8, 30))
-        sides = rng.normal(size=(2, 8, 30)) * np.exp(rng.normal(size=(2, 1, 30)))
-        result = compare_ties(
-            human + sides[0], human + sides[1], human, epsilon_a=0, epsilon_b=0, swap=swap, resamples=199, seed=rng
-        )
-        alarms += result.p_two_sided < 0.05
-    assert least <= alarms / trials <= most
-
-
 @pytest.mark.parametrize("by", ["sys", "none"])
 def test_ties_within_systems_and_everywhere_by_hand(by: Literal["sys", "none"]) -> None:
     rng = np.random.default_rng(9)
