@@ -35,7 +35,6 @@ Place = tuple[str, str]
 
 _SECTIONS: dict[type[Shown], Place | Callable[..., Place]] = {}
 _PARTS: dict[type[Shown], Callable[..., Iterable[Part]]] = {}
-_PAGES: dict[type[Shown], Callable[..., Iterable[Part]]] = {}
 _SUMMARIES: dict[str, Callable[[Sequence[tuple[str, Result]]], Iterable[Part]]] = {}
 _RECORDS: dict[type[Shown], Callable[..., Iterable[Row]]] = {}
 
@@ -59,16 +58,6 @@ def presents(
     return register
 
 
-def pages(kind: type[Kind]) -> Callable[[Callable[[Kind], Iterable[Part]]], Callable[[Kind], Iterable[Part]]]:
-    """Register the function that turns results into parts for reports, HTML and Markdown, if theirs are others."""
-
-    def register(function: Callable[[Kind], Iterable[Part]]) -> Callable[[Kind], Iterable[Part]]:
-        _PAGES[kind] = function
-        return function
-
-    return register
-
-
 def summarises(section: str) -> Callable[[Callable[..., Iterable[Part]]], Callable[..., Iterable[Part]]]:
     """Register the function that turns all results of a section of a report, each with its name, into its first parts.
 
@@ -85,8 +74,8 @@ def summarises(section: str) -> Callable[[Callable[..., Iterable[Part]]], Callab
 
 def section_of(result: Shown) -> Place | None:
     """Return the section of a report that a result belongs to, if a report can hold it."""
-    found = _own(_SECTIONS, type(result))
-    place: Place | None = found(result) if callable(found) else found
+    section = _registered(_SECTIONS, type(result))
+    place: Place | None = section(result) if callable(section) else section
     return place
 
 
@@ -105,15 +94,10 @@ def lists(kind: type[Kind]) -> Callable[[Callable[[Kind], Iterable[Row]]], Calla
     return register
 
 
-def parts_of(result: Shown, *, page: bool = False) -> list[Part]:
-    """Return what people see of a result, the sentence that answers first.
-
-    Args:
-        result: what came out.
-        page: as reports and pages show it.
-    """
-    own = (_own(_PAGES, type(result)) if page else None) or _own(_PARTS, type(result))
-    every = own(result) if own is not None else [_plain(result)]
+def parts_of(result: Shown) -> list[Part]:
+    """Return what people see of a result, the sentence that answers first."""
+    presenter = _registered(_PARTS, type(result))
+    every = presenter(result) if presenter is not None else [_plain(result)]
     return [
         part
         for part in every
@@ -123,8 +107,8 @@ def parts_of(result: Shown, *, page: bool = False) -> list[Part]:
 
 def records_of(result: Shown) -> list[Row]:
     """Return the figures of a result with full precision, row by row."""
-    own = _own(_RECORDS, type(result))
-    return list(own(result)) if own is not None else [as_row(result)]
+    lister = _registered(_RECORDS, type(result))
+    return list(lister(result)) if lister is not None else [as_row(result)]
 
 
 def in_form(result: Shown, form: str, *, full: bool = True, data: str = "", label: str = "", title: str = "bsx") -> str:
@@ -140,7 +124,7 @@ def in_form(result: Shown, form: str, *, full: bool = True, data: str = "", labe
     """
     if form == "csv":
         return _csv(records_of(result))
-    every = parts_of(result, page=form in ("html", "markdown"))
+    every = parts_of(result)
     if form == "answer":
         return next((part.text for part in every if isinstance(part, Answer)), "")
     shown = [part for part in every if full or not part.full]
@@ -236,7 +220,7 @@ def plot(result: Shown, path: str | Path | None, chart: int | str) -> Picture:
     return made
 
 
-def _own(known: Mapping[type[Shown], Any], kind: type[Shown]) -> Any:
+def _registered(known: Mapping[type[Shown], Any], kind: type[Shown]) -> Any:
     """Return what is registered for a class, or for the nearest that it comes from."""
     for item in kind.__mro__:
         if item.__module__.startswith("bsx."):

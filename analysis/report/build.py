@@ -74,7 +74,7 @@ def has_examples(document: Document) -> bool:
     content = document.content
     if isinstance(content, ScoreRows):
         return False
-    return any(isinstance(part, Example) and part.pairs for part in parts_of(content, page=True))
+    return any(isinstance(part, Example) and part.pairs for part in parts_of(content))
 
 
 @settled(ReportParts)
@@ -136,7 +136,7 @@ def _presented(documents: Sequence[Document], aligner: Aligner, examples: int) -
         summary = summary_of(of[0], several)
         section.blocks += [part for part in summary if not isinstance(part, Answer)]
         for name, result in several:
-            parts = parts_of(result, page=True)
+            parts = parts_of(result)
             left = [id(part) for part in parts if isinstance(part, Example)][examples:]
             first, *rest = [part for part in parts if id(part) not in left]
             section.blocks += [Heading(name)] if len(several) > 1 else []

@@ -20,7 +20,7 @@ from bsx.analysis.disentangle.show import _joined
 from bsx.analysis.ensemble.combine import ensemble
 from bsx.analysis.factors.base import FactorSummary, ScoredFactors
 from bsx.analysis.intervene.result import Effect, EffectFit, Interventions
-from bsx.analysis.present.cells import number, table, table_of, text
+from bsx.analysis.present.cells import number, table_of, text
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.numbers import p_range
 from bsx.analysis.present.parts import Answer, Notes, Part, TablePart
@@ -118,17 +118,6 @@ def test_not_told_apart_is_said_of_pairs_that_were_tested() -> None:
     assert (best, told) == ("a", False)
     assert said.startswith("not told apart from b and c (")
     assert "significantly better than" not in said
-
-
-def test_a_table_that_is_too_wide_goes_on_below_under_its_names() -> None:
-    heads = ["name", *(f"column {place}" for place in range(20))]
-    rows = [[text(name), *(number(place / 7) for place in range(20))] for name in ("first", "second")]
-    lines = aligned(table("Wide", heads, rows)).splitlines()
-    assert max(map(len, lines)) <= WIDTH
-    assert sum(line.startswith("first ") for line in lines) == lines.count("") + 1 == 3
-    assert sum(line.count("column") for line in lines) == 20
-    narrow = table("Narrow", heads[:3], [row[:3] for row in rows])
-    assert "" not in aligned(narrow).splitlines()
 
 
 def test_a_column_of_a_table_may_be_left_out() -> None:

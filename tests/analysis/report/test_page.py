@@ -189,15 +189,6 @@ def test_segments_are_searched_and_chosen_by_system(page: Page) -> None:
     page.locator("#segments .previous").click()
 
 
-def test_a_candidate_is_its_own_systems_text(page: Page, report_file: Path) -> None:
-    rows = [json.loads(line) for line in (report_file.parent / "scores.jsonl").read_text().splitlines()]
-    shown = page.locator("#segments tbody tr").evaluate_all("rows => rows.map(r => [...r.cells].map(c => c.innerText))")
-    expected = {(row["id"], row["system"]): [row[row["system"]], row["reference"]] for row in rows}
-    assert len(shown) == 50
-    for cells in shown:
-        assert cells[2:4] == expected[cells[0], cells[1]]
-
-
 @pytest.mark.slow
 def test_the_legend_hides_a_series(page: Page) -> None:
     marks = page.locator("#factors figure >> nth=0").locator("svg .mark-symbol path")
