@@ -458,29 +458,6 @@ def test_paper_keeps_small_tables_together(browser: Browser, report_file: Path) 
     assert 5 < pages <= 18  # three of them are rows of segments
 
 
-def test_neighbours_in_a_bar_differ_without_hue(page: Page) -> None:
-    """Fills take turns between dark and light: a contrast of 3 to 1 between any neighbours (WCAG 2.2, 1.4.11)."""
-
-    def luminance(colour: str) -> float:
-        parts = [int(part) / 255 for part in colour.removeprefix("rgb(").removesuffix(")").split(",")]
-        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-    styles: list[str] = page.evaluate(
-        """() => [0, 1, 2, 3, 4, 5, 6, 7].map(i => {
-          const path = document.createElementNS('http://www.w3.org/2000/svg', 'path');
-          path.setAttribute('class', `f${i}`);
-          document.querySelector('.legend svg').append(path);
-          const fill = getComputedStyle(path).fill;
-          path.remove();
-          return fill;
-        })"""
-    )
-    light = [luminance(style) for style in styles]
-    for a, b in zip(light, [*light[1:], light[0]], strict=True):
-        assert (max(a, b) + 0.05) / (min(a, b) + 0.05) >= 3
-
-
 def test_series_differ_without_colour(page: Page) -> None:
     """Each series has a shape of its own, and lines a dash of their own."""
     kinds = "(paths, name) => new Set(paths.map(path => path.getAttribute(name))).size"
