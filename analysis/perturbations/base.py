@@ -139,7 +139,12 @@ class Perturbation:
         )
         if lacking is not None:
             raise InputError(f"perturbation {self.name} {lacking}")
-        share = self._strength(strength)
+        if strength is not None and not self.graded:
+            raise InputError(f"perturbation {self.name} has no strength")
+        usual = DEFAULT_STRENGTH if self.graded else 1.0
+        share = usual if strength is None else float(strength)
+        if not 0 < share <= 1:
+            raise InputError(f"strength {share:g}: it is a share, above 0 and at most 1")
         corpus = "corpus" in self.needs
         others = sorted(set(texts)) if corpus else ()
         names = names_of(texts, parses, primary(lang)) if corpus and parses is not None else ()
@@ -153,17 +158,6 @@ class Perturbation:
             rng = random.Random(hashlib.sha256(drawn_by).digest())  # noqa: S311 - no secrets
             changed.append(self.change(item, share, rng))
         return changed
-
-    def _strength(self, strength: float | None) -> float:
-        if not self.graded:
-            if strength is not None:
-                raise InputError(f"perturbation {self.name} has no strength")
-            return 1.0
-        if strength is None:
-            return DEFAULT_STRENGTH
-        if not 0 < strength <= 1:
-            raise InputError(f"strength {strength:g}: it is a share, above 0 and at most 1")
-        return float(strength)
 
 
 REGISTERED: dict[str, Perturbation] = {}

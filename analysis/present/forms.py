@@ -39,6 +39,19 @@ _SUMMARIES: dict[str, Callable[[Sequence[tuple[str, Result]]], Iterable[Part]]] 
 _RECORDS: dict[type[Shown], Callable[..., Iterable[Row]]] = {}
 
 
+Function = TypeVar("Function", bound=Callable[..., Iterable[Any]])
+
+
+def _register(known: dict[Any, Any], key: object) -> Callable[[Function], Function]:
+    """Return a decorator that keeps a function under a key."""
+
+    def register(function: Function) -> Function:
+        known[key] = function
+        return function
+
+    return register
+
+
 def presents(
     kind: type[Kind], *, section: Place | Callable[[Kind], Place] | None = None
 ) -> Callable[[Callable[[Kind], Iterable[Part]]], Callable[[Kind], Iterable[Part]]]:
@@ -48,14 +61,9 @@ def presents(
         kind: the class; its subclasses are shown alike.
         section: its section in a report, if it can be part of one; a function where the title depends on the result.
     """
-
-    def register(function: Callable[[Kind], Iterable[Part]]) -> Callable[[Kind], Iterable[Part]]:
-        _PARTS[kind] = function
-        if section is not None:
-            _SECTIONS[kind] = section
-        return function
-
-    return register
+    if section is not None:
+        _SECTIONS[kind] = section
+    return _register(_PARTS, kind)
 
 
 def summarises(section: str) -> Callable[[Callable[..., Iterable[Part]]], Callable[..., Iterable[Part]]]:
@@ -64,12 +72,7 @@ def summarises(section: str) -> Callable[[Callable[..., Iterable[Part]]], Callab
     Args:
         section: its name. The first part is the sentence that answers, in place of those of the results.
     """
-
-    def register(function: Callable[..., Iterable[Part]]) -> Callable[..., Iterable[Part]]:
-        _SUMMARIES[section] = function
-        return function
-
-    return register
+    return _register(_SUMMARIES, section)
 
 
 def section_of(result: Shown) -> Place | None:
@@ -86,12 +89,7 @@ def summary_of(section: str, results: Sequence[tuple[str, Result]]) -> list[Part
 
 def lists(kind: type[Kind]) -> Callable[[Callable[[Kind], Iterable[Row]]], Callable[[Kind], Iterable[Row]]]:
     """Register the function that turns results of a class into rows of figures, for CSV and DataFrames."""
-
-    def register(function: Callable[[Kind], Iterable[Row]]) -> Callable[[Kind], Iterable[Row]]:
-        _RECORDS[kind] = function
-        return function
-
-    return register
+    return _register(_RECORDS, kind)
 
 
 def parts_of(result: Shown) -> list[Part]:

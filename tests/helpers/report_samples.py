@@ -131,7 +131,7 @@ def pairs() -> dict[str, Any]:
 
 def perturb() -> dict[str, Any]:
     """Drops that grow with a perturbation's strength and from metric to metric, of 480 texts, the control the first."""
-    cases = [("lower case", None, 0.05), ("negation", None, 0.1)]
+    cases: list[tuple[str, float | None, float]] = [("lower case", None, 0.05), ("negation", None, 0.1)]
     cases += [(name, strength, size) for name, size in (("typos", 0.4), ("word drop", 0.5)) for strength in GRADES]
     cases.sort(key=lambda case: ("lower case", "typos", "negation", "word drop").index(case[0]))
     undefined, results = float("nan"), []

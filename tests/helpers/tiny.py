@@ -144,7 +144,7 @@ def _byt5_tokenizer(folder: Path) -> Any:
     return transformers.ByT5Tokenizer()
 
 
-def _shape_of(special: Mapping[str, str] = MappingProxyType({}), **sizes: Any) -> Callable[[Any], dict[str, Any]]:
+def _shape_of(special: Mapping[str, str] = MappingProxyType({}), /, **sizes: Any) -> Callable[[Any], dict[str, Any]]:
     """Return the shape of an architecture: its sizes, and the numbers of special pieces that it asks for by role."""
 
     def shape(tokenizer: Any) -> dict[str, Any]:
@@ -154,15 +154,26 @@ def _shape_of(special: Mapping[str, str] = MappingProxyType({}), **sizes: Any) -
     return shape
 
 
-_POSITIONS = {"max_position_embeddings": POSITIONS}
-_BERT = {"hidden_size": DIM, "num_hidden_layers": LAYERS, "num_attention_heads": 4, "intermediate_size": 48}
+_POSITIONS: dict[str, Any] = {"max_position_embeddings": POSITIONS}
+_BERT: dict[str, Any] = {
+    "hidden_size": DIM,
+    "num_hidden_layers": LAYERS,
+    "num_attention_heads": 4,
+    "intermediate_size": 48,
+}
 _BERT |= _POSITIONS
-_ROBERTA = {**_BERT, "max_position_embeddings": POSITIONS + 2, "type_vocab_size": 1}
-_DEBERTA = {**_BERT, "relative_attention": True, "pos_att_type": ["c2p", "p2c"], "type_vocab_size": 0}
+_ROBERTA: dict[str, Any] = {**_BERT, "max_position_embeddings": POSITIONS + 2, "type_vocab_size": 1}
+_DEBERTA: dict[str, Any] = {**_BERT, "relative_attention": True, "pos_att_type": ["c2p", "p2c"], "type_vocab_size": 0}
 _DEBERTA |= {"position_biased_input": False}
-_BART = {"d_model": DIM, "encoder_layers": LAYERS, "decoder_layers": 1, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48}
+_BART: dict[str, Any] = {
+    "d_model": DIM,
+    "encoder_layers": LAYERS,
+    "decoder_layers": 1,
+    "encoder_ffn_dim": 48,
+    "decoder_ffn_dim": 48,
+}
 _BART |= {"encoder_attention_heads": 4, "decoder_attention_heads": 4}
-_LED = {f"max_{side}_position_embeddings": POSITIONS for side in ("encoder", "decoder")}
+_LED: dict[str, Any] = {f"max_{side}_position_embeddings": POSITIONS for side in ("encoder", "decoder")}
 
 _bert_shape = _shape_of(**_BERT)
 _roberta_shape = _shape_of(**_ROBERTA)
@@ -198,12 +209,13 @@ _XLNET = "<unk> <s> </s> <cls> <sep> <pad> <mask>"
 _ALBERT = "<pad> <unk> [CLS] [SEP] [MASK]"
 _BIG_BIRD = "<pad> </s> <s> <unk> [CLS] [SEP] [MASK]"
 _PEGASUS = "<pad> </s> <mask_1> <mask_2> <unk>"
+Maker = Callable[[Path], Any]
 # Of settings, a function that makes the tokenizer in a folder.
-_bytes = partial(partial, _byte_level_tokenizer)
-_pieces = partial(partial, _bert_tokenizer)
-_unigrams = partial(partial, _unigram_tokenizer)
+_bytes: Callable[..., Maker] = partial(partial, _byte_level_tokenizer)
+_pieces: Callable[..., Maker] = partial(partial, _bert_tokenizer)
+_unigrams: Callable[..., Maker] = partial(partial, _unigram_tokenizer)
 _t5_tokenizer = _unigrams(name="T5Tokenizer", special="<pad> </s> <unk>", extra_ids=4)
-Recipe = tuple[Callable[[Path], Any], str, Callable[[Any], dict[str, Any]]]
+Recipe = tuple[Maker, str, Callable[[Any], dict[str, Any]]]
 """How to make a tokenizer (in a folder), the class of the model, and its shape, given the tokenizer."""
 
 RECIPES: dict[str, Recipe] = {

@@ -24,7 +24,6 @@ from bsx.analysis.present.cells import number, table_of, text
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.numbers import p_range
 from bsx.analysis.present.parts import Answer, Notes, Part, TablePart
-from bsx.analysis.present.significance import standing
 from bsx.analysis.present.text import aligned
 from bsx.data.columns import read_columns, standardise
 from bsx.errors import InputError
@@ -103,21 +102,6 @@ def test_the_caption_names_the_interval_of_the_area(n: int, kind: str) -> None:
     result = detect_pairs(labels, {"m": labels + np.random.default_rng(1).normal(size=n)}, resamples=20)
     assert result.results[0].interval == kind
     assert kind in tables(parts_of(result), full=False)[0].caption.lower()
-
-
-def test_not_told_apart_is_said_of_pairs_that_were_tested() -> None:
-    class Test:
-        p_adjusted, at_floor = None, False
-
-        def __init__(self, a: str, b: str, p: float) -> None:
-            self.a, self.b, self.decisive = a, b, p
-
-    tests: Any = [Test("a", "b", 0.2), Test("a", "c", 0.1), Test("b", "c", 0.01)]
-    values = {"a": 0.7, "b": 0.69, "c": 0.6}
-    best, told, said = standing(values, tests, alpha=0.05)
-    assert (best, told) == ("a", False)
-    assert said.startswith("not told apart from b and c (")
-    assert "significantly better than" not in said
 
 
 def test_a_column_of_a_table_may_be_left_out() -> None:
