@@ -203,14 +203,14 @@ _modernbert_shape = _shape_of(
 )
 _eurobert_shape = _shape_of({"bos": "[CLS]", "eos": "[SEP]", "mask": "[MASK]"}, **_BERT, num_key_value_heads=2)
 
-_R = "<s> <pad> </s> <unk>"
+_XLM_R = "<s> <pad> </s> <unk>"
 _MPNET = "<s> <pad> </s> [UNK] <mask>"
 _XLNET = "<unk> <s> </s> <cls> <sep> <pad> <mask>"
 _ALBERT = "<pad> <unk> [CLS] [SEP] [MASK]"
 _BIG_BIRD = "<pad> </s> <s> <unk> [CLS] [SEP] [MASK]"
 _PEGASUS = "<pad> </s> <mask_1> <mask_2> <unk>"
 Maker = Callable[[Path], Any]
-# Of settings, a function that makes the tokenizer in a folder.
+# From settings to the function that makes a tokenizer in a folder.
 _bytes: Callable[..., Maker] = partial(partial, _byte_level_tokenizer)
 _pieces: Callable[..., Maker] = partial(partial, _bert_tokenizer)
 _unigrams: Callable[..., Maker] = partial(partial, _unigram_tokenizer)
@@ -225,7 +225,7 @@ RECIPES: dict[str, Recipe] = {
     "roberta": (_bytes(name="RobertaTokenizer"), "RobertaModel", _roberta_shape),
     "xlm": (partial(_words_tokenizer, name="XLMTokenizer"), "XLMModel", _xlm_shape),
     "xlnet": (_unigrams(name="XLNetTokenizer", special=_XLNET), "XLNetModel", _xlnet_shape),
-    "xlm-roberta": (_unigrams(name="XLMRobertaTokenizer", special=_R), "XLMRobertaModel", _roberta_shape),
+    "xlm-roberta": (_unigrams(name="XLMRobertaTokenizer", special=_XLM_R), "XLMRobertaModel", _roberta_shape),
     "distilbert": (_pieces(name="DistilBertTokenizer"), "DistilBertModel", _distilbert_shape),
     "electra": (_pieces(name="ElectraTokenizer"), "ElectraModel", _albert_shape),
     "albert": (_unigrams(name="AlbertTokenizer", special=_ALBERT), "AlbertModel", _albert_shape),
@@ -239,7 +239,7 @@ RECIPES: dict[str, Recipe] = {
     "t5": (_t5_tokenizer, "T5Model", _t5_shape),
     "byt5": (_byt5_tokenizer, "T5Model", _t5_shape),
     "bart": (_bytes(name="BartTokenizer"), "BartModel", _bart_shape),
-    "mbart": (_unigrams(name="MBartTokenizer", special=_R, src_lang="en_XX"), "MBartModel", _bart_shape),
+    "mbart": (_unigrams(name="MBartTokenizer", special=_XLM_R, src_lang="en_XX"), "MBartModel", _bart_shape),
     "mt5": (_t5_tokenizer, "MT5Model", _t5_shape),
     "pegasus": (_unigrams(name="PegasusTokenizer", special=_PEGASUS, offset=6), "PegasusModel", _bart_shape),
     "led": (
@@ -264,7 +264,7 @@ RECIPES: dict[str, Recipe] = {
     ),
     "modernbert": (_plain_bpe_tokenizer, "ModernBertModel", _modernbert_shape),
     "eurobert": (_plain_bpe_tokenizer, "EuroBertModel", _eurobert_shape),
-    "xlm-roberta-xl": (_unigrams(name="XLMRobertaTokenizer", special=_R), "XLMRobertaXLModel", _roberta_shape),
+    "xlm-roberta-xl": (_unigrams(name="XLMRobertaTokenizer", special=_XLM_R), "XLMRobertaXLModel", _roberta_shape),
 }
 
 
