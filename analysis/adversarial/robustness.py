@@ -226,9 +226,8 @@ def _alike(words: list[str], wanted: list[str]) -> float:
 def _metric_range(name: str, before: Array, unrelated: Array) -> MetricRange:
     """Return how far a metric's scores (n,) can fall: to those of unrelated texts (n,)."""
     both = ~np.isnan(before) & ~np.isnan(unrelated)
-    if not both.any():
-        return MetricRange(name, _mean(before[~np.isnan(before)]), float("nan"), float("nan"), 0)
-    clean, least = float(before[both].mean()), float(unrelated[both].mean())
+    clean = _mean(before[both] if both.any() else before[~np.isnan(before)])
+    least = _mean(unrelated[both])
     return MetricRange(name, clean, least, clean - least, int(both.sum()))
 
 

@@ -397,22 +397,14 @@ def _examples(
 ) -> tuple[ChallengeExample, ...]:
     """Return a row of each phenomenon: one that metrics disagree on, else one that fools all; most fooled first."""
     fooled = np.sum([~(good > bad) for good, bad in scores.values()], axis=0)
-    rows: dict[str, int] = {}
+    examples: dict[str, ChallengeExample] = {}
     for place in sorted(kept, key=lambda i: (fooled[i] == len(scores), -fooled[i])):
-        if fooled[place]:
-            rows.setdefault(challenge_set.pairs[place].phenomenon, place)
-    return tuple(
-        ChallengeExample(
-            row=place + 1,
-            phenomenon=name,
-            reference=challenge_set.pairs[place].reference,
-            source=challenge_set.pairs[place].source,
-            good=challenge_set.pairs[place].good,
-            bad=challenge_set.pairs[place].bad,
-            scores={metric: (float(good[place]), float(bad[place])) for metric, (good, bad) in scores.items()},
-        )
-        for name, place in rows.items()
-    )
+        pair = challenge_set.pairs[place]
+        if fooled[place] and pair.phenomenon not in examples:
+            both = {metric: (float(good[place]), float(bad[place])) for metric, (good, bad) in scores.items()}
+            texts = {name: getattr(pair, name) for name in ("phenomenon", "reference", "source", "good", "bad")}
+            examples[pair.phenomenon] = ChallengeExample(row=place + 1, **texts, scores=both)
+    return tuple(examples.values())
 
 
 _DETAIL = Option(folded="detail")  # of one recipe only

@@ -24,6 +24,9 @@ _SETS = (
 Sets = Annotated[SkipValidation[ArrayLike | None], Field(description=_SETS), Option(python=True)]
 
 
+Missing = Annotated[NanPolicy, Field(description="Refuse missing scores, or leave such rows out for all metrics.")]
+
+
 class Tested(Interval):
     """What tests of several metrics have in common."""
 
@@ -33,9 +36,7 @@ class Tested(Interval):
 class Sampled(DrawSettings, Tested):
     """What tests on pairs and on triples have in common."""
 
-    nan: Annotated[NanPolicy, Field(description="Refuse missing scores, or leave such rows out for all metrics.")] = (
-        "error"
-    )
+    nan: Missing = "error"
 
 
 class PairSettings(Sampled):
@@ -78,9 +79,7 @@ class TripleSettings(TripleTests):
 class ChallengeSettings(Tested):
     """How metrics are tested on a challenge set."""
 
-    nan: Annotated[NanPolicy, Field(description="Refuse missing scores, or leave such rows out for all metrics.")] = (
-        "error"
-    )
+    nan: Missing = "error"
 
 
 class ChangeSettings(Seeded):

@@ -158,10 +158,7 @@ def prefer_paraphrase(scores: Mapping[str, tuple[ArrayLike, ArrayLike]], setting
             examples.append(
                 TripleExample(
                     metric=name,
-                    row=triple.row,
-                    anchor=triple.anchor,
-                    paraphrase=triple.paraphrase,
-                    nonparaphrase=triple.nonparaphrase,
+                    **triple._asdict(),
                     margin=float(good[place] - bad[place]),
                     scores={other: (float(both[0][place]), float(both[1][place])) for other, both in pairs.items()},
                 )

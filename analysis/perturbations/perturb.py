@@ -114,7 +114,6 @@ def perturb(
         dtype=np.bool_,
     )
     after = tuple(
-        new if is_changed and new is not None else old
-        for new, old, is_changed in zip(made, texts, changed.tolist(), strict=True)
+        new if new is not None and is_new else old for new, old, is_new in zip(made, texts, changed, strict=True)
     )
-    return Perturbed(chosen, used, seed, after, changed, sum(new is None for new in made))
+    return Perturbed(chosen, used, seed, after, changed, made.count(None))

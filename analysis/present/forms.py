@@ -35,9 +35,21 @@ Place = tuple[str, str]
 
 _SECTIONS: dict[type[Shown], Place | Callable[..., Place]] = {}
 _PARTS: dict[type[Shown], Callable[..., Iterable[Part]]] = {}
-_PAGES: dict[type[Shown], Callable[..., Iterable[Part]]] = {}
 _SUMMARIES: dict[str, Callable[[Sequence[tuple[str, Result]]], Iterable[Part]]] = {}
 _RECORDS: dict[type[Shown], Callable[..., Iterable[Row]]] = {}
+
+
+Function = TypeVar("Function", bound=Callable[..., Iterable[Any]])
+
+
+def _register(known: dict[Any, Any], key: object) -> Callable[[Function], Function]:
+    """Return a decorator that keeps a function under a key."""
+
+    def register(function: Function) -> Function:
+        known[key] = function
+        return function
+
+    return register
 
 
 def presents(
@@ -49,24 +61,9 @@ def presents(
         kind: the class; its subclasses are shown alike.
         section: its section in a report, if it can be part of one; a function where the title depends on the result.
     """
-
-    def register(function: Callable[[Kind], Iterable[Part]]) -> Callable[[Kind], Iterable[Part]]:
-        _PARTS[kind] = function
-        if section is not None:
-            _SECTIONS[kind] = section
-        return function
-
-    return register
-
-
-def pages(kind: type[Kind]) -> Callable[[Callable[[Kind], Iterable[Part]]], Callable[[Kind], Iterable[Part]]]:
-    """Register the function that turns results into parts for reports, HTML and Markdown, if theirs are others."""
-
-    def register(function: Callable[[Kind], Iterable[Part]]) -> Callable[[Kind], Iterable[Part]]:
-        _PAGES[kind] = function
-        return function
-
-    return register
+    if section is not None:
+        _SECTIONS[kind] = section
+    return _register(_PARTS, kind)
 
 
 def summarises(section: str) -> Callable[[Callable[..., Iterable[Part]]], Callable[..., Iterable[Part]]]:
@@ -75,18 +72,13 @@ def summarises(section: str) -> Callable[[Callable[..., Iterable[Part]]], Callab
     Args:
         section: its name. The first part is the sentence that answers, in place of those of the results.
     """
-
-    def register(function: Callable[..., Iterable[Part]]) -> Callable[..., Iterable[Part]]:
-        _SUMMARIES[section] = function
-        return function
-
-    return register
+    return _register(_SUMMARIES, section)
 
 
 def section_of(result: Shown) -> Place | None:
     """Return the section of a report that a result belongs to, if a report can hold it."""
-    declared = _own(_SECTIONS, type(result))
-    place: Place | None = declared(result) if callable(declared) else declared
+    section = _registered(_SECTIONS, type(result))
+    place: Place | None = section(result) if callable(section) else section
     return place
 
 
@@ -97,23 +89,13 @@ def summary_of(section: str, results: Sequence[tuple[str, Result]]) -> list[Part
 
 def lists(kind: type[Kind]) -> Callable[[Callable[[Kind], Iterable[Row]]], Callable[[Kind], Iterable[Row]]]:
     """Register the function that turns results of a class into rows of figures, for CSV and DataFrames."""
-
-    def register(function: Callable[[Kind], Iterable[Row]]) -> Callable[[Kind], Iterable[Row]]:
-        _RECORDS[kind] = function
-        return function
-
-    return register
+    return _register(_RECORDS, kind)
 
 
-def parts_of(result: Shown, *, page: bool = False) -> list[Part]:
-    """Return what people see of a result, the sentence that answers first.
-
-    Args:
-        result: what came out.
-        page: as reports and pages show it.
-    """
-    shows = (_own(_PAGES, type(result)) if page else None) or _own(_PARTS, type(result))
-    every = shows(result) if shows is not None else [_plain(result)]
+def parts_of(result: Shown) -> list[Part]:
+    """Return what people see of a result, the sentence that answers first."""
+    presenter = _registered(_PARTS, type(result))
+    every = presenter(result) if presenter is not None else [_plain(result)]
     return [
         part
         for part in every
@@ -123,8 +105,8 @@ def parts_of(result: Shown, *, page: bool = False) -> list[Part]:
 
 def records_of(result: Shown) -> list[Row]:
     """Return the figures of a result with full precision, row by row."""
-    rows_of = _own(_RECORDS, type(result))
-    return list(rows_of(result)) if rows_of is not None else [as_row(result)]
+    lister = _registered(_RECORDS, type(result))
+    return list(lister(result)) if lister is not None else [as_row(result)]
 
 
 def in_form(result: Shown, form: str, *, full: bool = True, data: str = "", label: str = "", title: str = "bsx") -> str:
@@ -140,7 +122,7 @@ def in_form(result: Shown, form: str, *, full: bool = True, data: str = "", labe
     """
     if form == "csv":
         return _csv(records_of(result))
-    every = parts_of(result, page=form in ("html", "markdown"))
+    every = parts_of(result)
     if form == "answer":
         return next((part.text for part in every if isinstance(part, Answer)), "")
     shown = [part for part in every if full or not part.full]
@@ -238,7 +220,7 @@ def plot(result: Shown, path: str | Path | None, chart: int | str) -> Picture:
     return made
 
 
-def _own(known: Mapping[type[Shown], Any], kind: type[Shown]) -> Any:
+def _registered(known: Mapping[type[Shown], Any], kind: type[Shown]) -> Any:
     """Return what is registered for a class, or for the nearest that it comes from."""
     for item in kind.__mro__:
         if item.__module__.startswith("bsx."):

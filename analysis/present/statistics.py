@@ -8,13 +8,13 @@ from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, estimate, listed, number, percent, plain_table, table, text
 from bsx.analysis.present.forms import lists, presents
 from bsx.analysis.present.parts import Answer, Chart, Notes, Part
+from bsx.analysis.present.significance import ALPHA
 from bsx.analysis.stats.clusters import Clusters
 from bsx.analysis.stats.detection import PrecisionRecall
 from bsx.analysis.stats.layers import LayerAgreement
 from bsx.analysis.stats.regression import Ols
 
 _SURE = 0.95  # share of resamples in which a layer has to be the best one to be called so
-_ALPHA = 0.05
 
 
 @presents(LayerAgreement, section=("tune", "Layers and human judgments"))
@@ -111,14 +111,14 @@ def cluster_rows(result: Clusters) -> Iterator[Mapping[str, object]]:
 @presents(Ols)
 def least_squares(result: Ols) -> Iterator[Part]:
     """Yield which terms differ from 0, and all coefficients with their intervals."""
-    n, significant = len(result.fitted), [str(i) for i, p in enumerate(result.p) if p < _ALPHA]
+    n, significant = len(result.fitted), [str(i) for i, p in enumerate(result.p) if p < ALPHA]
     if n < FEWEST:
         terms = f"{n} rows are too few to say more"
     elif significant:
         verb = "coefficient of term" if len(significant) == 1 else "coefficients of terms"
-        terms = f"significant (p < {_ALPHA:g}, uncorrected): {verb} {listed(significant)}"
+        terms = f"significant (p < {ALPHA:g}, uncorrected): {verb} {listed(significant)}"
     else:
-        terms = f"no coefficient is significant (p < {_ALPHA:g}, uncorrected)"
+        terms = f"no coefficient is significant (p < {ALPHA:g}, uncorrected)"
     yield Answer(f"R² is {result.r2:.3f} (adjusted {result.adj_r2:.3f}) on {n:,} rows; {terms}.")
     caption = f"Least squares, R² = {result.r2:.3f}, n = {n:,}; {result.reference}"
     yield plain_table(caption, list(least_squares_rows(result)), note="p: uncorrected.")

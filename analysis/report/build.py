@@ -74,7 +74,7 @@ def has_examples(document: Document) -> bool:
     content = document.content
     if isinstance(content, ScoreRows):
         return False
-    return any(isinstance(part, Example) and part.pairs for part in parts_of(content, page=True))
+    return any(isinstance(part, Example) and part.pairs for part in parts_of(content))
 
 
 @settled(ReportParts)
@@ -136,24 +136,17 @@ def _presented(documents: Sequence[Document], aligner: Aligner, examples: int) -
         summary = summary_of(of[0], several)
         section.blocks += [part for part in summary if not isinstance(part, Answer)]
         for name, result in several:
-            parts = parts_of(result, page=True)
+            parts = parts_of(result)
             left = [id(part) for part in parts if isinstance(part, Example)][examples:]
             first, *rest = [part for part in parts if id(part) not in left]
             section.blocks += [Heading(name)] if len(several) > 1 else []
             if isinstance(first, Answer):
                 leads.append(first.text)
                 section.answers |= first.answers
-            section.blocks += [_fitted(part, aligner, examples) for part in rest if not isinstance(part, Surprise)]
+            section.blocks += [aligner.align(part) for part in rest if not isinstance(part, Surprise)]
             section.surprises += [part for part in rest if isinstance(part, Surprise)]
         section.lead = " ".join([part.text for part in summary if isinstance(part, Answer)] or leads)
         yield section
-
-
-def _fitted(part: Part, aligner: Aligner, examples: int) -> Part:
-    if not isinstance(part, Example) or not part.pairs:
-        return part
-    grids, remark = aligner.align(part.pairs)
-    return replace(part, alignments=grids, remark=remark)
 
 
 class Aligner:
@@ -170,12 +163,12 @@ class Aligner:
         self._align = align
         self.signature: str | None = None
 
-    def align(self, pairs: Sequence[tuple[str, str, str]]) -> tuple[tuple[AlignmentGrid, ...], str]:
-        """Return the alignments of an example's pairs (label, candidate, reference), and what stood in the way."""
-        if self._align is None:
-            return (), ""
+    def align(self, part: Part) -> Part:
+        """Return an example with the alignments of its pairs, or what stood in the way; another part as it is."""
+        if self._align is None or not isinstance(part, Example) or not part.pairs:
+            return part
         grids, remarks = [], []
-        for label, candidate, reference in pairs:
+        for label, candidate, reference in part.pairs:
             try:
                 result = self._align(candidate, reference)
             except InputError as error:
@@ -187,7 +180,7 @@ class Aligner:
                 remarks.append(f"{label}: too long to draw ({len(grid.rows)} by {len(grid.columns)} tokens)")
             else:
                 grids.append(grid)
-        return tuple(grids), "; ".join(remarks)
+        return replace(part, alignments=tuple(grids), remark="; ".join(remarks))
 
 
 def _grid(label: str, alignment: JsonObject) -> AlignmentGrid:

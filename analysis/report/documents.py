@@ -193,7 +193,7 @@ def parse_document(content: object, name: str) -> Result:
         known = ", ".join(sorted(Result.kinds))
         raise InputError(f"{name}: provenance.kind is {str(kind)[:40]!r}; a report knows {known}")
     try:
-        return Result.kinds[kind].from_dict(_clean(content))  # type: ignore[arg-type] # a mapping stays one
+        return Result.kinds[kind].from_dict(content)
     except InputError as error:
         raise InputError(f"{name}: {error}") from error
 
@@ -207,21 +207,6 @@ def load_results() -> None:
         importlib.import_module(f"bsx.analysis.{file.parent.name}.{file.stem}")
 
 
-def _clean(value: object) -> object:
-    """Return a value without halves of surrogate pairs, which JSON may hold and UTF-8 cannot."""
-    if isinstance(value, str):
-        return _clean_text(value)
-    if isinstance(value, Mapping):
-        return {_clean_text(str(key)): _clean(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_clean(item) for item in value]
-    return value
-
-
-def _clean_text(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
 def _table(table: Table, path: str | Path, named: TableColumns) -> ScoreRows:
     renamed = named.renamed(table.columns)
     line = beside(path, ".signature.txt")
@@ -230,7 +215,7 @@ def _table(table: Table, path: str | Path, named: TableColumns) -> ScoreRows:
     given = list(table.rows())
     if not given:
         raise InputError("has no rows", file=table.name)
-    rows = [[_clean(row[name]) for name in table.columns] for row in given]
+    rows = [[row[name] for name in table.columns] for row in given]
     scores = {named.human, *_scored(sidecar, signature)}
     numeric = set()
     for place, name in enumerate(table.columns):
@@ -240,15 +225,14 @@ def _table(table: Table, path: str | Path, named: TableColumns) -> ScoreRows:
         if name in scores or (numbers is None and usual):
             numbers = [row.number(name) for row in given]
         if numbers is not None:
-            numeric.add(_clean_text(renamed.get(name, name)))
+            numeric.add(renamed.get(name, name))
         for row, number in zip(rows, numbers or repeat(math.nan), strict=False):
-            row[place] = _text(row[place]) if numbers is None else None if math.isnan(number) else number
-    columns = tuple(_clean_text(renamed.get(name, name)) for name in table.columns)
+            if numbers is not None:
+                row[place] = None if math.isnan(number) else number
+            elif row[place] is not None:
+                row[place] = spelled(row[place])
+    columns = tuple(renamed.get(name, name) for name in table.columns)
     if SYSTEM in columns:
         refuse_alike((str(row[columns.index(SYSTEM)]) for row in rows), f"{table.name}: systems")
-    human = next((_clean_text(name) for name, to in renamed.items() if to == HUMAN[0]), HUMAN[0])
+    human = next((name for name, to in renamed.items() if to == HUMAN[0]), HUMAN[0])
     return ScoreRows(columns, tuple(map(tuple, rows)), frozenset(numeric), sidecar, signature, human)
-
-
-def _text(value: object) -> str | None:
-    return None if value is None else spelled(value)

@@ -230,22 +230,13 @@ def _segments(name: str, content: ScoreRows) -> Segments:
     """Return the rows; the texts of other systems in a row of one system are left out."""
     columns, rows = list(content.columns), [list(row) for row in content.rows]
     systems = _systems(content)
-    if "system" in columns and "candidate" in columns and "candidate" not in systems and set(systems) <= set(columns):
-        others = [place for place, column in enumerate(columns) if column not in systems]
-        columns, rows = [columns[place] for place in others], [[row[place] for place in others] for row in rows]
-    elif "system" in columns and set(systems) <= set(columns) and "candidate" not in columns:
-        of = columns.index("system")
-        columns_of = {system: columns.index(system) for system in systems}
-        first = min(columns_of.values())
-        rows = [
-            [
-                cell
-                for place, cell in enumerate([*row[:first], row[columns_of[str(row[of])]], *row[first:]])
-                if place == first or place - (place > first) not in columns_of.values()
-            ]
-            for row in rows
-        ]
-        columns = [c for c in [*columns[:first], "candidate", *columns[first:]] if c not in columns_of]
+    if "system" in columns and set(systems) <= set(columns) and "candidate" not in systems:
+        if "candidate" not in columns:
+            system = columns.index("system")
+            rows = [[*row, row[columns.index(str(row[system]))]] for row in rows]
+            columns.append("candidate")
+        kept = [place for place, column in enumerate(columns) if column not in systems]
+        columns, rows = [columns[place] for place in kept], [[row[place] for place in kept] for row in rows]
     numeric = frozenset(place for place, column in enumerate(columns) if column in content.numeric)
     metrics = tuple(columns.index(metric) for metric in content.metrics)
     shown = {"id", "system", *_TEXTS, *content.metrics} if metrics else set(columns)

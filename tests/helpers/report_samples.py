@@ -14,6 +14,7 @@ import numpy as np
 from bsx.analysis import challenge as judge_pairs
 from bsx.analysis import detect_pairs, prefer_paraphrase
 from bsx.analysis.adversarial.challenge import ChallengeExample
+from bsx.analysis.adversarial.result import CaseResult, DropExample, MetricRange, NotApplied, Robustness
 from bsx.analysis.datasets.challenge import MinimalPair
 from bsx.analysis.datasets.triples import Triple
 from bsx.analysis.disentangle.fit import disentangle as regress
@@ -23,6 +24,7 @@ from bsx.support.result import Result
 
 METRICS = ("bertscore", "chrf", "sentbleu")
 SYSTEMS = ("atlas", "brook")
+GRADES = (0.1, 0.3, 0.5)
 GROUPS = ("cs-en", "de-en", "zh-en", "fi-en", "lv-en", "ru-en", "tr-en", "all of them together")
 # Under these keys lie dictionaries whose keys are names from the data, not of the format.
 OPEN = (  # noqa: SIM905 - prose reads better
@@ -66,31 +68,18 @@ def ensemble() -> dict[str, Any]:
 
 
 def compare() -> dict[str, Any]:
-    tests = [
-        {
-            "a": "brook",
-            "b": "atlas",
-            "difference": 13.3,
-            "ci": [6.0, 21.0],
-            "p": 0.002,
-            "p_two_sided": 0.004,
-            "p_adjusted": 0.004,
-            "better": "brook",
-            "n": 200,
-            "method": "paired bootstrap",
-        }
-    ]
+    test = {"a": "brook", "b": "atlas", "difference": 13.3, "ci": [6.0, 21.0], "better": "brook", "n": 200}
+    test |= {"p": 0.002, "p_two_sided": 0.004, "p_adjusted": 0.004, "method": "paired bootstrap"}
     systems = [
         {"system": "atlas", "score": 56.27, "ci": [50.6, 60.9]},
         {"system": "brook", "score": 69.61, "ci": [64.5, 74.5]},
     ]
+    metric = {"metric": "chrf", "higher_is_better": True, "signature": "metric:chrf"}
     return {
         "segments": 110,
         "systems": list(SYSTEMS),
         "baseline": "atlas",
-        "metrics": [
-            {"metric": "chrf", "higher_is_better": True, "signature": "metric:chrf", "systems": systems, "tests": tests}
-        ],
+        "metrics": [{**metric, "systems": systems, "tests": [test]}],
         "settings": {"test": "bootstrap", "resamples": 1000, "seed": 1},
         "provenance": provenance("compare"),
     }
@@ -141,78 +130,47 @@ def pairs() -> dict[str, Any]:
 
 
 def perturb() -> dict[str, Any]:
-    results = []
-    for k, name in enumerate(METRICS):
-        for perturbation, preserves, strengths, size in (
-            ("lower case", True, (None,), 0.05),
-            ("typos", False, (0.1, 0.3, 0.5), 0.4),
-            ("negation", False, (None,), 0.1),
-            ("word drop", False, (0.1, 0.3, 0.5), 0.5),
-        ):
-            for strength in strengths:
-                drop = size * (strength or 0.3) * (1 + k)
-                results.append(
-                    {
-                        "metric": name,
-                        "perturbation": perturbation,
-                        "strength": strength,
-                        "preserves": preserves,
-                        "n": 480,
-                        "unchanged": 20,
-                        "not_applicable": 0,
-                        "failed": 0,
-                        "nearer": 0,
-                        "mean_clean": 0.9,
-                        "mean_score": 0.9 - drop,
-                        "drop": drop,
-                        "ci": [drop - 0.01, drop + 0.01],
-                        "relative_drop": min(1.0, 1.4 * drop),
-                        "unnoticed": 0.1,
-                        "excess": None if preserves else drop - 0.02,
-                        "excess_n": 0 if preserves else 450,
-                        "excess_ci": [None, None] if preserves else [drop - 0.03, drop],
-                        "p": None if preserves else 0.0005,
-                        "p_adjusted": None if preserves else 0.0005,
-                    }
+    """Drops that grow with a perturbation's strength and from metric to metric, of 480 texts, the control the first."""
+    cases: list[tuple[str, float | None, float]] = [("lower case", None, 0.05), ("negation", None, 0.1)]
+    cases += [(name, strength, size) for name, size in (("typos", 0.4), ("word drop", 0.5)) for strength in GRADES]
+    cases.sort(key=lambda case: ("lower case", "typos", "negation", "word drop").index(case[0]))
+    undefined, results = float("nan"), []
+    for k, metric in enumerate(METRICS):
+        for name, strength, size in cases:
+            drop, keeps = size * (strength or 0.3) * (1 + k), name == "lower case"
+            results.append(
+                CaseResult(
+                    metric=metric,
+                    perturbation=name,
+                    strength=strength,
+                    preserves=keeps,
+                    n=480,
+                    unchanged=20,
+                    not_applicable=0,
+                    failed=0,
+                    nearer=0,
+                    mean_clean=0.9,
+                    mean_score=0.9 - drop,
+                    unnoticed=0.1,
+                    drop=drop,
+                    ci=(drop - 0.01, drop + 0.01),
+                    relative_drop=min(1.0, 1.4 * drop),
+                    excess=undefined if keeps else drop - 0.02,
+                    excess_n=0 if keeps else 450,
+                    excess_ci=(undefined, undefined) if keeps else (drop - 0.03, drop),
+                    p=undefined if keeps else 0.0005,
+                    p_adjusted=undefined if keeps else 0.0005,
                 )
-    worst = [
-        {
-            "metric": name,
-            "perturbation": "negation",
-            "strength": None,
-            "row": 7,
-            "reference": "He does not ring.",
-            "original": "He never calls.",
-            "perturbed": "He calls.",
-            "drop": 0.01,
-            "scores": {name: [0.84, 0.83]},
-        }
-        for name in METRICS
-    ]
-    worst.append(
-        {
-            "metric": "chrf",
-            "perturbation": "truncation",
-            "strength": 1.0,
-            "row": 9,
-            "reference": "There was rain.",
-            "original": "It rained.",
-            "perturbed": "",
-            "drop": 0.4,
-            "scores": {"chrf": [0.4, 0.0]},
-        }
-    )
-    return {
-        "results": results,
-        "worst": worst,
-        "ranges": [
-            {"metric": name, "clean": 0.9, "unrelated": 0.9 - 1 / 1.4, "range": 1 / 1.4, "n": 500} for name in METRICS
-        ],
-        "left_out": [{"perturbation": "noun swap", "why": "needs a parse"}],
-        "skipped": [],
-        "settings": {"control_perturbation": "lower case", "seed": 1},
-        "provenance": provenance("adversarial-perturb"),
-    }
+            )
+    texts = ("He does not ring.", "He never calls.", "He calls.")
+    worst = [DropExample(name, "negation", None, 7, *texts, 0.01, {name: (0.84, 0.83)}) for name in METRICS]
+    empty = ("There was rain.", "It rained.", "")
+    worst.append(DropExample("chrf", "truncation", 1.0, 9, *empty, 0.4, {"chrf": (0.4, 0.0)}))
+    ranges = [MetricRange(name, 0.9, 0.9 - 1 / 1.4, 1 / 1.4, 500) for name in METRICS]
+    left_out = (NotApplied("noun swap", "needs a parse"),)
+    settings = {"control_perturbation": "lower case", "seed": 1}
+    result = Robustness(tuple(results), tuple(worst), tuple(ranges), left_out, (), settings=settings)
+    return document(result, "adversarial-perturb")
 
 
 def challenge() -> dict[str, Any]:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import json
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 LAYERS = 3
@@ -48,25 +50,19 @@ def _byte_level(special: list[str]) -> tuple[dict[str, int], list[tuple[str, str
     return {piece: index for index, piece in enumerate(dict.fromkeys(vocabulary))}, merges
 
 
-def _unigram(special: list[str]) -> list[tuple[str, float]]:
-    pieces = [(piece, 0.0) for piece in special] + [("▁", -3.0)]
+def _unigram(special: str) -> list[tuple[str, float]]:
+    pieces = [(piece, 0.0) for piece in special.split()] + [("▁", -3.0)]
     pieces += [(c, -8.0) for c in CHARACTERS]
     pieces += [(w, -7.0) for w in WORDS if len(w) > 1] + [("▁" + w, -5.0) for w in WORDS]
     return list(dict(pieces).items())
 
 
-def _bert_tokenizer(folder: Path, *, name: str = "BertTokenizer", **settings: Any) -> Any:
+def _bert_tokenizer(
+    folder: Path, *, name: str = "BertTokenizer", special: str = "[PAD] [UNK] [CLS] [SEP] [MASK]", **settings: Any
+) -> Any:
     import transformers
 
-    vocabulary = _wordpiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"])
-    return getattr(transformers, name)(vocab=vocabulary, **settings)
-
-
-def _mpnet_tokenizer(folder: Path) -> Any:
-    import transformers
-
-    vocabulary = _wordpiece(["<s>", "<pad>", "</s>", "[UNK]", "<mask>"])
-    return transformers.MPNetTokenizer(vocab=vocabulary)
+    return getattr(transformers, name)(vocab=_wordpiece(special.split()), **settings)
 
 
 def _byte_level_tokenizer(folder: Path, *, name: str) -> Any:
@@ -80,7 +76,7 @@ def _byte_level_tokenizer(folder: Path, *, name: str) -> Any:
     return getattr(transformers, name)(vocab=vocabulary, merges=merges)
 
 
-def _unigram_tokenizer(folder: Path, *, name: str, special: list[str], **settings: Any) -> Any:
+def _unigram_tokenizer(folder: Path, *, name: str, special: str, **settings: Any) -> Any:
     import transformers
 
     return getattr(transformers, name)(vocab=_unigram(special), **settings)
@@ -148,210 +144,127 @@ def _byt5_tokenizer(folder: Path) -> Any:
     return transformers.ByT5Tokenizer()
 
 
-def _shape_of(**sizes: int) -> Callable[[Any], dict[str, Any]]:
-    """Return the shape of an architecture that calls its sizes otherwise."""
+def _shape_of(special: Mapping[str, str] = MappingProxyType({}), /, **sizes: Any) -> Callable[[Any], dict[str, Any]]:
+    """Return the shape of an architecture: its sizes, and the numbers of special pieces that it asks for by role."""
 
     def shape(tokenizer: Any) -> dict[str, Any]:
-        return {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id, **sizes}
+        numbers = {f"{role}_token_id": tokenizer.convert_tokens_to_ids(piece) for role, piece in special.items()}
+        return {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id, **numbers, **sizes}
 
     return shape
 
 
-_POSITIONS = {"max_position_embeddings": POSITIONS}
-_bert_shape = _shape_of(
-    hidden_size=DIM, num_hidden_layers=LAYERS, num_attention_heads=4, intermediate_size=48, **_POSITIONS
-)
+_POSITIONS: dict[str, Any] = {"max_position_embeddings": POSITIONS}
+_BERT: dict[str, Any] = {
+    "hidden_size": DIM,
+    "num_hidden_layers": LAYERS,
+    "num_attention_heads": 4,
+    "intermediate_size": 48,
+}
+_BERT |= _POSITIONS
+_ROBERTA: dict[str, Any] = {**_BERT, "max_position_embeddings": POSITIONS + 2, "type_vocab_size": 1}
+_DEBERTA: dict[str, Any] = {**_BERT, "relative_attention": True, "pos_att_type": ["c2p", "p2c"], "type_vocab_size": 0}
+_DEBERTA |= {"position_biased_input": False}
+_BART: dict[str, Any] = {
+    "d_model": DIM,
+    "encoder_layers": LAYERS,
+    "decoder_layers": 1,
+    "encoder_ffn_dim": 48,
+    "decoder_ffn_dim": 48,
+}
+_BART |= {"encoder_attention_heads": 4, "decoder_attention_heads": 4}
+_LED: dict[str, Any] = {f"max_{side}_position_embeddings": POSITIONS for side in ("encoder", "decoder")}
 
-
-def _roberta_shape(tokenizer: Any) -> dict[str, Any]:
-    return {**_bert_shape(tokenizer), "max_position_embeddings": POSITIONS + 2, "type_vocab_size": 1}
-
-
-def _albert_shape(tokenizer: Any) -> dict[str, Any]:
-    return {**_bert_shape(tokenizer), "embedding_size": 16}
-
-
-def _deberta_shape(tokenizer: Any) -> dict[str, Any]:
-    return {
-        **_bert_shape(tokenizer),
-        "relative_attention": True,
-        "pos_att_type": ["c2p", "p2c"],
-        "type_vocab_size": 0,
-        "position_biased_input": False,
-    }
-
-
-def _deberta_v2_shape(tokenizer: Any) -> dict[str, Any]:
-    return {
-        **_deberta_shape(tokenizer),
-        "position_buckets": 16,
-        "norm_rel_ebd": "layer_norm",
-        "share_att_key": True,
-        "max_relative_positions": POSITIONS,
-    }
-
-
+_bert_shape = _shape_of(**_BERT)
+_roberta_shape = _shape_of(**_ROBERTA)
+_albert_shape = _shape_of(**_BERT, embedding_size=16)
+_bart_shape = _shape_of(**_BART, **_POSITIONS)
+_t5_shape = _shape_of(d_model=DIM, d_kv=8, d_ff=48, num_layers=LAYERS, num_decoder_layers=1, num_heads=4)
 _distilbert_shape = _shape_of(dim=DIM, n_layers=LAYERS, n_heads=4, hidden_dim=48, **_POSITIONS)
 _xlnet_shape = _shape_of(d_model=DIM, n_layer=LAYERS, n_head=4, d_inner=48)
-_t5_shape = _shape_of(d_model=DIM, d_kv=8, d_ff=48, num_layers=LAYERS, num_decoder_layers=1, num_heads=4)
-_ENCODER_AND_DECODER = {"encoder_ffn_dim": 48, "decoder_ffn_dim": 48}
-_bart_shape = _shape_of(
-    d_model=DIM,
-    encoder_layers=LAYERS,
-    decoder_layers=1,
-    encoder_attention_heads=4,
-    decoder_attention_heads=4,
-    **_ENCODER_AND_DECODER,
-    **_POSITIONS,
+_xlm_shape = _shape_of({"pad": "<pad>"}, emb_dim=DIM, n_layers=LAYERS, n_heads=4, pad_index=2, n_langs=1, **_POSITIONS)
+_deberta_v2_shape = _shape_of(
+    **_DEBERTA, position_buckets=16, norm_rel_ebd="layer_norm", share_att_key=True, max_relative_positions=POSITIONS
 )
-_xlm_shape = _shape_of(emb_dim=DIM, n_layers=LAYERS, n_heads=4, pad_index=2, pad_token_id=2, n_langs=1, **_POSITIONS)
 _prophetnet_shape = _shape_of(
     hidden_size=DIM,
     num_encoder_layers=LAYERS,
     num_decoder_layers=1,
     num_encoder_attention_heads=4,
     num_decoder_attention_heads=4,
+    encoder_ffn_dim=48,
+    decoder_ffn_dim=48,
     max_position_embeddings=POSITIONS + 1,
-    **_ENCODER_AND_DECODER,
 )
+_convbert_shape = _shape_of(**_BERT, embedding_size=16, head_ratio=2, conv_kernel_size=3)
+_big_bird_shape = _shape_of({"bos": "<s>", "eos": "</s>", "sep": "[SEP]"}, **_BERT, block_size=16, num_random_blocks=1)
+_modernbert_shape = _shape_of(
+    {"bos": "[CLS]", "cls": "[CLS]", "eos": "[SEP]", "sep": "[SEP]"}, **_BERT, local_attention=8
+)
+_eurobert_shape = _shape_of({"bos": "[CLS]", "eos": "[SEP]", "mask": "[MASK]"}, **_BERT, num_key_value_heads=2)
 
-
-def _convbert_shape(tokenizer: Any) -> dict[str, Any]:
-    return {**_bert_shape(tokenizer), "embedding_size": 16, "head_ratio": 2, "conv_kernel_size": 3}
-
-
-def _squeezebert_shape(tokenizer: Any) -> dict[str, Any]:
-    return {**_bert_shape(tokenizer), "embedding_size": DIM}
-
-
-def _big_bird_shape(tokenizer: Any) -> dict[str, Any]:
-    special = {"bos": tokenizer.bos_token_id, "eos": tokenizer.eos_token_id, "sep": tokenizer.sep_token_id}
-    return {
-        **_bert_shape(tokenizer),
-        **{f"{name}_token_id": index for name, index in special.items()},
-        "block_size": 16,
-        "num_random_blocks": 1,
-    }
-
-
-def _longformer_shape(tokenizer: Any) -> dict[str, Any]:
-    return {**_roberta_shape(tokenizer), "attention_window": [8] * LAYERS}
-
-
-def _modernbert_shape(tokenizer: Any) -> dict[str, Any]:
-    special = {"bos": "[CLS]", "cls": "[CLS]", "eos": "[SEP]", "sep": "[SEP]"}
-    return {
-        **_bert_shape(tokenizer),
-        **{f"{name}_token_id": tokenizer.convert_tokens_to_ids(piece) for name, piece in special.items()},
-        "local_attention": 8,
-    }
-
-
-def _eurobert_shape(tokenizer: Any) -> dict[str, Any]:
-    return {
-        **_bert_shape(tokenizer),
-        "num_key_value_heads": 2,
-        "bos_token_id": tokenizer.cls_token_id,
-        "eos_token_id": tokenizer.sep_token_id,
-        "mask_token_id": tokenizer.mask_token_id,
-    }
-
-
-def _led_shape(tokenizer: Any) -> dict[str, Any]:
-    shape = _bart_shape(tokenizer)
-    size = shape.pop("max_position_embeddings")
-    return {
-        **shape,
-        "max_encoder_position_embeddings": size,
-        "max_decoder_position_embeddings": size,
-        "attention_window": [8] * LAYERS,
-    }
-
-
-Recipe = tuple[Callable[..., Any], dict[str, Any], str, Callable[[Any], dict[str, Any]]]
-_XLM_R = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+_XLM_R = "<s> <pad> </s> <unk>"
+_MPNET = "<s> <pad> </s> [UNK] <mask>"
+_XLNET = "<unk> <s> </s> <cls> <sep> <pad> <mask>"
+_ALBERT = "<pad> <unk> [CLS] [SEP] [MASK]"
+_BIG_BIRD = "<pad> </s> <s> <unk> [CLS] [SEP] [MASK]"
+_PEGASUS = "<pad> </s> <mask_1> <mask_2> <unk>"
+Maker = Callable[[Path], Any]
+# From settings to the function that makes a tokenizer in a folder.
+_bytes: Callable[..., Maker] = partial(partial, _byte_level_tokenizer)
+_pieces: Callable[..., Maker] = partial(partial, _bert_tokenizer)
+_unigrams: Callable[..., Maker] = partial(partial, _unigram_tokenizer)
+_t5_tokenizer = _unigrams(name="T5Tokenizer", special="<pad> </s> <unk>", extra_ids=4)
+Recipe = tuple[Maker, str, Callable[[Any], dict[str, Any]]]
+"""How to make a tokenizer (in a folder), the class of the model, and its shape, given the tokenizer."""
 
 RECIPES: dict[str, Recipe] = {
-    "bert": (_bert_tokenizer, {}, "BertModel", _bert_shape),
-    "bert-cased": (_bert_tokenizer, {"do_lower_case": False, "strip_accents": False}, "BertModel", _bert_shape),
-    "bert-chinese": (_bert_tokenizer, {"do_lower_case": False}, "BertModel", _bert_shape),
-    "roberta": (_byte_level_tokenizer, {"name": "RobertaTokenizer"}, "RobertaModel", _roberta_shape),
-    "xlm": (_words_tokenizer, {"name": "XLMTokenizer"}, "XLMModel", _xlm_shape),
-    "xlnet": (
-        _unigram_tokenizer,
-        {"name": "XLNetTokenizer", "special": ["<unk>", "<s>", "</s>", "<cls>", "<sep>", "<pad>", "<mask>"]},
-        "XLNetModel",
-        _xlnet_shape,
-    ),
-    "xlm-roberta": (
-        _unigram_tokenizer,
-        {"name": "XLMRobertaTokenizer", "special": ["<s>", "<pad>", "</s>", "<unk>"]},
-        "XLMRobertaModel",
-        _roberta_shape,
-    ),
-    "distilbert": (_bert_tokenizer, {"name": "DistilBertTokenizer"}, "DistilBertModel", _distilbert_shape),
-    "electra": (_bert_tokenizer, {"name": "ElectraTokenizer"}, "ElectraModel", _albert_shape),
-    "albert": (
-        _unigram_tokenizer,
-        {"name": "AlbertTokenizer", "special": ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]},
-        "AlbertModel",
-        _albert_shape,
-    ),
-    "deberta": (_byte_level_tokenizer, {"name": "DebertaTokenizer"}, "DebertaModel", _deberta_shape),
+    "bert": (_bert_tokenizer, "BertModel", _bert_shape),
+    "bert-cased": (_pieces(do_lower_case=False, strip_accents=False), "BertModel", _bert_shape),
+    "bert-chinese": (_pieces(do_lower_case=False), "BertModel", _bert_shape),
+    "roberta": (_bytes(name="RobertaTokenizer"), "RobertaModel", _roberta_shape),
+    "xlm": (partial(_words_tokenizer, name="XLMTokenizer"), "XLMModel", _xlm_shape),
+    "xlnet": (_unigrams(name="XLNetTokenizer", special=_XLNET), "XLNetModel", _xlnet_shape),
+    "xlm-roberta": (_unigrams(name="XLMRobertaTokenizer", special=_XLM_R), "XLMRobertaModel", _roberta_shape),
+    "distilbert": (_pieces(name="DistilBertTokenizer"), "DistilBertModel", _distilbert_shape),
+    "electra": (_pieces(name="ElectraTokenizer"), "ElectraModel", _albert_shape),
+    "albert": (_unigrams(name="AlbertTokenizer", special=_ALBERT), "AlbertModel", _albert_shape),
+    "deberta": (_bytes(name="DebertaTokenizer"), "DebertaModel", _shape_of(**_DEBERTA)),
     "deberta-v2": (
-        _unigram_tokenizer,
-        {"name": "DebertaV2Tokenizer", "special": ["[PAD]", "[CLS]", "[SEP]", "[UNK]"], "unk_id": 3},
+        _unigrams(name="DebertaV2Tokenizer", special="[PAD] [CLS] [SEP] [UNK]", unk_id=3),
         "DebertaV2Model",
         _deberta_v2_shape,
     ),
-    "mpnet": (_mpnet_tokenizer, {}, "MPNetModel", _roberta_shape),
-    "t5": (
-        _unigram_tokenizer,
-        {"name": "T5Tokenizer", "special": ["<pad>", "</s>", "<unk>"], "extra_ids": 4},
-        "T5Model",
-        _t5_shape,
+    "mpnet": (_pieces(name="MPNetTokenizer", special=_MPNET), "MPNetModel", _roberta_shape),
+    "t5": (_t5_tokenizer, "T5Model", _t5_shape),
+    "byt5": (_byt5_tokenizer, "T5Model", _t5_shape),
+    "bart": (_bytes(name="BartTokenizer"), "BartModel", _bart_shape),
+    "mbart": (_unigrams(name="MBartTokenizer", special=_XLM_R, src_lang="en_XX"), "MBartModel", _bart_shape),
+    "mt5": (_t5_tokenizer, "MT5Model", _t5_shape),
+    "pegasus": (_unigrams(name="PegasusTokenizer", special=_PEGASUS, offset=6), "PegasusModel", _bart_shape),
+    "led": (
+        _bytes(name="RobertaTokenizer"),
+        "LEDModel",
+        _shape_of(**_BART, **_LED, attention_window=[8] * LAYERS),
     ),
-    "byt5": (_byt5_tokenizer, {}, "T5Model", _t5_shape),
-    "bart": (_byte_level_tokenizer, {"name": "BartTokenizer"}, "BartModel", _bart_shape),
-    "mbart": (
-        _unigram_tokenizer,
-        {"name": "MBartTokenizer", "special": ["<s>", "<pad>", "</s>", "<unk>"], "src_lang": "en_XX"},
-        "MBartModel",
+    "blenderbot": (_bytes(name="BlenderbotTokenizer"), "BlenderbotModel", _bart_shape),
+    "blenderbot-small": (
+        partial(_words_tokenizer, name="BlenderbotSmallTokenizer"),
+        "BlenderbotSmallModel",
         _bart_shape,
     ),
-    "mt5": (
-        _unigram_tokenizer,
-        {"name": "T5Tokenizer", "special": ["<pad>", "</s>", "<unk>"], "extra_ids": 4},
-        "MT5Model",
-        _t5_shape,
+    "prophetnet": (_prophetnet_tokenizer, "ProphetNetModel", _prophetnet_shape),
+    "convbert": (_bert_tokenizer, "ConvBertModel", _convbert_shape),
+    "squeezebert": (_bert_tokenizer, "SqueezeBertModel", _shape_of(**_BERT, embedding_size=DIM)),
+    "big_bird": (_unigrams(name="BigBirdTokenizer", special=_BIG_BIRD), "BigBirdModel", _big_bird_shape),
+    "longformer": (
+        _bytes(name="RobertaTokenizer"),
+        "LongformerModel",
+        _shape_of(**_ROBERTA, attention_window=[8] * LAYERS),
     ),
-    "pegasus": (
-        _unigram_tokenizer,
-        {"name": "PegasusTokenizer", "special": ["<pad>", "</s>", "<mask_1>", "<mask_2>", "<unk>"], "offset": 6},
-        "PegasusModel",
-        _bart_shape,
-    ),
-    "led": (_byte_level_tokenizer, {"name": "RobertaTokenizer"}, "LEDModel", _led_shape),
-    "blenderbot": (_byte_level_tokenizer, {"name": "BlenderbotTokenizer"}, "BlenderbotModel", _bart_shape),
-    "blenderbot-small": (_words_tokenizer, {"name": "BlenderbotSmallTokenizer"}, "BlenderbotSmallModel", _bart_shape),
-    "prophetnet": (_prophetnet_tokenizer, {}, "ProphetNetModel", _prophetnet_shape),
-    "convbert": (_bert_tokenizer, {}, "ConvBertModel", _convbert_shape),
-    "squeezebert": (_bert_tokenizer, {}, "SqueezeBertModel", _squeezebert_shape),
-    "big_bird": (
-        _unigram_tokenizer,
-        {"name": "BigBirdTokenizer", "special": ["<pad>", "</s>", "<s>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]},
-        "BigBirdModel",
-        _big_bird_shape,
-    ),
-    "longformer": (_byte_level_tokenizer, {"name": "RobertaTokenizer"}, "LongformerModel", _longformer_shape),
-    "modernbert": (_plain_bpe_tokenizer, {}, "ModernBertModel", _modernbert_shape),
-    "eurobert": (_plain_bpe_tokenizer, {}, "EuroBertModel", _eurobert_shape),
-    "xlm-roberta-xl": (
-        _unigram_tokenizer,
-        {"name": "XLMRobertaTokenizer", "special": ["<s>", "<pad>", "</s>", "<unk>"]},
-        "XLMRobertaXLModel",
-        _roberta_shape,
-    ),
+    "modernbert": (_plain_bpe_tokenizer, "ModernBertModel", _modernbert_shape),
+    "eurobert": (_plain_bpe_tokenizer, "EuroBertModel", _eurobert_shape),
+    "xlm-roberta-xl": (_unigrams(name="XLMRobertaTokenizer", special=_XLM_R), "XLMRobertaXLModel", _roberta_shape),
 }
 
 
@@ -367,8 +280,8 @@ def build(kind: str, folder: Path, *, seed: int = 7) -> Path:
         return OTHERS[kind](folder, seed)
     folder.mkdir(parents=True, exist_ok=True)
     if kind in RECIPES:
-        make_tokenizer, settings, class_name, shape = RECIPES[kind]
-        tokenizer = make_tokenizer(folder, **settings)
+        make_tokenizer, class_name, shape = RECIPES[kind]
+        tokenizer = make_tokenizer(folder)
         model_class = getattr(transformers, class_name)
         config = model_class.config_class(**shape(tokenizer))
     else:
@@ -484,8 +397,7 @@ def build_metricx(folder: Path, seed: int = 7, *, tied: bool = False) -> Path:
     }
     said = {**shape, **more, "feed_forward_proj": "gated-gelu", "decoder_start_token_id": 0, "layer_norm_epsilon": 1e-6}
     (folder / "config.json").write_text(json.dumps({**said, "architectures": ["MT5ForRegression"]}), encoding="utf-8")
-    special = ["<pad>", "</s>", "<unk>"]
-    _unigram_tokenizer(folder, name="T5Tokenizer", special=special, extra_ids=4).save_pretrained(folder)
+    _t5_tokenizer(folder).save_pretrained(folder)
     return folder
 
 

@@ -128,7 +128,7 @@ def soft_pairwise_accuracy(
         low, high = percentile_interval(1 - np.concatenate(draws), confidence, units)
     described = {"permutation": f"{permutations} permutations", "wmt": f"WMT's {permutations} permutations"}
     words = f"soft pairwise accuracy, {described.get(method, 'normal limit')}, {interval}"
-    return Estimate(estimate=float(1 - apart.mean()), ci=(low, high), n=len(x), method=words, confidence=confidence)
+    return Estimate(estimate=float(1 - gaps.mean()), ci=(low, high), n=len(x), method=words, confidence=confidence)
 
 
 def _p_values(differences: list[Array], swapped: Iterator[NDArray[np.bool_]]) -> list[Array]:

@@ -11,7 +11,7 @@ import regex
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bsx.analysis.perturbations.base import register
+from bsx.analysis.perturbations.base import Perturbation, register
 from bsx.analysis.perturbations.letters import LOOKALIKES, neighbours
 from bsx.analysis.perturbations.perturb import DEFAULT_CONTROL, PERTURBATIONS, get_perturbation, perturb
 from bsx.analysis.perturbations.substitutions import forms
@@ -234,10 +234,7 @@ def test_dates_become_another_of_their_kind() -> None:
 
 @pytest.mark.parametrize("lang", TEXTS)
 @pytest.mark.parametrize("one", FREE, ids=lambda one: one.name)
-def test_order_and_company_do_not_matter(one: object, lang: str) -> None:
-    from bsx.analysis.perturbations.base import Perturbation
-
-    assert isinstance(one, Perturbation)
+def test_order_and_company_do_not_matter(one: Perturbation, lang: str) -> None:
     texts = TEXTS[lang]
     if one.lacks(lang, source=False, parse=False):
         with pytest.raises(InputError, match=f"perturbation {one.name} is (for|withdrawn for) "):

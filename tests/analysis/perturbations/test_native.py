@@ -7,13 +7,10 @@ from collections import Counter
 import pytest
 
 from benchmarks.perturbation_samples import VERDICTS, count, read_verdicts
-from bsx.analysis.factors.parses import Parse
 from bsx.analysis.perturbations.grammar.inflections import Inflections
-from bsx.analysis.perturbations.perturb import PERTURBATIONS, get_perturbation
-
-
-def changed(name: str, text: str, lang: str, seed: int = 1) -> str | None:
-    return get_perturbation(name).apply([text], lang=lang, seed=seed)[0]
+from bsx.analysis.perturbations.perturb import PERTURBATIONS
+from tests.analysis.perturbations.test_catalogue import changed
+from tests.analysis.perturbations.test_parsed import one, parse
 
 
 @pytest.mark.parametrize(
@@ -106,36 +103,33 @@ def test_what_changes_and_what_does_not(name: str, lang: str, text: str, expecte
 
 def test_numbers_can_stand_where_they_stand() -> None:
     for seed in range(25):
-        assert 2 <= int((changed("numbers", "Am 31. Dezember", "de", seed) or "Am 2.").split()[1].rstrip(".")) <= 28
-        assert (changed("numbers", "В 3 домах", "ru", seed) or "")[2] in "24"
-        assert int((changed("numbers", "出生于1987年", "zh", seed) or "")[3:7]) in range(1900, 2000)
-        new = changed("numbers", "Son las 10:45", "es", seed) or ""
+        assert (
+            2 <= int((changed("numbers", "Am 31. Dezember", "de", seed=seed) or "Am 2.").split()[1].rstrip(".")) <= 28
+        )
+        assert (changed("numbers", "В 3 домах", "ru", seed=seed) or "")[2] in "24"
+        assert int((changed("numbers", "出生于1987年", "zh", seed=seed) or "")[3:7]) in range(1900, 2000)
+        new = changed("numbers", "Son las 10:45", "es", seed=seed) or ""
         hours, minutes = new.split()[-1].split(":")
         assert int(hours) < 24
         assert int(minutes) < 60
-        assert changed("numbers", "Ein Buch, 1 Euro", "de", seed) is None
-        assert changed("numbers", "1990–1995", "fr", seed) is None
-        assert changed("numbers", "Yıl 2004'te bitti.", "tr", seed) is None
+        assert changed("numbers", "Ein Buch, 1 Euro", "de", seed=seed) is None
+        assert changed("numbers", "1990–1995", "fr", seed=seed) is None
+        assert changed("numbers", "Yıl 2004'te bitti.", "tr", seed=seed) is None
     assert changed("numbers", "On the 31st it cost 1 euro", "en") is not None  # English is as it was
 
 
 def test_chinese_days_and_months() -> None:
     for seed in range(10):
-        assert (changed("dates", "我们周五见。", "zh", seed) or "")[3] in "一二三四六"
-        assert (changed("dates", "星期天下雨。", "zh", seed) or "")[2] in "一二三四五六"
-        month = (changed("dates", "他3月来。", "zh", seed) or "")[1:].partition("月")[0]
+        assert (changed("dates", "我们周五见。", "zh", seed=seed) or "")[3] in "一二三四六"
+        assert (changed("dates", "星期天下雨。", "zh", seed=seed) or "")[2] in "一二三四五六"
+        month = (changed("dates", "他3月来。", "zh", seed=seed) or "")[1:].partition("月")[0]
         assert int(month) in set(range(1, 13)) - {3}
     assert changed("dates", "他三个月没来。", "zh") is None
 
 
 def test_a_french_month_fits_what_is_shortened_before_it() -> None:
-    found = {changed("dates", "Le pont date d'avril.", "fr", seed) for seed in range(20)}
+    found = {changed("dates", "Le pont date d'avril.", "fr", seed=seed) for seed in range(20)}
     assert found == {"Le pont date d'août.", "Le pont date d'octobre."}
-
-
-def parse(rows: list[tuple[str, int, str, str, str]]) -> Parse:
-    words, heads, upos, feats, deprels = zip(*rows, strict=True)
-    return Parse(words, heads, upos, feats, deprels)
 
 
 def test_nouns_change_places_only_where_their_articles_fit() -> None:
@@ -146,18 +140,18 @@ def test_nouns_change_places_only_where_their_articles_fit() -> None:
     ):
         article = "der" if feats == masculine else "die"
         text = f"Der Hund sieht, dass {article} {second} fällt."
-        rows = [
-            ("Der", 2, "DET", masculine, "det"),
-            ("Hund", 3, "NOUN", masculine, "nsubj"),
-            ("sieht", 0, "VERB", "", "root"),
-            (",", 8, "PUNCT", "", "punct"),
-            ("dass", 8, "SCONJ", "", "mark"),
-            (article, 7, "DET", feats, "det"),
-            (second, 8, "NOUN", feats, "nsubj"),
-            ("fällt", 3, "VERB", "", "ccomp"),
-            (".", 3, "PUNCT", "", "punct"),
-        ]
-        assert get_perturbation("noun-swap").apply([text], lang="de", parses=[parse(rows)]) == [expected]
+        tree = parse(
+            ("Der", 2, "DET", "det", masculine),
+            ("Hund", 3, "NOUN", "nsubj", masculine),
+            ("sieht", 0, "VERB", "root"),
+            (",", 8, "PUNCT", "punct"),
+            ("dass", 8, "SCONJ", "mark"),
+            (article, 7, "DET", "det", feats),
+            (second, 8, "NOUN", "nsubj", feats),
+            ("fällt", 3, "VERB", "ccomp"),
+            (".", 3, "PUNCT", "punct"),
+        )
+        assert one(text, "noun-swap", tree, "de") == expected
 
 
 def test_a_form_lacks_no_feature_of_the_verb() -> None:
@@ -179,11 +173,11 @@ def test_a_form_lacks_no_feature_of_the_verb() -> None:
 
 
 def test_what_is_withdrawn_says_why() -> None:
-    for one in PERTURBATIONS.values():
-        for lang, why in one.withdrawn.items():
-            lacking = one.lacks(lang, source=True, parse=True, inflections=True)
+    for perturbation in PERTURBATIONS.values():
+        for lang, why in perturbation.withdrawn.items():
+            lacking = perturbation.lacks(lang, source=True, parse=True, inflections=True)
             assert lacking == f"is withdrawn for {lang}: {why}"
-            assert one.languages is None or lang not in one.languages
+            assert perturbation.languages is None or lang not in perturbation.languages
 
 
 def test_nine_of_ten_outputs_are_good_in_every_language_and_rule() -> None:

@@ -39,74 +39,22 @@ from bsx.catalog.protocols import ProtocolTaskEntry
 from bsx.support.result import Result, Shown
 
 NAMES = ["good", "50%_x", "poor & slow"]
+# What is read or made, and not measured: texts, data, models, entries, settings.
+NO_MEASUREMENTS = (  # noqa: SIM905 - prose reads better
+    "BaselineRun BatchScorer Catalog ChallengeSet ChallengeSettings Check Combined ComparePlan CompareSettings "
+    "CorpusResult CorpusScores DisentangleSettings Document EditedText EncoderMetric Encoders EnsembleSettings Factor "
+    "FactorConfig FrozenEncoder Idf Inflections Instances InterveneSettings JudgedTable Mapping MemoryCorpus MetaPlan "
+    "MetaSettings Metric MetricConfig MetricEntry MinimalPair ModelRecord PairMetric PairScores PairSettings Pairs "
+    "Parse PermutedNouns Perturbation Perturbed ProbingTask Resources RobustnessSettings RunConfig ScoredFiles "
+    "ScoredLanguages Scorer ScorerConfig SentencePairs Signature StanzaParser TableColumns TestData TestSet "
+    "TrainConfig Training Triple TripleSettings TripleTable VectorStore Weights"
+).split()
 NO_RESULTS = {
-    # What is read or made, and not measured: texts, data, models, entries, settings.
-    *(
-        "Catalog",
-        "ScoredFiles",
-        "ScoredLanguages",
-        "Check",
-        "ChallengeSet",
-        "Combined",
-        "Document",
-        "EditedText",
-        "Encoders",
-        "Factor",
-        "FactorConfig",
-        "FrozenEncoder",
-    ),
-    *("Idf", "Inflections", "Instances", "JudgedTable", "Mapping", "MemoryCorpus", "Metric", "MetricConfig"),
-    *("MetricEntry",),
-    *("MinimalPair", "ModelRecord", "PairMetric", "EncoderMetric", "PairScores", "Pairs", "Parse"),
-    *(
-        "StanzaParser",
-        "Perturbation",
-        "Perturbed",
-        "ProbingTask",
-        "Resources",
-        "RunConfig",
-        "Scorer",
-        "ScorerConfig",
-        "SentencePairs",
-    ),
-    *(
-        "BatchScorer",
-        "CorpusResult",
-        "Signature",
-        "TestData",
-        "TrainConfig",
-        "Training",
-        "Triple",
-        "TripleTable",
-        "VectorStore",
-        "CorpusScores",
-    ),
-    *(
-        "CompareSettings",
-        "ComparePlan",
-        "MetaPlan",
-        "DisentangleSettings",
-        "EnsembleSettings",
-        "InterveneSettings",
-        "MetaSettings",
-        "ChallengeSettings",
-        "PairSettings",
-        "RobustnessSettings",
-        "TripleSettings",
-        "BaselineRun",
-        "PermutedNouns",
-        "Weights",
-        "TableColumns",
-        "TestSet",
-    ),
-    # What was decided; the model or text is the answer.
-    *("ModelChoice", "Detection"),
-    # Pages, which are HTML and Markdown already.
-    "Report",
-    # A part of a result that has all of it.
-    *("MetricComparison", "Transferred"),
-    # A summary of a table that was written.
-    "Factored",
+    *NO_MEASUREMENTS,
+    *("ModelChoice", "Detection"),  # what was decided; the model or text is the answer
+    "Report",  # pages, which are HTML and Markdown already
+    *("MetricComparison", "Transferred"),  # a part of a result that has all of it
+    "Factored",  # a summary of a table that was written
 }
 
 
@@ -394,10 +342,13 @@ def test_wide_tables_fold_texts_or_go_on_below() -> None:
     )
     assert max(map(len, folded.splitlines())) <= 100
     assert " ".join(folded.split()).count("so many") == 6
-    wide = plain("", ["name", *(f"column {i}" for i in range(20))], [[word("a"), *(number(i) for i in range(20))]])
+    heads = ["name", *(f"column {i}" for i in range(20))]
+    wide = plain("", heads, [[word("a"), *(number(i) for i in range(20))]])
     pieces = aligned(wide).split("\n\n")
     assert len(pieces) > 1
     assert all(piece.startswith("name") and max(map(len, piece.splitlines())) <= 100 for piece in pieces)
+    assert aligned(wide).count("column") == 20
+    assert "\n\n" not in aligned(plain("", heads[:3], [[word("a"), number(0), number(1)]]))
     assert " ".join(" ".join(piece.splitlines()[1].split()[1:]) for piece in pieces) == " ".join(map(str, range(20)))
 
 
@@ -475,7 +426,7 @@ def test_an_answer_on_a_challenge_set_names_no_anchor_as_a_weakness() -> None:
 
 def test_what_shows_a_result_stands_beside_it_or_in_the_presenting_room() -> None:
     load_results()
-    for registered in (forms._PARTS, forms._PAGES, forms._RECORDS):
+    for registered in (forms._PARTS, forms._RECORDS):
         for kind, function in registered.items():
             homes = {kind.__module__.rpartition(".")[0], "bsx.analysis.present"}
             assert function.__module__.rpartition(".")[0] in homes, kind

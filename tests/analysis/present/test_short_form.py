@@ -20,11 +20,10 @@ from bsx.analysis.disentangle.notices import joined
 from bsx.analysis.ensemble.combine import ensemble
 from bsx.analysis.factors.base import FactorSummary, ScoredFactors
 from bsx.analysis.intervene.result import Effect, EffectFit, Interventions
-from bsx.analysis.present.cells import number, table, table_of, text
+from bsx.analysis.present.cells import number, table_of, text
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.numbers import p_range
 from bsx.analysis.present.parts import Answer, Notes, Part, TablePart
-from bsx.analysis.present.significance import standing
 from bsx.analysis.present.text import aligned
 from bsx.data.columns import read_columns, standardise
 from bsx.errors import InputError
@@ -103,32 +102,6 @@ def test_the_caption_names_the_interval_of_the_area(n: int, kind: str) -> None:
     result = detect_pairs(labels, {"m": labels + np.random.default_rng(1).normal(size=n)}, resamples=20)
     assert result.results[0].interval == kind
     assert kind in tables(parts_of(result), full=False)[0].caption.lower()
-
-
-def test_not_told_apart_is_said_of_pairs_that_were_tested() -> None:
-    class Test:
-        p_adjusted, at_floor = None, False
-
-        def __init__(self, a: str, b: str, p: float) -> None:
-            self.a, self.b, self.decisive = a, b, p
-
-    tests: Any = [Test("a", "b", 0.2), Test("a", "c", 0.1), Test("b", "c", 0.01)]
-    values = {"a": 0.7, "b": 0.69, "c": 0.6}
-    best, told, said = standing(values, tests, alpha=0.05)
-    assert (best, told) == ("a", False)
-    assert said.startswith("not told apart from b and c (")
-    assert "significantly better than" not in said
-
-
-def test_a_table_that_is_too_wide_goes_on_below_under_its_names() -> None:
-    heads = ["name", *(f"column {place}" for place in range(20))]
-    rows = [[text(name), *(number(place / 7) for place in range(20))] for name in ("first", "second")]
-    lines = aligned(table("Wide", heads, rows)).splitlines()
-    assert max(map(len, lines)) <= WIDTH
-    assert sum(line.startswith("first ") for line in lines) == lines.count("") + 1 == 3
-    assert sum(line.count("column") for line in lines) == 20
-    narrow = table("Narrow", heads[:3], [row[:3] for row in rows])
-    assert "" not in aligned(narrow).splitlines()
 
 
 def test_a_column_of_a_table_may_be_left_out() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from bsx.analysis.meta.show import TESTS
 from bsx.analysis.present.cells import number, p_value
-from bsx.analysis.present.parts import Chart, Example, Heading, Prose, Section, Segments, TablePart
+from bsx.analysis.present.parts import Chart, Example, Heading, Part, Prose, Section, Segments, TablePart
 from bsx.analysis.present.words import differing
 from bsx.analysis.report.build import build_report
 from bsx.analysis.report.documents import TableColumns, parse_document, read_document
@@ -27,6 +27,7 @@ from tests.helpers import report_samples as samples
 from tests.helpers.markup import Tags
 
 Run = Callable[..., Any]
+Kind = TypeVar("Kind", bound=Part)
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +44,13 @@ def section(report: Report, name: str) -> Section:
     return next(section for section in report.sections if section.id == name)
 
 
+def blocks(report: Report, place: str, kind: type[Kind]) -> list[Kind]:
+    """Return what a section has of a kind."""
+    return [block for block in section(report, place).blocks if isinstance(block, kind)]
+
+
 def table(report: Report, place: str, caption: str) -> TablePart:
-    return next(b for b in section(report, place).blocks if isinstance(b, TablePart) and b.caption.startswith(caption))
+    return next(part for part in blocks(report, place, TablePart) if part.caption.startswith(caption))
 
 
 def values(found: TablePart) -> list[list[object]]:
@@ -79,7 +85,7 @@ def test_agreement_is_what_the_document_says(report: Report) -> None:
     lead = section(report, "agreement").lead
     assert lead.startswith(f"bertscore agrees best with human: Pearson's r {means[0]} [")
     assert f"3 groups (600 rows), significantly better than chrf ({means[1]}) and sentbleu ({means[2]})" in lead
-    tables = [b for b in section(report, "agreement").blocks if isinstance(b, TablePart)]
+    tables = blocks(report, "agreement", TablePart)
     shown = values(next(one for one in tables if one.caption.startswith("Pearson's r with human by group")))
     for row, average in zip(shown, content["average"]["metrics"], strict=True):
         figures = [
@@ -87,7 +93,7 @@ def test_agreement_is_what_the_document_says(report: Report) -> None:
             for group in content["groups"]
         ]
         assert row == [average["metric"], *figures, average["value"], average["ci"][0], average["wins"]]
-    matrix: Any = next(b for b in section(report, "agreement").blocks if isinstance(b, Chart) and b.title == TESTS)
+    matrix: Any = next(b for b in blocks(report, "agreement", Chart) if b.title == TESTS)
     cells = [cell["text"] for cell in matrix.panels[0][1]["data"]["values"]]
     assert cells[:3] == ["", "2", "3"]  # counted by hand; after Holm, p in zh-en is .063
 
@@ -126,7 +132,7 @@ def test_robustness_is_what_the_documents_say(report: Report) -> None:
 
 
 def test_metrics_fooled_by_the_same_triple_share_an_example(report: Report) -> None:
-    examples = [b for b in section(report, "robustness").blocks if isinstance(b, Example)]
+    examples = blocks(report, "robustness", Example)
     titles = [example.title for example in examples]
     assert titles[:2] == [
         "Row 1: bertscore, chrf and sentbleu prefer the non-paraphrase",
@@ -159,7 +165,7 @@ def test_alignments_by_the_embedded_model(minilm: Any, files: list[Path]) -> Non
         return found
 
     made = build_report([read_document(triples)], align=align, examples=1)
-    grid = next(b for b in section(made, "robustness").blocks if isinstance(b, Example)).alignments[1]
+    grid = blocks(made, "robustness", Example)[0].alignments[1]
     assert grid.rows[:4] == ("the", "parents", "praised", "the")
     assert grid.columns[grid.row_match[1]] == "parents"
     assert grid.row_match[1] == grid.columns.index("parents")
@@ -187,7 +193,7 @@ def test_a_headline_says_how_many_changes_of_meaning_cost_more_than_a_harmless_o
 
 
 def test_drops_have_a_chart_with_intervals_on_the_metrics_own_scale(report: Report) -> None:
-    chart = next(b for b in section(report, "robustness").blocks if isinstance(b, Chart) and "meaning" in b.title)
+    chart = next(b for b in blocks(report, "robustness", Chart) if "meaning" in b.title)
     layers: Any = chart.panels[0][1]["data"]
     shown = {(row["row"], row["name"]): row for row in layers["values"]}
     result = next(r for r in samples.perturb()["results"] if (r["metric"], r["perturbation"]) == ("chrf", "negation"))
@@ -204,7 +210,7 @@ def test_drops_have_a_chart_with_intervals_on_the_metrics_own_scale(report: Repo
 
 
 def test_groups_are_one_chart_and_one_table_with_their_test(report: Report) -> None:
-    charts = [b for b in section(report, "factors").blocks if isinstance(b, Chart)]
+    charts = blocks(report, "factors", Chart)
     forest = next(chart for chart in charts if chart.title.endswith("group by group"))
     assert [title for title, _ in forest.panels] == ["sem", "syn", "lex"]
     shown = table(report, "factors", "Coefficients by group")
@@ -260,22 +266,22 @@ def test_examples_beyond_the_third_are_folded() -> None:
     def more(content: dict[str, Any]) -> None:
         content["worst"] = [{**content["worst"][0], "row": row, "anchor": f"A {row}"} for row in range(1, 6)]
 
-    blocks = section(build_report([read_only("triples", more)]), "robustness").blocks
-    assert [b.folded for b in blocks if isinstance(b, Example)] == [False, False, False, True, True]
+    examples = blocks(build_report([read_only("triples", more)]), "robustness", Example)
+    assert [example.folded for example in examples] == [False, False, False, True, True]
 
 
 def test_ensembles_are_what_the_document_says(report: Report) -> None:
     shown = values(table(report, "ensembles", "Agreement of members and ensemble"))
     first = samples.ensemble()["groups"][0]
     assert shown[0] == ["cs-en", 200, *first["members"].values(), first["ensemble"]]
-    gains = next(b for b in section(report, "ensembles").blocks if isinstance(b, TablePart))
+    gains = blocks(report, "ensembles", TablePart)[0]
     expected = [first[name] for name in ("best_r", "ensemble", "gain")]
     assert values(gains)[0] == ["cs-en", "bertscore", 200, *expected, first["tests"]["williams"]["p"]]
     assert "significantly better than the best of them alone" in section(report, "ensembles").lead
 
 
 def test_the_segments_are_all_there_with_their_own_systems_text(report: Report) -> None:
-    found = next(b for b in section(report, "segments").blocks if isinstance(b, Segments))
+    found = blocks(report, "segments", Segments)[0]
     rows, _ = samples.scores()
     assert found.columns[:4] == ("id", "system", "candidate", "reference")
     assert [row[2] for row in found.rows] == [row[row["system"]] for row in rows]
@@ -286,8 +292,7 @@ def test_the_segments_are_all_there_with_their_own_systems_text(report: Report) 
 def test_how_to_repeat_it(report: Report, files: list[Path]) -> None:
     import hashlib
 
-    blocks = section(report, "repeat").blocks
-    inputs = next(b for b in blocks if isinstance(b, TablePart) and b.caption == "Inputs of this report")
+    inputs = table(report, "repeat", "Inputs of this report")
     digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
     assert [row[3].text for row in inputs.rows] == digests
     assert [row[2].text for row in inputs.rows] == ["–", "1", "1", "1", "–", "–", "1", "1"]
@@ -404,7 +409,7 @@ def test_a_table_without_sidecar_is_shown_and_its_origin_not_claimed(tmp_path: P
     (tmp_path / "a.csv").write_text("id,f1,note\n007,0.5,x\n008,,y\n")
     made = build_report([read_document(tmp_path / "a.csv")])
     assert [part.id for part in made.sections] == ["segments", "repeat"]
-    found = next(b for b in section(made, "segments").blocks if isinstance(b, Segments))
+    found = blocks(made, "segments", Segments)[0]
     assert found.rows == (("007", 0.5, "x"), ("008", None, "y"))
     assert "How a.csv came about is not known" in section(made, "repeat").lead
 
@@ -449,13 +454,12 @@ def test_the_words_that_differ(text: str, base: str, marked: list[str]) -> None:
 
 
 def test_what_is_marked_in_a_perturbed_text_is_the_edit_that_the_report_says(report: Report) -> None:
-    blocks = section(report, "robustness").blocks
-    said = [block.text for block in blocks if isinstance(block, Prose)]
-    assert any("takes out of the one text and puts into the other" in text for text in said)
+    said = blocks(report, "robustness", Prose)
+    assert any("takes out of the one text and puts into the other" in block.text for block in said)
     taken, put = differing("He never calls.", "He calls."), differing("He calls.", "He never calls.")
     assert [run.text for run in taken if run.differs] == ["never"]
     assert [run.text for run in put if run.differs] == []
-    shown = [dict(block.texts) for block in blocks if isinstance(block, Example)]
+    shown = [dict(block.texts) for block in blocks(report, "robustness", Example)]
     assert any(texts.get("original") == taken and texts.get("perturbed") == put for texts in shown)
 
 
@@ -591,7 +595,7 @@ def test_segments_have_their_usual_names(name: str, tmp_path: Path) -> None:
     file = tmp_path / "scores.tsv"
     file.write_text(f"system\t{name}\tchrf\na\tone\t1\nb\tone\t2\n", encoding="utf-8")
     made = build_report([read_document(file, TableColumns(columns=["chrf"]))])
-    rows = next(block for block in section(made, "segments").blocks if isinstance(block, Segments))
+    rows = blocks(made, "segments", Segments)[0]
     assert rows.columns[0] == "id"
     assert 0 not in rows.hidden
 
@@ -611,12 +615,10 @@ def test_examples_show_what_every_metric_made_of_them() -> None:
         content["worst"][0]["scores"] = {"bertscore": [0.4, 0.6], "chrf": [0.7, 0.5], "sentbleu": [0.5, 0.5]}
 
     made = build_report([read_only("triples", beside)])
-    example = next(block for block in section(made, "robustness").blocks if isinstance(block, Example))
+    example = blocks(made, "robustness", Example)[0]
     verdicts = {row[0].text: row[-1].text for row in example.scores.rows}
     assert verdicts == {"bertscore": "fooled", "chrf": "right", "sentbleu": "tie"}
-    assert not [
-        block for block in section(made, "robustness").blocks if isinstance(block, Prose) and "asked" in block.text
-    ]
+    assert not [block for block in blocks(made, "robustness", Prose) if "asked" in block.text]
 
 
 @pytest.mark.parametrize(("kind", "label"), [("triples", "non-paraphrase: "), ("perturb", "perturbed: ")])
@@ -627,9 +629,7 @@ def test_examples_without_scores_are_written_all_the_same(kind: str, label: str)
 
 
 def test_examples_of_a_challenge_set_show_every_verdict() -> None:
-    example = next(
-        b for b in section(build_report([read_only("challenge")]), "robustness").blocks if isinstance(b, Example)
-    )
+    example = blocks(build_report([read_only("challenge")]), "robustness", Example)[0]
     assert example.title == "Row 7, negation: seen by bertscore"
     assert {row[0].text: row[-1].text for row in example.scores.rows} == {"bertscore": "right", "chrf": "fooled"}
     assert [label for label, _ in example.texts] == ["source", "reference", "good", "bad"]
@@ -719,8 +719,8 @@ def test_a_challenge_set_without_severities_has_no_empty_column() -> None:
                 row["severity"] = ""
 
     for change, severities in ((plain, False), (lambda _: None, True)):
-        tables = section(build_report([read_only("challenge", change)]), "robustness").blocks
-        heads = [b.columns for b in tables if isinstance(b, TablePart) and b.caption.startswith("Accuracy")]
+        tables = blocks(build_report([read_only("challenge", change)]), "robustness", TablePart)
+        heads = [part.columns for part in tables if part.caption.startswith("Accuracy")]
         assert [("severity" in columns) for columns in heads] == [severities, severities]
 
 

@@ -81,7 +81,10 @@ def test_marks_and_controls_stand_out(look: int) -> None:
     assert contrast(own["mark"], own["paper"]) >= 3
 
 
-def test_neighbouring_areas_differ_without_hue() -> None:
-    of = read(REPORT, 0)
+@pytest.mark.parametrize("look", [0, 1], ids=["light", "dark"])
+def test_neighbouring_areas_differ_without_hue(look: int) -> None:
+    """Fills take turns between dark and light: a contrast of 3 to 1 between any neighbours (WCAG 2.2, 1.4.11)."""
+    of = read(REPORT, look)
     for place in range(8):
         assert contrast(of[f"f{place}"], of[f"f{(place + 1) % 8}"]) >= 3
+        assert f".f{place} {{ fill: var(--f{place}) }}" in REPORT
