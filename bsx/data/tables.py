@@ -320,7 +320,6 @@ class Table:
         try:
             if self.file.path.suffix.lower() == ".gz":
                 return parquet.ParquetFile(io.BytesIO(self.file.all_bytes()), pre_buffer=False)
-            self.file.open().close()  # it is still what it was
             # Arrow is quicker than a stream of Python's. Buffered ahead, it would keep in memory what it has read.
             return parquet.ParquetFile(self.file.stored, pre_buffer=False)
         except InputError:
