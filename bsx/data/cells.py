@@ -36,7 +36,8 @@ from bsx.errors import InputError
 MISSING = ("", "na", "nan", "none", "null")
 """Cells that stand for a missing number or name, in any case, without the blanks around them."""
 
-_JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+"""A number as JSON spells it."""
 
 LARGEST = 1e100
 """Largest number of a column, either way: of larger ones, sums of squares and cubes are no numbers any more."""
@@ -99,7 +100,7 @@ def spelled_json(value: object) -> str:
         return "{" + ", ".join(f"{spelled_json(str(k))}: {spelled_json(v)}" for k, v in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(spelled_json, value)) + "]"
-    if isinstance(value, Spelled) and _JSON_NUMBER.fullmatch(value.text):
+    if isinstance(value, Spelled) and JSON_NUMBER.fullmatch(value.text):
         return value.text
     if isinstance(value, float) and math.isnan(value):
         return "null"

@@ -107,7 +107,7 @@ class LineTable(Table):
 
     def __init__(self, corpus: LineFiles, documents: Sequence[str] = ()) -> None:
         self.corpus, self._documents = corpus, documents
-        self.name, self._kind = IN_MEMORY, ".txt"
+        self.name, self.kind = IN_MEMORY, ".txt"
         several = range(2, corpus.layout.count("references") + 1)
         texts = {
             "reference": ["reference", *(f"reference{number}" for number in several)] * ("reference" in corpus.has),

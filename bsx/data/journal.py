@@ -46,7 +46,6 @@ class Journal:
     def __init__(self, output: Path) -> None:
         self.folder = output.with_name(output.name + ".partial")
         self.settings: JsonObject = {}
-        self._header: JsonObject = {}
         self._blocks = 0
         self._lock: BaseFileLock | None = None
         self.is_open = False
@@ -81,9 +80,8 @@ class Journal:
             return False
         self._lock_or_refuse()
         try:
-            self._header = dict(json.loads((self.folder / _HEADER).read_text(encoding="utf-8")))
-            begun = dict(self._header["identity"])
-            self.settings = dict(self._header["settings"])
+            header = json.loads((self.folder / _HEADER).read_text(encoding="utf-8"))
+            begun, self.settings = dict(header["identity"]), dict(header["settings"])
         except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise InputError(f"cannot be read ({error}): start over without resume", file=self.folder) from error
         wanted = json.loads(json.dumps(identity))
@@ -111,9 +109,9 @@ class Journal:
         except OSError as error:
             raise InputError(f"cannot be made ({error.strerror})", file=self.folder) from error
         self.settings = dict(settings)
-        self._header = {"identity": dict(identity), "settings": self.settings}
+        header = {"identity": dict(identity), "settings": self.settings}
         with atomic_text(self.folder / _HEADER, own=True) as stream:
-            stream.write(json.dumps(self._header, ensure_ascii=False, indent=2) + "\n")
+            stream.write(json.dumps(header, ensure_ascii=False, indent=2) + "\n")
         self.is_open = True
 
     def drop(self) -> None:
@@ -150,7 +148,7 @@ class Journal:
                 file.unlink(missing_ok=True)
             self.folder.rmdir()
         self.close()
-        self._header, self._blocks, self.is_open = {}, 0, False
+        self._blocks, self.is_open = 0, False
 
     def close(self) -> None:
         """Let go of the journal and leave it where it is."""

@@ -99,11 +99,10 @@ class NamedFile:
         self.name = "standard input" if str(path) in (STDIN, "/dev/stdin") else str(self.path)
         self._packed = self.path.suffix.lower() == ".gz"
         self.suffix = (self.path.with_suffix("") if self._packed else self.path).suffix.lower()
-        self._facts: tuple[int, int] | None = None
         try:
             self.copy = self._copied()
             self.stored = self.path if self.copy is None else self.copy.path
-            with self._raw() as stream:
+            with self.stored.open("rb") as stream:
                 first = stream.read(1)
         except FileNotFoundError as error:
             raise InputError("there is no such file", file=self.name) from error
@@ -124,33 +123,20 @@ class NamedFile:
                 return None
             if stat.S_ISDIR(kind):
                 raise InputError("is a folder, not a file", file=self.name)
-            if not stat.S_ISFIFO(kind):  # /dev/zero has no end
-                raise InputError("is a device, neither a file nor a pipe", file=self.name)
         known = copies()
         if self.name not in known:
             with contextlib.nullcontext(sys.stdin.buffer) if piped else self.path.open("rb") as source:
                 known[self.name] = Copy(source)
         return known[self.name]
 
-    def _raw(self) -> IO[bytes]:
-        stream = self.stored.open("rb")
-        status = os.fstat(stream.fileno())
-        now = (status.st_size, status.st_mtime_ns)
-        if self._facts is None and status.st_size:
-            self._facts = now
-        if self._facts not in (None, now):
-            stream.close()
-            raise InputError("was changed while it was read: run again when it is complete", file=self.name)
-        return stream
-
     def open(self) -> IO[bytes] | gzip.GzipFile:
         """Open its bytes, uncompressed.
 
         Raises:
-            InputError: if it was changed since it was opened first.
+            InputError: if it cannot be read.
         """
         try:
-            stream = self._raw()
+            stream = self.stored.open("rb")
         except OSError as error:
             raise InputError(f"cannot be read ({error.strerror})", file=self.name) from error
         if not self._packed:
@@ -161,8 +147,8 @@ class NamedFile:
 
     def digest(self) -> str:
         """Return the sha256 of its bytes as they are stored, in hexadecimal."""
-        with self._raw() as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
+        with self.stored.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[IO[bytes] | gzip.GzipFile]:
@@ -244,14 +230,12 @@ class NamedFile:
             InputError: if it cannot be read, or is too large to hold in memory.
         """
         with self.reading() as stream:
-            content = stream.read(LONGEST_LINE + 1)
-            if len(content) > LONGEST_LINE:  # few files are: the system is not asked for each
-                most = max(LONGEST_LINE, free_memory() // _COPIES)
-                content += stream.read(max(0, most + 1 - len(content)))
-                if len(content) > most:
-                    raise InputError(
-                        f"holds more than {show_bytes(most)}, which is too much for the free memory", file=self.name
-                    )
+            most = max(LONGEST_LINE, free_memory() // _COPIES)
+            content = stream.read(most + 1)
+        if len(content) > most:
+            raise InputError(
+                f"holds more than {show_bytes(most)}, which is too much for the free memory", file=self.name
+            )
         return content
 
     def text(self) -> str:

@@ -12,9 +12,8 @@ from itertools import zip_longest
 from pathlib import Path, PurePath
 
 from bsx.data.cells import is_missing
-from bsx.data.corpus import Corpus, Segment
+from bsx.data.corpus import Segment
 from bsx.data.lines import STDIN, NamedFile, Problems, check_line_counts
-from bsx.data.long import SEGMENTS, SYSTEM, called_references
 from bsx.data.pairing import refuse_alike
 from bsx.data.run import check_inputs
 from bsx.data.sources import MEMORIES, OFFICE, XLIFF, AnyTable, MemoryTable
@@ -330,93 +329,35 @@ def is_table(name: PurePath) -> bool:
     return plain.suffix.lower() in TABLE_FORMATS and not any(part.startswith((".", "_")) for part in name.parts)
 
 
-def open_corpus(
+def open_lines(
     candidates: Sequence[str],
     references: Sequence[str | HeldLines],
-    data: AnyTable | None,
-    candidate_columns: Sequence[str],
-    reference_columns: Sequence[str],
-    id_column: str | None,
-    *,
-    source_file: str | HeldLines | None = None,
-    source_column: str | None = None,
-    system_column: str | None = None,
+    source: str | HeldLines | None = None,
     wants: frozenset[str] = frozenset({"reference"}),
-    keep_rows: bool = False,
-    document_column: str | None = None,
-) -> Corpus:
-    """Open line files (``candidates``, ``references``, ``source_file``) or one table (``data`` and its columns).
-
-    ``-`` is standard input, which is copied to a temporary file for as long as the corpus is there. Columns of a table
-    that are not named are those called candidate, reference and source. Beside one column of candidates, one
-    called system says whose they are, and one called segment, sid or id names the segments.
+) -> LineFiles:
+    """Open files of lines; ``-`` is standard input, which is copied to a temporary file for as long as they are there.
 
     Args:
-        candidates: line files, one a system.
-        references: line files.
-        data: the table; see `table_parts`.
-        candidate_columns: its columns of candidates, one a system.
-        reference_columns: its columns of references.
-        id_column: its column that names the segments.
-        source_file: line file of sources.
-        source_column: the table's column of sources.
-        system_column: the table's column of systems whose rows stand one below the other.
+        candidates: files, one a system, which is called like its file.
+        references: files, or texts in memory.
+        source: file of sources, or texts in memory.
         wants: what the metrics compare candidates with: ``reference``, ``source`` or both.
-        keep_rows: give each segment of a table its whole row.
-        document_column: the table's column that names the documents.
 
     Raises:
-        InputError: if the two ways are mixed or incomplete, or a file cannot be used.
+        InputError: if files are missing, two systems have one name, or a file cannot be used.
     """
-    if data is not None:
-        if candidates or references or source_file is not None:
-            raise InputError("give either candidates and references, or a table with its columns, not both")
-    elif candidate_columns or reference_columns or {id_column, source_column, system_column, document_column} != {None}:
+    named = [name for name in (*candidates, *references, source) if isinstance(name, str)]
+    _refuse_tables(named)
+    if candidates and "reference" in wants and not references:
+        raise InputError("no references: name files of references to compare the candidates with")
+    if not candidates:
         raise InputError(
-            "candidate, reference, source, system, segment and document name columns of a table, which is missing"
+            "nothing to score: name files of candidates and references, or a table with columns candidate and reference"
         )
-    else:
-        _refuse_tables([name for name in (*candidates, *references, source_file) if isinstance(name, str)])
-        if candidates and "reference" in wants and not references:
-            raise InputError("no references: name files of references to compare the candidates with")
-        if not candidates:
-            raise InputError(
-                "nothing to score: name files of candidates and references, or a table with columns candidate and "
-                "reference"
-            )
-        if not references and source_file is None:
-            raise InputError("nothing to compare candidates with: name a file of sources")
-    named = [*candidates, *references, *(name for name in (data, source_file) if isinstance(name, str))]
-    if named.count("-") > 1:
+    if not references and source is None:
+        raise InputError("nothing to compare candidates with: name a file of sources")
+    if named.count(STDIN) > 1:
         raise InputError("only one file can be standard input (-)")
-    if data is not None:
-        table = open_table(data, first_line=True)
-        columns, name = table.columns, table.name
-        beside = "source" not in wants and source_column is None
-        candidate_columns = candidate_columns or _usual("candidate", columns, name)
-        reference_columns = reference_columns or (_usual("reference", columns, name) if "reference" in wants else [])
-        if source_column is None and "source" in columns and "source" not in (*candidate_columns, *reference_columns):
-            source_column = "source"
-        others = (*candidate_columns, *reference_columns, id_column, source_column)
-        guessed = system_column is None
-        if len(candidate_columns) == 1 and SYSTEM in columns and SYSTEM not in others:
-            system_column = system_column or SYSTEM
-        elif system_column is not None and len(candidate_columns) > 1:
-            raise InputError("several columns of candidates are the systems already: leave out system")
-        if system_column is not None and id_column is None:
-            id_column = next((name for name in SEGMENTS if name in columns and name not in others), None)
-        return TableFile(
-            table,
-            candidate_columns,
-            reference_columns,
-            id_column,
-            source=source_column,
-            keep_rows=keep_rows,
-            system=system_column,
-            partly=guessed,
-            document=document_column,
-            beside=beside,
-        )
     systems = {}
     for name in candidates:
         label = "stdin" if name == STDIN else os.fsencode(Path(name).stem).decode("utf-8", "backslashreplace")
@@ -424,8 +365,8 @@ def open_corpus(
             raise InputError(f"two candidate files are called {label!r}: rename one, systems need distinct names")
         systems[label] = NamedFile(name)
     refuse_alike(systems, "names of candidate files")
-    source = NamedFile(source_file) if isinstance(source_file, str) else source_file
-    return LineFiles(systems, [NamedFile(lines) if isinstance(lines, str) else lines for lines in references], source)
+    held = NamedFile(source) if isinstance(source, str) else source
+    return LineFiles(systems, [NamedFile(lines) if isinstance(lines, str) else lines for lines in references], held)
 
 
 def _refuse_tables(names: Sequence[str]) -> None:
@@ -441,15 +382,3 @@ def _refuse_tables(names: Sequence[str]) -> None:
             raise InputError(
                 f"is a table ({kind}), no text a line: name it alone, as in bsx score {name} {how}", file=name
             )
-
-
-def _usual(name: str, columns: Sequence[str], file: str) -> list[str]:
-    if name not in columns:
-        if name == "reference" and (called := called_references(columns)):
-            return called
-        raise InputError(
-            f"no {name}s: there is no column {name!r}, so {name} must name one; it has the columns "
-            f"{', '.join(columns)}",
-            file=file,
-        )
-    return [name]

@@ -148,6 +148,7 @@ class Table:
 
     Attributes:
         name: the file's name in messages.
+        kind: the format, as the end of a name: what the file's name says, or its first bytes.
         columns: names of the columns; of a JSON-lines file, those that any row has (a row without one has None there).
         languages: column -> the code of its language, as far as the file says so (XLIFF, TMX).
         notes: what a reader should know, such as which sheet was read or what was left out; said once in a run.
@@ -177,18 +178,18 @@ class Table:
         if isinstance(file, NamedFile | Path | str) or not in_memory(file):
             self.file = file if isinstance(file, NamedFile) else NamedFile(file)  # type: ignore[arg-type]
             self.name = self.file.name
-            self._kind = self._format() if separator is None else ".txt"
+            self.kind = self._format() if separator is None else ".txt"
         else:
-            self.name, self._kind, self.source = IN_MEMORY, "", MemoryTable(file)
+            self.name, self.kind, self.source = IN_MEMORY, "", MemoryTable(file)
             self.metrics = tuple(getattr(file, "metrics", ()))
-        self._quoted = self._kind == ".csv" if quoted is None else quoted
-        self._separator = {".tsv": "\t", ".csv": ","}.get(self._kind, separator or None)
+        self._quoted = self.kind == ".csv" if quoted is None else quoted
+        self._separator = {".tsv": "\t", ".csv": ","}.get(self.kind, separator or None)
         self._header = None if header is None else list(header)
         self._first_line = first_line
-        if self._kind in OFFICE:
+        if self.kind in OFFICE:
             self.source = self._open_source()
             self.languages, self.notes = self.source.languages, self.source.notes
-        elif self._kind == ".csv":
+        elif self.kind == ".csv":
             first = next(self.file.lines(), "")  # a comma divides the fields if there is one, or else what is there
             self._separator = max(";\t", key=first.count) if "," not in first and (set(first) & set(";\t")) else ","
         self.columns = self._columns()
@@ -208,13 +209,13 @@ class Table:
             tell(note)
 
     def _open_source(self) -> RowSource:
-        if self._kind in SHEETS:
+        if self.kind in SHEETS:
             from bsx.data.formats.xlsx import Sheet
 
             return Sheet(self.file)
         if self.file.sheet is not None:
             raise InputError("only spreadsheets (.xlsx) have sheets to name after a #", file=self.name)
-        if self._kind in XLIFF:
+        if self.kind in XLIFF:
             from bsx.data.formats.xliff import Xliff
 
             return Xliff(self.file)
@@ -241,9 +242,9 @@ class Table:
             return self._header
         if self.source is not None:
             return self.source.columns
-        if self._kind == ".parquet":
+        if self.kind == ".parquet":
             return list(self._parquet().schema_arrow.names)
-        if self._kind == ".jsonl":
+        if self.kind == ".jsonl":
             rows = self._json_rows(Problems(skip=self._problems.skip))
             names = next(rows, ("", {}))[1] if self._first_line else {name: None for _, row in rows for name in row}
             if not names:
@@ -253,11 +254,6 @@ class Table:
         if header in ([], [""]):
             raise InputError(f"{self.name}: line 1 is empty; it must name the columns")
         return header
-
-    @property
-    def kind(self) -> str:
-        """The format, as the end of a name: what the file's name says, or its first bytes."""
-        return self._kind
 
     def require(self, *names: str) -> None:
         """Check that columns exist.
@@ -286,23 +282,23 @@ class Table:
         if row.order is not None:
             return str(row.order)
         in_file = int(row.where.rpartition(" ")[2])
-        return str(in_file - (self._header is None and self._kind not in (".parquet", ".jsonl")))
+        return str(in_file - (self._header is None and self.kind not in (".parquet", ".jsonl")))
 
     def count(self) -> int:
         """Return how many rows it has; of Parquet, its own word is taken for it."""
         if self.source is not None and self.source.total is not None:
             return self.source.total
-        return int(self._parquet().metadata.num_rows) if self._kind == ".parquet" else sum(1 for _ in self.rows())
+        return int(self._parquet().metadata.num_rows) if self.kind == ".parquet" else sum(1 for _ in self.rows())
 
     def types(self) -> dict[str, object]:
         """Return the Arrow type that holds each column as it is: a Parquet file's own; text, or of JSON what all fit.
 
         Numbers of JSON lines are integers if all are, and small enough, else floats; what is mixed or nested is text.
         """
-        if self._kind == ".parquet":
+        if self.kind == ".parquet":
             return {field.name: field.type for field in self._parquet().schema_arrow}
         arrow = need("pyarrow", "writing Parquet files")
-        if self._kind != ".jsonl" and self.source is None:
+        if self.kind != ".jsonl" and self.source is None:
             return dict.fromkeys(self.columns, arrow.string())
         kinds: dict[str, set[str]] = {name: set() for name in self.columns}
         for row in self.rows() if self.source is not None else (row for _, row in self._json_rows(self._problems)):
@@ -320,7 +316,6 @@ class Table:
         try:
             if self.file.path.suffix.lower() == ".gz":
                 return parquet.ParquetFile(io.BytesIO(self.file.all_bytes()), pre_buffer=False)
-            self.file.open().close()  # it is still what it was
             # Arrow is quicker than a stream of Python's. Buffered ahead, it would keep in memory what it has read.
             return parquet.ParquetFile(self.file.stored, pre_buffer=False)
         except InputError:
@@ -380,9 +375,9 @@ class Table:
                 row = {name: cells_found[name] for name in needed} if only and needed else cells_found
                 if self._fit(where, row):
                     yield Row(where, row, number, self.source.letters)
-        elif self._kind == ".parquet":
+        elif self.kind == ".parquet":
             yield from self._parquet_rows(list(needed) if only else None)
-        elif self._kind == ".jsonl":
+        elif self.kind == ".jsonl":
             for where, row in self._json_rows(self._problems):
                 if self._first_line:
                     lacks = next((name for name in needed if name not in row), None)

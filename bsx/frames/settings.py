@@ -17,9 +17,10 @@ from pydantic import Field, PrivateAttr, model_validator
 from bsx.data.corpus import Corpus
 from bsx.data.documents import DOCUMENTS
 from bsx.data.lines import STDIN
-from bsx.data.long import ColumnName, ColumnNames, RowColumns
-from bsx.data.open import HeldLines, open_corpus, table_parts
+from bsx.data.long import SEGMENTS, SYSTEM, ColumnName, ColumnNames, RowColumns, called_references
+from bsx.data.open import HeldLines, TableFile, open_lines, open_table, table_parts
 from bsx.data.sources import IN_MEMORY, AnyTable
+from bsx.data.tables import Table
 from bsx.encode.run_config import EncoderSettings
 from bsx.errors import InputError
 from bsx.support.progress import Say, Watch, nothing
@@ -41,8 +42,6 @@ class TableSettings(RowColumns):
         """What the table is called in messages; None without one."""
         if isinstance(self.table, str | None):
             return self.table
-        from bsx.data.tables import Table
-
         return self.table.name if isinstance(self.table, Table) else IN_MEMORY
 
 
@@ -220,22 +219,69 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
         return [*named, *(STDIN if self.table == STDIN else str(part.path) for part in table_parts(self.table))]
 
     def open(self, wants: frozenset[str], *, keep_rows: bool) -> Corpus:
-        """Open them as a corpus; see `bsx.data.open.open_corpus`."""
+        """Open them as a corpus.
+
+        Columns of a table that are not named are those called candidate, reference and source. Beside one column of
+        candidates, one called system says whose they are, and one called segment, sid or id names the segments.
+
+        Args:
+            wants: what the metrics compare candidates with: ``reference``, ``source`` or both.
+            keep_rows: give each segment of a table its whole row.
+
+        Raises:
+            InputError: if files and a table are mixed, something is missing, or a file cannot be used.
+        """
         references, sources = self._beside or (self.references, self.sources)
-        return open_corpus(
-            self.candidates,
-            references,
-            self.table,
-            self.candidate,
-            self.reference,
-            self.segment,
-            source_file=sources,
-            source_column=self.source,
-            system_column=self.system,
-            wants=wants,
+        candidate, reference = list(self.candidate), list(self.reference)
+        source, system, segment = self.source, self.system, self.segment
+        if self.table is None:
+            if candidate or reference or {source, system, segment, self.document} != {None}:
+                raise InputError(
+                    "candidate, reference, source, system, segment and document name columns of a table, which is "
+                    "missing"
+                )
+            return open_lines(self.candidates, references, sources, wants)
+        if self.candidates or references or sources is not None:
+            raise InputError("give either candidates and references, or a table with its columns, not both")
+        table = open_table(self.table, first_line=True)
+        columns = table.columns
+        beside = "source" not in wants and source is None
+        candidate = candidate or _usual("candidate", table)
+        reference = reference or (_usual("reference", table) if "reference" in wants else [])
+        if source is None and "source" in columns and "source" not in (*candidate, *reference):
+            source = "source"
+        others = (*candidate, *reference, segment, source)
+        if system is not None and len(candidate) > 1:
+            raise InputError("several columns of candidates are the systems already: leave out system")
+        if system is None and len(candidate) == 1 and SYSTEM in columns and SYSTEM not in others:
+            system = SYSTEM
+        if system is not None and segment is None:
+            segment = next((name for name in SEGMENTS if name in columns and name not in others), None)
+        return TableFile(
+            table,
+            candidate,
+            reference,
+            segment,
+            source=source,
             keep_rows=keep_rows,
-            document_column=self.document,
+            system=system,
+            partly=self.system is None,
+            document=self.document,
+            beside=beside,
         )
+
+
+def _usual(role: str, table: Table) -> list[str]:
+    """Return the column that is called like a role, or those whose names mean references in some language."""
+    if role in table.columns:
+        return [role]
+    if role == "reference" and (called := called_references(table.columns)):
+        return called
+    raise InputError(
+        f"no {role}s: there is no column {role!r}, so {role} must name one; it has the columns "
+        f"{', '.join(table.columns)}",
+        file=table.name,
+    )
 
 
 class HumanColumns(BaseSettings):

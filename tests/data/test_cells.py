@@ -40,41 +40,14 @@ from bsx.frames.open import open_frame
 
 NAN, REFUSED = math.nan, None
 NUMBERS: dict[object, float | None] = {
-    "7": 7.0,
-    " 0.5 ": 0.5,
-    "-1e-3": -0.001,
-    "+2.": 2.0,
-    "": NAN,
-    "  ": NAN,
-    "NA": NAN,
-    "na": NAN,
-    "NaN": NAN,
-    "None": NAN,
-    "NULL": NAN,
-    "inf": REFUSED,
-    "-Infinity": REFUSED,
-    "1e999": REFUSED,
-    "1_000": REFUSED,
-    "1,5": REFUSED,
-    "1 000": REFUSED,
-    "n/a": REFUSED,
-    "-": REFUSED,
-    "true": REFUSED,
-    "0x10": REFUSED,
-    "٣": REFUSED,
+    **{"7": 7.0, " 0.5 ": 0.5, "-1e-3": -0.001, "+2.": 2.0},
+    **dict.fromkeys(("", "  ", "NA", "na", "NaN", "None", "NULL"), NAN),
+    **dict.fromkeys(("inf", "-Infinity", "1e999", "1_000", "1,5", "1 000", "n/a", "-", "true", "0x10", "٣"), REFUSED),
 }
 IN_JSON: dict[str, float | None] = {
-    "5": 5.0,
-    "0.25": 0.25,
-    "null": NAN,
-    "NaN": NAN,
-    '"NA"': NAN,
-    '"0.5"': 0.5,
-    "true": REFUSED,
-    "[1]": REFUSED,
-    "{}": REFUSED,
-    "1e999": REFUSED,
-    "1" + "0" * 400: REFUSED,
+    **{"5": 5.0, "0.25": 0.25, '"0.5"': 0.5},
+    **dict.fromkeys(("null", "NaN", '"NA"'), NAN),
+    **dict.fromkeys(("true", "[1]", "{}", "1e999", "1" + "0" * 400), REFUSED),
 }
 SEVERAL = ("candidate", "reference", "human", "other")
 

@@ -220,14 +220,6 @@ def test_a_csv_field_may_be_long(tmp_path: Path) -> None:
     assert [len(str(row["a"])) for row in Table(file).rows()] == [300_000]
 
 
-def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
-    file = write(tmp_path / "t.tsv", "a\tb\n1\t2\n3\t4\n")
-    table = Table(file)
-    write(file, "a\tb\n")
-    with pytest.raises(InputError, match=r"t\.tsv: was changed while it was read"):
-        list(table.rows())
-
-
 @pytest.mark.parametrize(
     ("content", "columns", "said"),
     [
@@ -246,11 +238,6 @@ def test_names_that_a_table_cannot_hold_are_refused(
     with pytest.raises(InputError) as caught:
         list(TableFile(file, columns["candidates"], [], "id"))
     assert said in str(caught.value)
-
-
-def test_a_device_is_no_file() -> None:
-    with pytest.raises(InputError, match="is a device, neither a file nor a pipe"):
-        NamedFile("/dev/zero")
 
 
 def test_a_folder_and_a_missing_file_are_said(tmp_path: Path) -> None:

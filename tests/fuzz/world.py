@@ -8,26 +8,8 @@ from pathlib import Path
 
 from tests.helpers import tiny
 
-_WORDS = [
-    "the",
-    "a",
-    "old",
-    "young",
-    "man",
-    "woman",
-    "cat",
-    "dog",
-    "river",
-    "bank",
-    "house",
-    "bridge",
-    "rain",
-    "train",
-    "station",
-    "walked",
-    "slowly",
-    "quickly",
-]
+_TEXT = "the a old young man woman cat dog river bank house bridge rain train station walked slowly quickly"
+_WORDS = _TEXT.split()
 
 # command -> the arguments of a call that works, quickly; {out} is a folder that is empty before each case.
 RIGHT: dict[str, str] = {
@@ -98,17 +80,8 @@ def build(folder: Path) -> Path:
         texts = {name: _sentence(rng) for name in ("reference", "candidate", "source")}
         scores = {"a": round(human + x1, 3), "b": round(human - x2, 3)}
         system = f"s{i % 4}"
-        row: dict[str, object] = {
-            "lp": "de-en" if i % 2 else "fi-en",
-            "sys": system,
-            "seg": i // 4,
-            **texts,
-            "h": human,
-            **scores,
-            "x1": x1,
-            "x2": x2,
-        }
-        rows.append(row)
+        place = {"lp": "de-en" if i % 2 else "fi-en", "sys": system, "seg": i // 4}
+        rows.append({**place, **texts, "h": human, **scores, "x1": x1, "x2": x2})
     _table(folder / "scores.tsv", rows)
     _table(folder / "systems.tsv", [{**row, "lp": "de-en"} for row in rows])
     judged = [{"reference": row["reference"], "candidate": row["candidate"], "human": row["h"]} for row in rows[:16]]

@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import IO
 from xml.sax.saxutils import escape
 
-from bsx.data.cells import Spelled, spelled
+from bsx.data.cells import JSON_NUMBER, Spelled, spelled
 from bsx.errors import InputError
 
 MOST_ROWS, MOST_COLUMNS, LONGEST_CELL = 1_048_576, 16_384, 32_767
@@ -27,7 +27,6 @@ _LARGEST = 2**31 - 2**20
 _DIGITS = 10**15
 """Larger whole numbers are written as texts: spreadsheet programs keep 15 digits."""
 _UNFIT = re.compile("[\0-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]|_(?=x[0-9A-Fa-f]{4}_)")
-_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _PLAIN, _BOLD, _TEXT, _DATE, _TIME = range(5)
 _FIRST_DAY = datetime.datetime(1899, 12, 30)
 _SURE_DAY = datetime.datetime(1900, 3, 1)
@@ -233,7 +232,7 @@ def _relations(links: Iterable[tuple[str, str, str]]) -> str:
 def _number(value: float) -> str | None:
     """Return a number as a sheet holds it; None for one that it cannot hold."""
     if isinstance(value, Spelled):
-        if not (_NUMBER.fullmatch(value.text) and math.isfinite(value)):
+        if not (JSON_NUMBER.fullmatch(value.text) and math.isfinite(value)):
             return None
         return None if abs(value) >= _DIGITS and value.text.lstrip("-").isdigit() else value.text
     if isinstance(value, int):
