@@ -88,7 +88,7 @@ def find_bends(sample: RegressionSample) -> tuple[Bend, ...]:
             design = np.column_stack([x, *(bases[name] for name in bent)])
             terms = [f"{name}~{place}" for name in bent for place in range(1, bases[name].shape[1] + 1)]
             refuse_collinear([*factors, *terms], design)
-            fit, test = added_terms(y, design, len(terms), errors)
+            fit, test = added_terms(y, design, len(terms), errors, intercept=True)
             out_curve, _ = out_of_sample(design, y, errors, settings.seed)
             straight = {name: place for place, name in enumerate(factors, start=1) if name not in bent}
             alone = bent[0] if len(bent) == 1 else None
@@ -208,7 +208,7 @@ def product_notices(sample: RegressionSample, fits: Sequence[MetricFit]) -> list
     design, notices = np.column_stack([x, *products.values()]), []
     for i, fit in enumerate(fits):
         try:
-            full, test = added_terms(y[:, i], design, len(products), sample.errors)
+            full, test = added_terms(y[:, i], design, len(products), sample.errors, intercept=True)
         except InputError:  # too few clusters
             continue
         if not test.p < alpha / len(fits):
@@ -234,7 +234,7 @@ def product_notices(sample: RegressionSample, fits: Sequence[MetricFit]) -> list
 
 def _p_of_curve(y: Array, x: Array, basis: Array, errors: Errors) -> float:
     try:
-        return added_terms(y, np.column_stack([x, basis]), basis.shape[1], errors)[1].p
+        return added_terms(y, np.column_stack([x, basis]), basis.shape[1], errors, intercept=True)[1].p
     except InputError:  # too few clusters
         return 1.0
 

@@ -126,7 +126,7 @@ def _nested(
     )
 
 
-def added_terms(y: Array, design: Array, added: int, errors: Errors, *, intercept: bool = True) -> tuple[Ols, WaldTest]:
+def added_terms(y: Array, design: Array, added: int, errors: Errors, *, intercept: bool) -> tuple[Ols, WaldTest]:
     """Return the fit of a design (n, p), and the test that its last columns, so many, explain nothing.
 
     Raises:

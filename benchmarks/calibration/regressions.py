@@ -143,7 +143,8 @@ def pooled(rows: Rows) -> dict[str, bool]:
     }
     chosen = choose_errors(rows.columns, ["m", *FACTORS], 2, how)
     fits = {name: [chosen.of(own).fit(parts[name][0][:, 0], parts[name][1])] for name, own in places.items()}
-    mean = random_effects(RegressionSample(rows.columns, ["m"], FACTORS, chosen, how), "system", fits, places)[0]["m"]
+    numbers = {name: np.asarray(rows.columns[name]) for name in ("m", *FACTORS)}
+    mean = random_effects(RegressionSample(numbers, ["m"], FACTORS, chosen, how), "system", fits, places)[0]["m"]
     labels = {name: [str(chosen.clusters[i]) for i in own] for name, own in places.items()} if chosen.clusters else None
     stacked = {name: (y[:, 0], x) for name, (y, x) in parts.items()}
     same = pooled_test("m", FACTORS, stacked, se=chosen.kind, clusters=labels)

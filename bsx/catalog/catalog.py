@@ -16,6 +16,7 @@ from bsx.catalog.entries.metrics import EnsembleEntry, FactorEntry, JudgeEntry, 
 from bsx.catalog.entries.models import Baseline, Family, LanguageEntry, ModelEntry
 from bsx.errors import InputError, RegistryError, UnknownNameError, did_you_mean
 from bsx.support.folders import user_folder
+from bsx.support.provenance import file_digest
 
 _ColumnT = TypeVar("_ColumnT", MetricEntry, FactorEntry)
 _FILES = (
@@ -131,7 +132,7 @@ class Catalog:
             if old is not None and new is not None:
                 same = old.model_dump(exclude=UNSCORED) == new.model_dump(exclude=UNSCORED)
             else:
-                same = before.read_bytes() == file.read_bytes()
+                same = file_digest(before) == file_digest(file)
             if not same:
                 self.replaced[kind, name] = before
         self.origins[kind, name] = file

@@ -873,7 +873,7 @@ OTHERS = [
     ["nothing of the kind"],
 ]
 # sacreBLEU's corpus functions want as many references for every segment; None stands for a missing one.
-STREAMS = [[group[k] if k < len(group) else None for group in OTHERS] for k in range(3)]
+STREAMS: Any = [[group[k] if k < len(group) else None for group in OTHERS] for k in range(3)]
 
 
 def test_the_bleu_of_segments_is_their_mean() -> None:
