@@ -28,7 +28,7 @@ from bsx.frames.settings import FORMATS, MetricSettings, ParseSettings, Skipping
 from bsx.metrics.failures import score_rows
 from bsx.metrics.summary import about
 from bsx.support.checks import Array
-from bsx.support.progress import Progress, told
+from bsx.support.progress import Progress, reporter
 from bsx.support.settings import BaseSettings, Option, part, refuse_idle
 
 if TYPE_CHECKING:
@@ -231,7 +231,7 @@ def perturb(settings: PerturbRun) -> Robustness:
     Raises:
         InputError: for a table, metric or perturbation that cannot be used.
     """
-    progress = told(settings.progress)
+    progress = reporter(settings.progress)
     table, save = settings.table, None if settings.edits_out is None else Path(settings.edits_out)
     if table is None or not settings.metrics:
         raise InputError("give a table of texts and metrics; bsx adversarial perturb --list shows the perturbations")

@@ -26,7 +26,7 @@ from bsx.analysis.stats.validate import vectors
 from bsx.data.corpus import as_texts
 from bsx.errors import InputError
 from bsx.support.checks import Array
-from bsx.support.progress import told
+from bsx.support.progress import reporter
 from bsx.support.settings import settled
 
 ROUNDING = 1e-6  # encoders give the same text slightly different vectors in another batch
@@ -54,7 +54,7 @@ def robustness(references: Sequence[str], metrics: Mapping[str, Function], setti
         InputError: if sizes differ, a perturbation that was named lacks something, scores are missing or infinite, or a
             setting is wrong.
     """
-    progress, seed = told(settings.progress), settings.seed
+    progress, seed = reporter(settings.progress), settings.seed
     references = as_texts(references, "references")
     clean = as_texts(settings.candidates, "candidates") if settings.candidates is not None else references
     if len(clean) != len(references):

@@ -39,7 +39,7 @@ from bsx.frames.open import no_scores
 from bsx.frames.settings import FORMATS, NEEDED, MetricSettings, Skipping, Watched, on_table
 from bsx.metrics.summary import about
 from bsx.support.checks import Array
-from bsx.support.progress import told
+from bsx.support.progress import reporter
 from bsx.support.settings import MOST_DRAWS, BaseSettings, Option, Seed, part, refuse_idle
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def detect_paraphrases(settings: PairsRun) -> PairsResult:
             sides.get("candidate", ()),
             sides.get("reference", ()),
             skip_errors=settings.skip_errors,
-            progress=told(settings.progress),
+            progress=reporter(settings.progress),
         )
         scores, signatures, remarks = (
             scores | computed.values,
@@ -295,7 +295,7 @@ def _score_sides(
         None if sources is None else sources * 2,
         skip_errors=settings.skip_errors,
         where=where.__getitem__,
-        progress=told(settings.progress),
+        progress=reporter(settings.progress),
     )
     return computed, {name: (values[: len(good)], values[len(good) :]) for name, values in computed.values.items()}
 

@@ -14,7 +14,7 @@ from bsx.catalog.overlay import overlay_folder, write_baseline
 from bsx.data.lines import NamedFile
 from bsx.data.run import as_one_run, check_output
 from bsx.frames.settings import Reported
-from bsx.support.progress import told
+from bsx.support.progress import reporter
 from bsx.support.settings import Option, Seeded, settled
 
 _DETAIL = Option(folded="detail")
@@ -65,7 +65,7 @@ def baseline(settings: BaselineSettings) -> BaselineResult:
     run = BaselineRun(scorer, sentences, seed=seed, state=state)
     for note in (*scorer.notes, *([f"going on after {run.pairs} pairs ({state})"] if run.pairs else [])):
         settings.say(note)
-    run.run(settings.pairs, tolerance=settings.tolerance, progress=told(settings.progress))
+    run.run(settings.pairs, tolerance=settings.tolerance, progress=reporter(settings.progress))
     result = run.result(language.code, Path(settings.corpus).name, settings.domain)
     if settings.write:
         settings.say(f"written: {write_baseline(result, settings.registry)}")

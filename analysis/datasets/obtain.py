@@ -16,7 +16,7 @@ from bsx.data.output import atomic_text, make_folder
 from bsx.errors import DataUnavailableError, InputError
 from bsx.support.download import check, download
 from bsx.support.folders import data_folder
-from bsx.support.progress import told
+from bsx.support.progress import reporter
 from bsx.support.provenance import file_digest
 from bsx.support.settings import settled
 from bsx.support.untyped import JsonObject
@@ -68,7 +68,9 @@ def get_dataset(name: str, settings: FetchSettings) -> Path:
         elif file is not None:
             due = file.sha256 or lock["files"].get(path, {}).get("sha256")
             if due is None or not target.is_file() or file_digest(target) != due:
-                download(file.url, target, *known, told(settings.progress), otherwise=_BY_HAND.format(name=target.name))
+                download(
+                    file.url, target, *known, reporter(settings.progress), otherwise=_BY_HAND.format(name=target.name)
+                )
         lock["files"][path] = _facts(target)
         if file is not None and file.is_archive:
             inside = f"{file.folder}/"

@@ -18,7 +18,7 @@ from bsx.data.columns import number_column
 from bsx.data.long import ColumnName
 from bsx.errors import InputError
 from bsx.support.memory import DEFAULT_SHARE, PER_BYTE, free_memory, refuse_beyond, text_size
-from bsx.support.progress import Watch, told
+from bsx.support.progress import Watch, reporter
 from bsx.support.result import Result, Shown
 from bsx.support.settings import BaseSettings, Option, Seed
 
@@ -131,7 +131,7 @@ class Resources(BaseSettings):
     seed: Seed = 42
     progress: Annotated[
         Watch,
-        BeforeValidator(told),
+        BeforeValidator(reporter),
         Field(description="Called with a phase's name, items done and items in all; True draws bars."),
         Option(python=True),
     ] = None

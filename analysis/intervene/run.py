@@ -25,7 +25,7 @@ from bsx.data.sources import AnyTable
 from bsx.errors import InputError
 from bsx.frames.metrics import open_distinct
 from bsx.frames.settings import FORMATS, NEEDED, MetricSettings, ParseSettings, Skipping, Watched, on_table
-from bsx.support.progress import told
+from bsx.support.progress import reporter
 from bsx.support.settings import Option, part, refuse_idle
 
 
@@ -67,7 +67,7 @@ def intervene(settings: InterveneRun) -> Interventions:
     Raises:
         InputError: for a table, metric, edit or factor that cannot be used.
     """
-    progress = told(settings.progress)
+    progress = reporter(settings.progress)
     save = None if settings.edits_out is None else Path(settings.edits_out)
     if save is not None:
         check_table(save)

@@ -26,7 +26,7 @@ from bsx.analysis.stats.folds import units
 from bsx.data.corpus import as_texts
 from bsx.errors import InputError
 from bsx.support.checks import Array
-from bsx.support.progress import told
+from bsx.support.progress import reporter
 from bsx.support.result import Notice
 from bsx.support.settings import set_fields, settled
 
@@ -65,7 +65,7 @@ def intervene_texts(
     Raises:
         InputError: if sizes do not match, an edit or factor cannot be used, or a regression is not defined.
     """
-    progress, candidates, human, base = told(settings.progress), settings.candidates, settings.human, settings.base
+    progress, candidates, human, base = reporter(settings.progress), settings.candidates, settings.human, settings.base
     references = as_texts(references, "references")
     written = as_texts(candidates, "candidates") if candidates is not None else None
     if not metrics or not references:

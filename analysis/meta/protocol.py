@@ -24,7 +24,7 @@ from bsx.catalog.protocols import ProtocolTaskEntry
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.optional import need
-from bsx.support.progress import Progress, Watch, told
+from bsx.support.progress import Progress, Watch, reporter
 from bsx.support.result import Number, Result
 from bsx.support.settings import Resampled, Significance, settled
 
@@ -230,7 +230,7 @@ def rank_by_protocol(
     Raises:
         InputError: if a metric misses a system's or a judged segment's score, or a task has no metric.
     """
-    watch = told(progress) or (lambda phase, done, total: None)
+    watch = reporter(progress) or (lambda phase, done, total: None)
     resamples = settings.resamples if settings.tested else 0
     rng = np.random.default_rng(settings.seed)
     seeds = iter(rng.spawn(len(columns) * len(pairs)))

@@ -24,7 +24,7 @@ from bsx.errors import InputError, did_you_mean
 from bsx.frames.settings import Watched
 from bsx.support.checks import Array
 from bsx.support.folders import data_folder
-from bsx.support.progress import told
+from bsx.support.progress import reporter
 from bsx.support.provenance import Provenance, provenance
 from bsx.support.settings import Option, part, settled
 
@@ -98,7 +98,7 @@ def protocol_table(settings: ProtocolRun) -> ProtocolResult:
         ask = f"; language_pairs {','.join(rest)} makes a table of the others" if rest else ""
         raise InputError(f"{entry.name} needs {', '.join(missing)}, of which there are no scores{ask}", file=folder)
     wanted = None if "all" in settings.also else {*entry.primary, *entry.baselines, *settings.also}
-    watch = told(settings.progress) or (lambda phase, done, total: None)
+    watch = reporter(settings.progress) or (lambda phase, done, total: None)
     pairs, read, left_out = list[ProtocolScores](), list[Path](), list[LeftOutSystem]()
     for place, pair in enumerate(chosen):
         watch("scores", place, len(chosen))

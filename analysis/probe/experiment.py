@@ -28,7 +28,7 @@ from bsx.analysis.probe.items import (
 from bsx.analysis.probe.result import Control, LayerFigures, ProbedLayer, ProbeResult, TrainSize, Transferred
 from bsx.errors import InputError
 from bsx.support.optional import need
-from bsx.support.progress import Watch, told
+from bsx.support.progress import Watch, reporter
 
 
 class ProbeRun:
@@ -308,7 +308,7 @@ def probe_layers(
     Raises:
         InputError: if shapes differ, vectors are not finite, there is only one label, or a part is empty.
     """
-    progress = told(progress)
+    progress = reporter(progress)
     names, y = np.unique([str(label) for label in labels], return_inverse=True)
     numbers = tuple(range(len(features))) if layers is None else tuple(layers)
     _check(features, names, numbers, {"labels": labels, "groups": groups, "parts": parts, "types": types})

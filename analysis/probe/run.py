@@ -40,7 +40,7 @@ from bsx.errors import InputError
 from bsx.frames.judged import LANG, read_judged
 from bsx.frames.settings import Watched
 from bsx.support.optional import need
-from bsx.support.progress import Progress, told
+from bsx.support.progress import Progress, reporter
 from bsx.support.provenance import Signature
 from bsx.support.result import Result
 from bsx.support.settings import Option, Resamples95, part, refuse_idle, settled
@@ -241,7 +241,7 @@ def probe(settings: ProbeSettings) -> ProbedModel:
 
     from bsx.support.provenance import VERSION
 
-    registry, progress = load_registry(settings.registry), told(settings.progress)
+    registry, progress = load_registry(settings.registry), reporter(settings.progress)
     code = find_language(settings.lang, registry).code
     judged = None if settings.judged is None else read_judged([settings.judged], settings, code, settings.group)
     run = part(settings, RunConfig) | {"registry": registry}

@@ -29,7 +29,7 @@ from bsx.networks.config import Architecture, TrainConfig
 from bsx.networks.data import Instances
 from bsx.networks.encoder import FrozenEncoder
 from bsx.networks.vectors import VectorStore
-from bsx.support.progress import told
+from bsx.support.progress import reporter
 from bsx.support.settings import Interval, Option, Seed, part, settled
 
 if TYPE_CHECKING:  # PyTorch comes with it
@@ -126,7 +126,7 @@ def _begin(
         encoder=encoder,
         config=TrainConfig(**part(settings, TrainConfig)),
         vectors=settings.vector_cache,
-        report=told(settings.progress),
+        report=reporter(settings.progress),
     )
     return data, instances, encoder, fit
 
@@ -182,7 +182,7 @@ def train_curve(settings: CurveSettings) -> LearningCurve:
     @functools.cache
     def stored() -> VectorStore:  # only when the first training comes, for which everything was found right
         store = VectorStore(settings.vector_cache or settings.output / "vectors", encoder)
-        store.add(read["test"].used_texts(), told(settings.progress))
+        store.add(read["test"].used_texts(), reporter(settings.progress))
         return store
 
     def trained(sample: Sample) -> NDArray[np.float64]:

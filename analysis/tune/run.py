@@ -30,7 +30,7 @@ from bsx.frames.settings import Reported
 from bsx.metrics.core import BlockScores
 from bsx.metrics.run import prepare, stream
 from bsx.support.checks import FEW_ITEMS, FEWEST_ITEMS
-from bsx.support.progress import Progress, told
+from bsx.support.progress import Progress, reporter
 from bsx.support.settings import Option, Resamples95, Seeded, narrowed, part, settled
 
 
@@ -163,7 +163,7 @@ def tune(settings: TuneSettings) -> LayerAgreement:
         idf=True,
         resamples=settings.resamples,
         seed=settings.seed,
-        progress=told(settings.progress),
+        progress=reporter(settings.progress),
     )
     chosen, unit = result.chosen, result.unit
     few = [] if chosen.n >= FEW_ITEMS else [f"{chosen.n} {unit} are too few to rely on a layer chosen by them"]

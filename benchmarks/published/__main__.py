@@ -20,7 +20,7 @@ from bsx.analysis.present.markdown import escape, rows_of
 from bsx.errors import BsxError, DataUnavailableError, InputError, UnknownNameError, did_you_mean
 from bsx.metrics.base import Metric
 from bsx.metrics.results import MetricScores
-from bsx.support.progress import Watch, told
+from bsx.support.progress import Watch, reporter
 
 TABLES: dict[str, tuple[PublishedFacts, Callable[[Work], list[Figure]]]] = {
     "kaster2021": (kaster2021.FACTS, kaster2021.recompute),
@@ -71,7 +71,7 @@ def reproduce(
     left_out: list[LeftOut] = []
     for name in names or TABLES:
         facts, recompute = TABLES[name]
-        work = Work(data, score, told(progress))
+        work = Work(data, score, reporter(progress))
         try:
             tables[name] = judged(facts, recompute(work), work.left_out)
         except DataUnavailableError as error:

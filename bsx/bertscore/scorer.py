@@ -21,7 +21,7 @@ from bsx.errors import InputError
 from bsx.metrics.core import BlockScores, as_block
 from bsx.metrics.run import prepare, stream
 from bsx.support.optional import need
-from bsx.support.progress import Watch, told
+from bsx.support.progress import Watch, reporter
 from bsx.support.provenance import Signature
 from bsx.support.settings import Option, made_of, our_names, part, set_fields, settled
 
@@ -145,7 +145,7 @@ class Scorer:
 
         Source: Zhang et al. 2020, section 3.
         """
-        progress = told(progress)
+        progress = reporter(progress)
         systems = {"candidate": candidates}
         return self.score_systems(systems, references, documents=documents, progress=progress)["candidate"]
 
@@ -170,7 +170,7 @@ class Scorer:
         Returns:
             System name -> scores.
         """
-        progress = told(progress)
+        progress = reporter(progress)
         corpus: Corpus = MemoryCorpus(systems, references, documents=documents)
         if (documents is None) == bool(self.config.context):
             raise InputError("context and documents go together: documents name what the context of a sentence is from")

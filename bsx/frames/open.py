@@ -20,7 +20,7 @@ from bsx.frames.settings import Input, MetricSettings, TableSettings, TextColumn
 from bsx.metrics.run import prepare, stream, survey
 from bsx.metrics.summary import Tally, about
 from bsx.support.checks import Array
-from bsx.support.progress import told
+from bsx.support.progress import reporter
 from bsx.support.provenance import provenance
 from bsx.support.result import as_json
 from bsx.support.settings import build_config, column_fields, part, set_fields
@@ -175,7 +175,7 @@ def _scored(
     notes: list[str],
 ) -> Frame:
     """Return the frame with scores of these metrics."""
-    progress = told(getattr(settings, "progress", None))
+    progress = reporter(getattr(settings, "progress", None))
     column = frame.column("system") if not isinstance(frame.table, LongTable) else None
     systems = list(map(str, frame.read([], keys=[column])[column])) if column is not None else None
     corpus = corpus_of(frame, wanted_sides(specs, settings))

@@ -43,7 +43,7 @@ from bsx.metrics.core import (
     check_scores,
 )
 from bsx.metrics.run import refuse_large_texts
-from bsx.support.progress import Watch, told
+from bsx.support.progress import Watch, reporter
 from bsx.support.settings import UserOnly, build_config, marked, our_names, read_spelled, settled
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Metric(MetricCore[ConfigT]):
         corpus: Corpus = MemoryCorpus({"candidate": candidates}, references, sources, documents)
         if self.context:
             corpus = InContext(corpus, self.context)
-        return score_corpus([self], corpus, progress=told(progress))[self.spec]["candidate"]
+        return score_corpus([self], corpus, progress=reporter(progress))[self.spec]["candidate"]
 
     __call__ = score
 

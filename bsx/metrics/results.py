@@ -18,7 +18,7 @@ from bsx.metrics.core import BlockScores, MetricCore, Values
 from bsx.metrics.run import Plan, Prepared, prepare, stream
 from bsx.metrics.summary import Totals
 from bsx.support.optional import need
-from bsx.support.progress import Watch, told
+from bsx.support.progress import Watch, reporter
 from bsx.support.provenance import Signature
 from bsx.support.result import Shown
 from bsx.support.untyped import to_json
@@ -170,7 +170,7 @@ def scored_rows(
         What the pass over the corpus taught the metrics, its segments' names, and each metric's totals and scores of
         all rows, segments x systems, systems fastest.
     """
-    progress = told(progress)
+    progress = reporter(progress)
     prepared = prepare(metrics, corpus, plan=plan, progress=progress)
     totals = [Totals(metric, len(corpus.systems)) for metric in metrics]
     ids, parts = list[str](), list[list[BlockScores]]()

@@ -24,7 +24,7 @@ from bsx.metrics.run import ScoredBlock, prepare, stream, survey
 from bsx.metrics.summary import Tally
 from bsx.scoring.rows import column_types, rows_of
 from bsx.scoring.run import ScoredFiles, ScoreRun
-from bsx.support.progress import told
+from bsx.support.progress import reporter
 from bsx.support.settings import settled
 from bsx.support.untyped import JsonObject
 
@@ -76,7 +76,7 @@ def score_languages(settings: ScoreRun) -> ScoredLanguages:
     Raises:
         InputError: if the table, settings or metrics are wrong or do not fit together.
     """
-    progress, metrics, column = told(settings.progress), settings.metrics, settings.lang_column
+    progress, metrics, column = reporter(settings.progress), settings.metrics, settings.lang_column
     output = None if settings.output is None else Path(settings.output)
     if column is None or settings.table is None:
         raise InputError("lang_column names a column of a table: give the table too", setting="lang_column")

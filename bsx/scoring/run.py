@@ -19,7 +19,7 @@ from bsx.frames.metrics import build_metrics, check_sides, detected, encoding, w
 from bsx.frames.settings import Input, Reported
 from bsx.metrics.run import Prepared, ScoredBlock, block_tokens, prepare, stream, survey
 from bsx.metrics.summary import Tally, Totals, about, to_text
-from bsx.support.progress import Progress, told
+from bsx.support.progress import Progress, reporter
 from bsx.support.provenance import provenance
 from bsx.support.result import as_json
 from bsx.support.settings import Option, settled
@@ -207,7 +207,7 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
     """
     if settings.lang_column is not None:
         raise InputError("lang_column needs bsx.score_languages", setting="lang_column")
-    progress, say, metrics = told(settings.progress), settings.say, settings.metrics
+    progress, say, metrics = reporter(settings.progress), settings.say, settings.metrics
     output = None if settings.output is None else Path(settings.output)
     gates = {}
     if settings.fail_under:

@@ -24,7 +24,7 @@ def nothing(note: str) -> None:
     """Let nobody know."""
 
 
-def told(progress: Watch) -> Progress | None:
+def reporter(progress: Watch) -> Progress | None:
     """Return what is to be called with progress: a function as it is, bars of tqdm for True, None for nothing."""
     if progress is True:
         return Bars()

@@ -11,11 +11,11 @@ import pytest
 
 import bsx
 import bsx.analysis as analysis
-from bsx.support.progress import Watch, told
+from bsx.support.progress import Watch, reporter
 
 
 def test_bars_follow_phases(capsys: pytest.CaptureFixture[str]) -> None:
-    report = told(True)
+    report = reporter(True)
     assert report is not None
     report("reading", 3, 0)
     report("scoring", 1, 4)
@@ -27,7 +27,7 @@ def test_bars_follow_phases(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_phase_that_breaks_off_leaves_no_bar(capsys: pytest.CaptureFixture[str]) -> None:
-    report = told(True)
+    report = reporter(True)
     assert report is not None
     report("scoring", 1, 4)
     del report
@@ -38,8 +38,8 @@ def test_a_phase_that_breaks_off_leaves_no_bar(capsys: pytest.CaptureFixture[str
 def test_functions_are_called_as_they_are() -> None:
     calls: list[tuple[str, int, int]] = []
     given = lambda *call: calls.append(call)  # noqa: E731
-    assert told(given) is given
-    assert told(None) is told(False) is None
+    assert reporter(given) is given
+    assert reporter(None) is reporter(False) is None
 
 
 def test_every_long_function_draws_bars() -> None:
@@ -64,5 +64,5 @@ def test_scoring_draws_bars(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_bars_are_imported_only_where_they_are_drawn() -> None:
-    said = "import sys, bsx.support.progress as p; p.told(None); assert 'tqdm' not in sys.modules"
+    said = "import sys, bsx.support.progress as p; p.reporter(None); assert 'tqdm' not in sys.modules"
     subprocess.run([sys.executable, "-c", said], check=True)

@@ -18,7 +18,7 @@ from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError
 from bsx.metrics.embedding.mapping import Kind, Mapping, fit_clp, fit_umd
 from bsx.support.arrays import beside, fetch
-from bsx.support.progress import Watch, told
+from bsx.support.progress import Watch, reporter
 from bsx.support.settings import BaseSettings, settled
 
 Links = list[tuple[int, int]]
@@ -75,7 +75,7 @@ def fit_mapping(
 
     Source: Zhao et al. 2020, section 3.2 (2,000 sentence pairs of under 100 words; links by fast_align there).
     """
-    links, progress = settings.links, told(settings.progress)
+    links, progress = settings.links, reporter(settings.progress)
     languages: dict[str, str] = {}
     if settings.lang is not None:
         languages = dict(zip(("source", "target"), language_pair(settings.lang), strict=True))
