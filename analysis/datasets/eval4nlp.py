@@ -35,7 +35,7 @@ def load_eval4nlp(path: Path | str, *, lp: str | None = None, name: str | None =
     """
     place = Path(path)
     inside = sorted(place.iterdir()) if place.is_dir() else []
-    files = {PurePath(file): line_list(file) for file in inside if _known(file)} if inside else _archive(place)
+    files = {PurePath(file): line_list(file) for file in inside if _known(file)} if place.is_dir() else _archive(place)
     parts = sorted({file.name.partition(".")[0] for file in files if file.name.endswith(".mt")})
     if len(parts) != 1:
         raise InputError(

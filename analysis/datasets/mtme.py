@@ -60,7 +60,11 @@ def load_mt_metrics_eval(
     scorers, files = _score_files(folder, lp, level)
     if human is None and len(scorers) != 1:
         raise InputError(f"say which human scores (human): there are {', '.join(scorers) or 'none'}", file=folder)
-    humans = _chosen("all" if human == "all" else [human or next(iter(scorers))], scorers, f"{folder}: human scores")
+    humans = _chosen(
+        "all" if human == "all" else [next(iter(scorers)) if human is None else human],
+        scorers,
+        f"{folder}: human scores",
+    )
     scores = {
         name if human == "all" else "human": _read_scores(scorers[name], size, outputs, missing=True) for name in humans
     }

@@ -141,7 +141,8 @@ def _read_pairs(
                 if drop:
                     continue
             references = None if reference is None else [reference]
-            builder.add(segment=segment, candidate=candidate, references=references, label=label, **values)
+            columns_of_pair = {"segment": segment, "candidate": candidate, "references": references, "label": label}
+            builder.add(**columns_of_pair | values)
     if placeholders:
         builder.notes.append(f"{placeholders} rows with the placeholder {PLACEHOLDER!r} instead of a sentence {done}")
 

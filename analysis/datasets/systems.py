@@ -81,9 +81,9 @@ def load_metric_scores(
     for row in table.rows():
         with builder.problems:
             system, sid = _key(row)
-            values = {column: row.number(column) for column in builder.metrics}
+            values: dict[str, Given] = {"lp": pair, "system": system, "segment": sid, "human": row.number("human_z")}
             values |= {"human_raw": row.number("human_raw")} if "human_raw" in row else {}
-            builder.add(lp=pair, system=system, segment=sid, human=row.number("human_z"), **values)
+            builder.add(**values | {column: row.number(column) for column in builder.metrics})
     return builder.finish()
 
 
@@ -103,8 +103,8 @@ def _read_references(path: Path | str, builder: Builder) -> dict[str, dict[str, 
             sid = row.name("sid")
             if sid in segments:
                 raise InputError(f"{row.where}: a second reference for segment {sid}")
-            segments[sid] = {"references": [row.text(name) for name in several]}
-            segments[sid] |= {"source": row.text("source")} if "source" in row else {}
+            values: dict[str, Given] = {"references": [row.text(name) for name in several]}
+            segments[sid] = values | ({"source": row.text("source")} if "source" in row else {})
     return segments
 
 

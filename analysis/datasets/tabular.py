@@ -78,7 +78,9 @@ def load_table(
                     values[new] = _READ[new](row[column], at)
                 else:
                     values[new] = "" if row[column] is None else str(row[column])
-            builder.add(**values, references=_references(row, several) if several else None)
+            if several:
+                values["references"] = _references(row, several)
+            builder.add(**values)
     return builder.finish()
 
 

@@ -52,13 +52,12 @@ def mor_scores(
 
     def sums(texts: Sequence[Sequence[str]]) -> Values:
         """Return the sum of each text's vectors, which points where their mean does (n, d)."""
-        cells = [
-            (row, index[token.lower()])
-            for row, tokens in enumerate(texts)
-            for token in tokens
-            if token.lower() in index
-        ]
-        rows, columns = zip(*cells, strict=True) if cells else ((), ())
+        rows, columns = [], []
+        for row, tokens in enumerate(texts):
+            for token in tokens:
+                if (column := index.get(token.lower())) is not None:
+                    rows.append(row)
+                    columns.append(column)
         counts = sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(len(texts), len(index)))
         return np.asarray(counts @ matrix, dtype=np.float64)
 

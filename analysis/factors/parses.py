@@ -72,7 +72,9 @@ class Parse:
         heads = []
         for head in compress(self.heads, stays):
             for _ in stays:  # no farther than there are words, should heads run in a circle
-                head = head if head == 0 or head in number else self.heads[head - 1]
+                if head == 0 or head in number:
+                    break
+                head = self.heads[head - 1]
             heads.append(number.get(head, 0))
         words, upos, feats, deprels = (
             tuple(compress(values, stays)) for values in (self.words, self.upos, self.feats, self.deprels)

@@ -112,7 +112,9 @@ def intervene_texts(
         more, told_more = _measured(settings, list(uncased.values()), references, texts, written, made)
         measured, notes = {**measured, **more}, list(dict.fromkeys([*notes, *told_more]))
     sentences = units([references, *([written] if written is not None else [])], len(references))
-    by_casing = {blind: [uncased.get(name, name) if blind else name for name in names] for blind in casings}
+    by_casing = {
+        blind: list(dict.fromkeys(uncased.get(name, name) if blind else name for name in names)) for blind in casings
+    }
     shown = {name: measured[name] for own in by_casing.values() for name in own}
     sides = {
         blind: Sides(references, texts, written, human, made, shown, own, sentences, settings.meaning)

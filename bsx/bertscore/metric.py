@@ -83,6 +83,26 @@ class Window:
             # Each similarity, and once more while the best are looked for.
             refuse_beyond(8 * longest * other, budget, f"{where}matching {longest:,} with {other:,} tokens")
 
+    def refuse_truncated(self, block: Block, model: str, limit: int | None) -> None:
+        """Refuse a block in which a text was cut off.
+
+        Raises:
+            InputError: naming the first such texts.
+        """
+        results: dict[str, None] = {}  # a reference of several systems' rows is named once
+        for row, (candidate, references) in enumerate(zip(block.candidates, block.references, strict=True)):
+            name = block.ids[row] if block.ids else row + 1
+            for kind, text in (("candidate", candidate), *(("reference", text) for text in references)):
+                if lost := self.tokens[self.texts[text]].lost:
+                    results[f"segment {name} ({kind}, {lost} tokens too many)"] = None
+        if results:
+            too_long = list(results)
+            more = f" and {len(too_long) - 3} more" if len(too_long) > 3 else ""
+            raise InputError(
+                f"{model} reads {limit} tokens, longer: {', '.join(too_long[:3])}{more}; "
+                "shorten them, set long to window, or leave out strict"
+            )
+
 
 class BertScore(Metric[BertScoreConfig | ScorerConfig]):
     """BERTScore. Source: Zhang et al. 2020, section 3.
@@ -252,6 +272,8 @@ class BertScore(Metric[BertScoreConfig | ScorerConfig]):
         """Score rows; see `Metric.score_block`."""
         ready = block.ahead.get(self.spec)
         window = ready if isinstance(ready, Window) else self.look_ahead(block)
+        if self.encoders.config.strict:
+            window.refuse_truncated(block, self.choice.name, self.tokenizer.max_tokens)
         window.refuse_large_pairs(block, self.encoders.budget)
         return self.match(block, window, self.vectors(window, fitted, block.report))
 

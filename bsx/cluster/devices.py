@@ -128,8 +128,9 @@ class _Process:
         )
 
     def end(self) -> None:
-        """Have it end, whatever it does."""
+        """Have it end: by itself if it has nothing to do, so that it writes what its cache holds, else as it is."""
         self.link.close()
+        self._process.join(_PATIENCE / 5)
         self._process.terminate()
         self._process.join(_PATIENCE)
         if self._process.is_alive():

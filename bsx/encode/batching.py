@@ -165,7 +165,7 @@ class Batcher:
             try:
                 vectors = coming.result()()
             except MemoryError as error:
-                lacking = str(error)
+                vectors, lacking = None, str(error)
             del coming  # with an error in it, it holds what the batch was computed from
             if lacking is None:
                 self.sequences_encoded += len(batch)

@@ -16,6 +16,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO
 
+from bsx.support.environment import import_path
+
 SAFE_PATH = {"PYTHONSAFEPATH": "1"}
 """What tells a Python of version 3.11 or later to leave the current folder out; older ones do not know it."""
 
@@ -91,7 +93,7 @@ def _environment(*, other: bool = False) -> dict[str, str]:
 
 
 def _safe() -> dict[str, str]:
-    return {**SAFE_PATH, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    return {**SAFE_PATH, "PYTHONPATH": os.pathsep.join(filter(os.path.isabs, import_path()))}
 
 
 @contextlib.contextmanager
@@ -103,9 +105,10 @@ def starting_children(threads: int | None = None) -> Iterator[None]:
     Args:
         threads: how many threads each computes with; None leaves that to the environment.
     """
-    variables = _safe() if threads is None else {**_safe(), "OMP_NUM_THREADS": str(threads)}
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ.update(variables)
+    looked_in = import_path()
+    told = _safe() if threads is None else {**_safe(), "OMP_NUM_THREADS": str(threads)}
+    before = {name: os.environ.get(name) for name in told}
+    os.environ.update(told)
     blocks = hasattr(signal, "pthread_sigmask")
     if blocks:  # started with the first process, multiprocessing's tracker would let Ctrl-C through to that one
         from multiprocessing.resource_tracker import ensure_running
@@ -113,7 +116,7 @@ def starting_children(threads: int | None = None) -> Iterator[None]:
         ensure_running()
     signals = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT}) if blocks else set()
     program, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
-    path, sys.path = sys.path, [*filter(None, sys.path)]  # which they are told
+    path, sys.path = sys.path, looked_in  # which they are told
     try:
         yield
     finally:

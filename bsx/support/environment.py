@@ -86,3 +86,23 @@ def keep_together() -> None:
     if os.access(nearest, os.W_OK):
         for name, place in _FOLDERS.items():
             os.environ.setdefault(name, str(folder / place))
+
+
+def import_path() -> list[str]:
+    """Return ``sys.path`` without the current folder, where an entry of PYTHONPATH means it but does not name it.
+
+    An empty entry, such as that of ``:/x``, does: what lies in the folder that somebody works in is data, not code.
+    """
+    given = os.environ.get("PYTHONPATH")
+    entries = given.split(os.pathsep) if given else []
+    try:
+        here = os.getcwd()  # noqa: PTH109 - compared with texts
+    except OSError:  # it was removed: nothing lies there
+        return list(sys.path)
+    meant = any(not os.path.isabs(entry) and os.path.abspath(entry) == here for entry in entries)  # noqa: PTH100, PTH117
+    return [entry for entry in sys.path if entry != here] if meant and here not in entries else list(sys.path)
+
+
+def leave_working_folder() -> None:
+    """Have this process import nothing from the current folder."""
+    sys.path[:] = import_path()

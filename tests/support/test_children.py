@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import os
-import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -12,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from bsx.support.children import run_code
-from tests.fuzz.world import build
+from tests.fuzz.world import RIGHT, build, command
 
 ROOT = Path(__file__).resolve().parents[2]
 PLANT = """
@@ -22,6 +24,24 @@ raise ImportError("planted")
 """
 # Below what every Python imports before it looks anywhere, all may be planted; and what bsx itself brings and needs.
 NAMES = sorted({*sys.stdlib_module_names, "bsx", "numpy", "torch", "fasttext", "yaml", "comet_model", "laser_encoders"})
+# What runs all of its arguments as commands of bsx, in one process that was started as the installed program is.
+SCRIPT = """
+import json, sys
+sys.path[0] = {bin!r}
+from bsx.cli.main import _status
+
+ends = {{}}
+for call in json.loads(sys.argv[1]):
+    sys.argv[1:] = call
+    ends[" ".join(call)] = _status()
+print("\\n" + json.dumps(ends))
+"""
+STARTS = [
+    "score -c cand.txt -r ref.txt --metrics chrf --encoder device=cpu,cpu",
+    "score -c cand.txt -r ref.txt -s src.txt --metrics comet",
+    "score -c cand.txt -r ref.txt --metrics laser",
+]
+"""Calls that start a further process, beside what `tests.fuzz.world.RIGHT` has."""
 
 
 @pytest.fixture
@@ -45,9 +65,35 @@ def ran(planted: Path) -> list[str]:
     return sorted(file.name for file in (planted / "ran").iterdir())
 
 
+def run_all(calls: list[str], planted: Path) -> dict[str, int]:
+    script = planted / "bsx-script"
+    script.write_text(SCRIPT.format(bin=str(Path(sys.executable).parent)), encoding="utf-8")
+    words = []
+    for number, call in enumerate(calls):  # each with an output folder of its own
+        (out := planted / "out" / str(number)).mkdir(parents=True, exist_ok=True)
+        words.append(shlex.split(call.format(out=out)))
+    done = subprocess.run([sys.executable, script, json.dumps(words)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    ends: dict[str, int] = json.loads(done.stdout.splitlines()[-1])
+    return ends
+
+
 def test_the_plants_would_be_run(planted: Path) -> None:
     subprocess.run([sys.executable, "-c", "import json"], capture_output=True, check=False)
     assert ran(planted) == ["json"]
+
+
+@pytest.mark.slow
+def test_commands_that_start_processes_run_no_plants(planted: Path) -> None:
+    assert list(run_all(STARTS, planted).values()) == [0, 2, 2]  # COMET and LASER are not installed
+    assert ran(planted) == []
+
+
+@pytest.mark.slow
+def test_no_command_runs_plants(planted: Path) -> None:
+    calls = [" ".join((*command(name), arguments)) for name, arguments in RIGHT.items()]
+    assert {call: status for call, status in run_all(calls, planted).items() if status} == {}
+    assert ran(planted) == []
 
 
 def test_a_spawned_process_runs_no_plants(planted: Path) -> None:
@@ -113,6 +159,52 @@ def test_python_m_bsx_imports_nothing_late_from_the_working_folder(planted: Path
     assert ran(planted) == []
 
 
+@pytest.fixture
+def emptied(planted: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The same, with the folder among those that modules are looked for in: an empty entry means it."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep + str(ROOT))
+    for name in sys.stdlib_module_names:  # what Python and the console script import first is out of anybody's hands
+        if name not in ("secrets", "multiprocessing", "csv", "sqlite3"):
+            (planted / "world" / f"{name}.py").unlink()
+    (planted / "world" / "bsx.py").unlink()
+    return planted
+
+
+def test_an_empty_entry_of_pythonpath_is_no_way_in(emptied: Path) -> None:
+    subprocess.run([sys.executable, "-P", "-c", "import csv"], capture_output=True, check=False)
+    assert ran(emptied) == ["csv"]
+    (emptied / "ran" / "csv").unlink()
+    plain = "score -c cand.txt -r ref.txt --metrics chrf"
+    assert list(run_all([f"{plain} --encoder device=cpu,cpu", plain], emptied).values()) == [0, 0]
+    assert ran(emptied) == []
+
+
+@pytest.mark.parametrize("entry", ["", "."])
+def test_children_of_a_process_that_looks_in_the_folder_do_not(emptied: Path, entry: str) -> None:
+    """Somebody's own program, which may look there; what bsx starts for it may not."""
+    script = emptied / "starts.py"
+    script.write_text(
+        "import multiprocessing, os, sys\n"
+        "from bsx.support.children import run_code, start, starting_children\n"
+        "if __name__ == '__main__':\n"
+        "    assert os.getcwd() in sys.path\n"
+        "    assert run_code('import csv, bsx', cwd=os.getcwd()).returncode == 0\n"
+        "    with start('-c', 'import csv, bsx') as child:\n"
+        "        assert child.communicate() == (b'', b'')\n"
+        "    child = multiprocessing.get_context('spawn').Process(target=exec, args=('import secrets, bsx',))\n"
+        "    with starting_children():\n"
+        "        child.start()\n"
+        "    child.join()\n"
+        "    assert child.exitcode == 0\n"
+        "    assert os.getcwd() in sys.path\n"
+    )
+    (emptied / "world" / "multiprocessing.py").unlink()
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([entry, str(ROOT)])}
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    assert ran(emptied) == []
+
+
 def test_an_interactive_python_looks_in_the_folder_and_its_children_do_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -124,19 +216,55 @@ def test_an_interactive_python_looks_in_the_folder_and_its_children_do_not(
     assert "ModuleNotFoundError" in done.stderr
 
 
-STARTING = re.compile(
-    r"\bsubprocess\.(Popen\(|run|call|check_)|\bget_context\(|\bProcessPoolExecutor\(|\bmultiprocessing\.(Process|Pool)"
-    r"|\bos\.(system|popen|exec|spawn|posix_spawn|fork)|create_subprocess|pty\.(spawn|fork)"
-)
+STARTING = {
+    "subprocess": {"Popen", "run", "call", "check_call", "check_output", "getoutput", "getstatusoutput"},
+    "multiprocessing": {"Process", "Pool", "Manager", "get_context", "Queue", "Value", "Array"},
+    "concurrent.futures": {"ProcessPoolExecutor"},
+    "asyncio": {"create_subprocess_exec", "create_subprocess_shell"},
+    "pty": {"spawn", "fork"},
+}
+NAMED = set[str]().union(*STARTING.values())
+OF_OS = ("system", "popen", "exec", "spawn", "posix_spawn", "fork", "startfile")
+
+
+def starters(tree: ast.Module) -> set[str]:
+    """Return what code may start a process with, by the module's name."""
+    found = set[str]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            names = {alias.name for alias in node.names}
+            found |= {module for module in STARTING if node.module == module and names & STARTING[module]}
+            found |= {"os"} if node.module == "os" and any(name.startswith(OF_OS) for name in names) else set()
+        elif isinstance(node, ast.Attribute) and (node.attr in NAMED or node.attr.startswith(OF_OS)):
+            whole = ast.unparse(node.value)
+            found |= {module for module in STARTING if whole == module and node.attr in STARTING[module]}
+            found |= {"os"} if whole == "os" and node.attr.startswith(OF_OS) else set()
+    return found
+
+
+def without_annotations(tree: ast.Module) -> None:
+    """Take annotations out of code: `subprocess.Popen` as a type starts nothing."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.AnnAssign | ast.arg):
+            node.annotation = ast.Constant(None)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            node.returns = None
 
 
 def test_processes_are_started_in_one_place_only() -> None:
     """Whoever starts a process elsewhere has to see to what that imports."""
-    texts = {
-        file.relative_to(ROOT).as_posix(): file.read_text(encoding="utf-8")
-        for top in ("bsx", "analysis")
-        for file in (ROOT / top).rglob("*.py")
+    found: dict[str, set[str]] = {}
+    for top in ("bsx", "analysis"):
+        for file in (ROOT / top).rglob("*.py"):
+            where = file.relative_to(ROOT).as_posix()
+            if not where.startswith(("bsx/analysis/", "bsx/registry/")):  # links to what is looked through anyway
+                content = file.read_text(encoding="utf-8")
+                without_annotations(tree := ast.parse(content))
+                if names := starters(tree):
+                    found[where] = names
+                    if "multiprocessing" in names:
+                        assert "with starting_children(" in content, where
+    assert found == {
+        "bsx/support/children.py": {"subprocess"},
+        "bsx/cluster/devices.py": {"multiprocessing"},
     }
-    starting = {name for name, text in texts.items() if STARTING.search(text)}
-    assert starting == {"bsx/support/children.py", "bsx/cluster/devices.py"}
-    assert "with starting_children(" in texts["bsx/cluster/devices.py"]
