@@ -279,6 +279,22 @@ def test_metric_scores(write: Write) -> None:
         load_metric_scores(path, metrics=["chrf"])
 
 
+def test_columns_may_be_called_as_what_rows_hold(write: Write) -> None:
+    table = load_table(write("t.tsv", "candidate\treference\treferences\thuman", "a\tb\tc\t1"))
+    assert list(table.columns) == ["dataset", "candidate", "reference", "human"]
+    scores = load_metric_scores(write("wmt-km-en.scores.tsv", "system\tsid\thuman\thuman_z", "A\t1\t5\t6"))
+    assert (scores.metrics, scores["human"].tolist()) == (("human",), [5.0])
+
+
+def test_a_segment_with_a_malformed_source_is_left_out(write: Write) -> None:
+    systems = write("newstest-de-en.systems.tsv", "system\tsid\tcandidate", "A\t1\tx", "A\t2\ty")
+    references = write(
+        "r.jsonl", *(f'{{"sid": "{sid}", "reference": "r", "source": {s}}}' for sid, s in (("1", '"s"'), ("2", "null")))
+    )
+    table = load_system_outputs(systems, references, skip_malformed=True)
+    assert (list(table["candidate"]), list(table["source"]), len(table.problems)) == (["x"], ["s"], 2)
+
+
 def test_mt_metrics_eval_layout(write: Write, tmp_path: Path) -> None:
     write("wmt22/sources/en-de.txt", "s1", "s2")
     for name in ("refA", "refB"):

@@ -167,6 +167,8 @@ def test_lex_follows_the_casing_of_each_metric() -> None:
             references, metrics, edits=["typos", "synonyms"], factors=[spec], candidates=candidates, lang="en"
         )
         assert {effect.factor for effect in kept.effects} == {spec, "surface"}
+    both = intervene_texts(references, {"blind": measured(True)}, factors=["lex", "lex:lowercase=true"], lang="en")
+    assert {effect.factor for effect in both.effects} == {"sem", "lex:lowercase=true", "surface"}  # of the two lex, one
     asked = intervene_texts(references, metrics, edits=["synonyms", "opposites"], candidates=candidates, lang="en")
     assert [fit.ignores_case for fit in asked.fits] == [False, True]
 
