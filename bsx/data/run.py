@@ -105,11 +105,11 @@ def as_one_run(
 def named_files(setting: str, value: object) -> Iterator[Path]:
     """Yield the files that the value of a setting names, such as those in ``name:field=file``; of a model the folder.
 
-    What a metric is told to write itself (``cache=`` and ``spans=``) is none of them.
+    What a metric is told to write itself (``spans=``) is none of them.
     """
     for text in value if isinstance(value, list | tuple) else [value]:
         pieces = re.split("[:,]", str(text)) if isinstance(text, str | Path) else ()
-        parts = [part for piece in pieces if not re.match(r"\s*(cache|spans)\s*=", piece) for part in piece.split("=")]
+        parts = [part for piece in pieces if not re.match(r"\s*spans\s*=", piece) for part in piece.split("=")]
         for part in dict.fromkeys([str(text), *parts]) if pieces else ():
             path = without_sheet(part)[0]
             with contextlib.suppress(OSError, ValueError):

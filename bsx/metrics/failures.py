@@ -127,6 +127,8 @@ def score_rows(
         texts, others, third = (
             None if column is None else [column[row] for row in rows] for column in (candidates, references, sources)
         )
+        if len(some) == 1:  # which says what it lacks
+            return [some[0].score(texts or [], others, sources=third, progress=progress)]
         result = score_corpus(some, MemoryCorpus({"candidate": texts or []}, others, third), progress=progress)
         return [result[metric.spec]["candidate"] for metric in some]
 

@@ -144,7 +144,7 @@ def test_matrices_of_every_form(tmp_path: Path) -> None:
         ("objects.npy", np.array([{}, []], dtype=object), "clp", "is not an array saved by NumPy"),
         ("text.npy", b"no array", "clp", "is not an array saved by NumPy"),
         ("nothing.npy", b"", "clp", "is not an array saved by NumPy"),
-        ("dict.pt", {"map": torch.zeros(DIM)}, "umd", "is not an array saved by PyTorch"),
+        ("dict.pt", {"map": torch.zeros(DIM)}, "umd", "holds dict, not an array of real numbers"),
         ("text.pt", b"no tensor", "umd", "is not an array saved by PyTorch"),
         ("code.pt", pickle.dumps(Path("x"), protocol=4), "umd", "is not an array saved by PyTorch"),
         ("text.safetensors", b"no tensors", "umd", "is not a safetensors file"),

@@ -162,7 +162,7 @@ def load_mapping(path: Path, kind: Kind, dimensions: int) -> Mapping:
         dimensions: size of the vectors it is for. A vector may be stored as (dim,), (1, dim) or (dim, 1).
 
     Raises:
-        InputError: if there is no such file, or it holds another kind or size of map.
+        InputError: if there is no such file, or it holds another kind or size of map, or zeros.
     """
     if not path.is_file():
         raise InputError("there is no such file; `bsx.fit_mapping` makes one", file=path)
@@ -174,17 +174,22 @@ def load_mapping(path: Path, kind: Kind, dimensions: int) -> Mapping:
         if kind not in tensors:
             raise InputError(f"holds {', '.join(tensors)}, not a {kind} map", file=path)
         array: NDArray[Untyped] = tensors[kind]
-    elif path.suffix == ".npz":
-        raise InputError("holds several arrays; save the map alone, as .npy", file=path)
-    elif path.suffix == ".npy":
+    elif path.suffix in (".npy", ".npz"):
         with blaming(f"{path}: is not an array saved by NumPy"):
-            array = np.load(path, allow_pickle=False)
+            loaded: Untyped = np.load(path, allow_pickle=False)
+        if not isinstance(loaded, np.ndarray):
+            loaded.close()
+            raise InputError("holds several arrays; save the map alone, as .npy", file=path)
+        array = loaded
     else:
         from bsx.support.tensors import load_saved
 
-        need("torch", f"Reading {path}")
+        torch: Untyped = need("torch", f"Reading {path}")
         with blaming(f"{path}: is not an array saved by PyTorch"):
-            array = load_saved(path).detach().float().numpy()
+            loaded = load_saved(path)
+        if not isinstance(loaded, torch.Tensor) or loaded.is_complex():
+            raise InputError(f"holds {type(loaded).__name__}, not an array of real numbers", file=path)
+        array = loaded.detach().float().numpy()
     if kind == "umd" and array.ndim == 2 and 1 in array.shape:
         array = array.reshape(-1)
     wanted = (dimensions, dimensions) if kind == "clp" else (dimensions,)
@@ -192,6 +197,8 @@ def load_mapping(path: Path, kind: Kind, dimensions: int) -> Mapping:
         raise InputError(f"holds an array of shape {array.shape}; a {kind} map of this model has {wanted}", file=path)
     if array.dtype.kind not in "fiu" or not finite(numbers := array.astype(np.float32)):
         raise InputError("is no map: not all of its numbers are real and finite", file=path)
+    if not numbers.any():
+        raise InputError("is no map: it holds nothing but zeros", file=path)
     written = facts.pop("digest", None)
     mapping = Mapping(kind, numbers, facts)
     if written not in (None, mapping.digest):

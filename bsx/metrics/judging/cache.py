@@ -61,7 +61,7 @@ class AnswerCache:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._answers: dict[str, KeptAnswer] | None = None
-        self._stream: IO[bytes]
+        self._stream: IO[bytes] | None = None
 
     @property
     def answers(self) -> dict[str, KeptAnswer]:
@@ -104,24 +104,29 @@ class AnswerCache:
         """
         from filelock import FileLock, Timeout
 
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with FileLock(self.path.with_name(self.path.name + ".lock")).acquire(timeout=0):
+        with contextlib.ExitStack() as stack:
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                stack.enter_context(FileLock(self.path.with_name(self.path.name + ".lock")).acquire(timeout=0))
                 self._answers = None  # another process may have added some in the meantime
                 self.answers  # noqa: B018 - refuses what is no file of answers before anything of it is cut off
-                with self.path.open("ab") as self._stream:
-                    self._stream.truncate(self.path.read_bytes().rfind(b"\n") + 1)
-                    yield
-        except Timeout:
-            raise InputError(
-                "another process is adding answers to it: wait, or name another cache", file=self.path
-            ) from None
-        except OSError as error:
-            raise InputError(f"cannot be written ({error.strerror})", file=self.path) from error
+                self._stream = stack.enter_context(self.path.open("ab"))
+                self._stream.truncate(self.path.read_bytes().rfind(b"\n") + 1)
+            except Timeout:
+                raise InputError(
+                    "another process is adding answers to it: wait, or name another cache", file=self.path
+                ) from None
+            except OSError as error:
+                raise InputError(f"cannot be written ({error.strerror})", file=self.path) from error
+            yield
 
     def add(self, answer: KeptAnswer) -> None:
-        """Bring an answer to the disk, inside `writing`."""
-        self._stream.write(json.dumps(asdict(answer)).encode("ascii") + b"\n")
-        self._stream.flush()
-        os.fsync(self._stream.fileno())
+        """Bring an answer to the disk."""
+        assert self._stream is not None  # noqa: S101 - inside writing()
+        try:
+            self._stream.write(json.dumps(asdict(answer), ensure_ascii=True).encode("ascii") + b"\n")
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+        except OSError as error:
+            raise InputError(f"cannot be written ({error.strerror})", file=self.path) from error
         self.answers[answer.key] = answer

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import contextlib
 import datetime
+import ipaddress
 import os
 import re
 from collections import deque
@@ -74,8 +76,11 @@ class Endpoint:
         if not self._secret and self.url.rstrip("/") == _PUBLIC:
             raise InputError(f"judge: {self.host} wants a key: put it into the environment variable {config.key}, or "
                              "name another endpoint with base_url")  # fmt: skip
-        why, local = forbidden(), self.host.startswith(("localhost", "127.", "[::1]"))
-        if why is not None and not local:
+        name, why = urlsplit(self.url).hostname or "", forbidden()
+        here = name == "localhost"
+        with contextlib.suppress(ValueError):
+            here = here or ipaddress.ip_address(name).is_loopback
+        if why is not None and not here:
             raise ModelUnavailableError(
                 f"judge: {self.host} is not asked ({why}): budget_requests=0 takes kept answers alone"
             )
@@ -132,13 +137,12 @@ class Endpoint:
                 asked, tokens = asked + 1, tokens + takes + self._max_tokens
                 try:
                     answer = await self._ask(waiting.popleft())
-                except BsxError as error:  # what is under way is paid for: it is kept, too
-                    ended.append(error)
-                else:
                     tokens += 0 if answer.tokens_in is None else answer.tokens_in - takes
                     tokens += 0 if answer.tokens_out is None else answer.tokens_out - self._max_tokens
                     cache.add(answer)
                     done += 1
+                except BsxError as error:  # what is under way is paid for: it is kept, too
+                    ended.append(error)
                 if progress is not None:
                     progress("judging", done, total)
 
@@ -187,19 +191,29 @@ class Endpoint:
             what = f"does not answer in time (timeout={config.timeout:g})"
         except openai.APIConnectionError as error:
             what = f"cannot be reached, or hangs up ({self._clean(str(error.__cause__ or error))})"
-        except (openai.APIError, ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        except (openai.APIError, ValueError, RecursionError) as error:  # half an answer, or none that is JSON
             what = f"sends what is no answer ({self._clean(str(error))})"
         raise ModelUnavailableError(f"judge: {self.host} {what} (segment {asked.where})")
 
     def _kept(self, asked: Question, reply: Untyped, filtered: str | None = None) -> KeptAnswer:
-        """Return what a reply says, or that a filter of the endpoint kept it back, and why."""
-        model, content, finish, scores = "", "", filtered, list[tuple[str, float]]()
-        usage = getattr(reply, "usage", None)
+        """Return what a reply says, or that a filter of the endpoint kept it back, and why.
+
+        Raises:
+            ValueError: if it is none.
+        """
+        model: object = ""
+        content, finish, usage = "", filtered, getattr(reply, "usage", None)
+        scores: list[tuple[str, float]] = []
         if filtered is None:
-            choice, model = reply.choices[0], reply.model
-            content, finish = choice.message.content or "", choice.finish_reason
+            choices, model = getattr(reply, "choices", None), getattr(reply, "model", None)
+            choice: Untyped = choices[0] if isinstance(choices, list) and choices else None
+            message = getattr(choice, "message", None)
+            if message is None or not isinstance(model, str) or not model:
+                raise ValueError("what it answers is no completion")
+            content = message.content if isinstance(message.content, str) else ""
+            finish = getattr(choice, "finish_reason", None)
             # What could have stood at the first token that is a score.
-            for token in getattr(choice.logprobs, "content", None) or ():
+            for token in getattr(getattr(choice, "logprobs", None), "content", None) or ():
                 if self._weighted is not None and as_score(self._weighted, token.token) is not None:
                     scores = [(one.token, float(one.logprob)) for one in token.top_logprobs or [token]]
                     break
@@ -210,12 +224,12 @@ class Endpoint:
             name=self._prompt.name,
             asked=str(self._config.model),
             endpoint=self.host,
-            model=self._redacted(model),
+            model=self._redacted(str(model)),
             content=self._redacted(content),
-            finish=None if finish is None else self._redacted(finish),
+            finish=self._redacted(finish) if isinstance(finish, str) else None,
             scores=tuple((self._redacted(token), log) for token, log in scores),
-            tokens_in=tokens_in,
-            tokens_out=tokens_out,
+            tokens_in=tokens_in if isinstance(tokens_in, int) else None,
+            tokens_out=tokens_out if isinstance(tokens_out, int) else None,
             at=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         )
 
@@ -248,15 +262,15 @@ def checked_address(url: str) -> str:
     """
     try:
         parts = urlsplit(url)
-        usual = parts.port in (None, _PORTS[parts.scheme])
-    except (ValueError, KeyError):
-        usual, parts = True, urlsplit("")
-    if not parts.hostname:
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        host, port, parts = None, None, urlsplit("")
+    if parts.scheme not in _PORTS or not host:
         raise InputError("judge: base_url is no address such as http://127.0.0.1:8080/v1", setting="base_url")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise InputError("judge: base_url holds more than an address: a key belongs into the environment, not there")
-    host = parts.netloc.lower()
-    return host.removesuffix(f":{parts.port}") if usual else host
+    name = f"[{host}]" if ":" in host else host
+    return name if port in (None, _PORTS[parts.scheme]) else f"{name}:{port}"
 
 
 def size_of(messages: Sequence[Mapping[str, str]]) -> int:

@@ -158,7 +158,7 @@ class Worker:
                 process.stdin.write(json.dumps(message).encode("ascii") + b"\n")
                 process.stdin.flush()
                 line = process.stdout.readline()
-            if not line.startswith(b"{"):
+            if not (line.startswith(b"{") and line.endswith(b"\n")):  # cut off where the worker died
                 raise self._death(process)
             reply: JsonObject = json.loads(line)
             if "error" in reply:

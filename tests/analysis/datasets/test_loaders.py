@@ -283,7 +283,7 @@ def test_columns_may_be_called_as_what_rows_hold(write: Write) -> None:
     table = load_table(write("t.tsv", "candidate\treference\treferences\thuman", "a\tb\tc\t1"))
     assert list(table.columns) == ["dataset", "candidate", "reference", "human"]
     scores = load_metric_scores(write("wmt-km-en.scores.tsv", "system\tsid\thuman\thuman_z", "A\t1\t5\t6"))
-    assert (scores.metrics, scores["human"].tolist()) == (("human",), [5.0])
+    assert (scores.metrics, list(scores["human"])) == (("human",), [5.0])
 
 
 def test_a_segment_with_a_malformed_source_is_left_out(write: Write) -> None:
