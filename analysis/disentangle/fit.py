@@ -306,8 +306,11 @@ def _with_groups(whole: DisentangleResult, sample: RegressionSample, group: str,
     results: dict[str, DisentangleResult] = {}
     fits: dict[str, list[Ols]] = {}
     rows: dict[str, Rows] = {}
-    for name in dict.fromkeys(labels):
-        places = np.flatnonzero([label == name for label in labels])
+    members: dict[str, list[int]] = {}
+    for row, name in enumerate(labels):
+        members.setdefault(name, []).append(row)
+    for name, of in members.items():
+        places = np.array(of)
         columns = {column: values[places] for column, values in sample.columns.items()}
         try:
             results[name], fits[name] = _fit(replace(sample, columns=columns, errors=sample.errors.of(places)))

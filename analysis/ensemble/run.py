@@ -123,6 +123,7 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
     how |= {"lower": list(fitted_on.lower), "fit": other}
     result = combine(table, frame.metrics, human, **how)
     if save is not None:
+        new_place(save, registry)  # another run may have saved one meanwhile
         fitted = fitted_on.texts([human]) if settings.how in LEARNED else None
         files = [Path(fitted_on.name)]
         own = place if save.endswith((".yaml", ".yml")) else None
