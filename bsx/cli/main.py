@@ -66,9 +66,9 @@ def _on_signal(number: int, frame: FrameType | None) -> NoReturn:
 
 def _open_streams() -> None:
     """Speak UTF-8 whatever the locale."""
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:  # it was closed
-            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
+    for name, mode, way in (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_WRONLY), ("stderr", "w", os.O_WRONLY)):
+        if getattr(sys, name) is None:  # it was closed: the lowest number that is free is its own, and stays open
+            setattr(sys, name, open(os.open(os.devnull, way), mode, encoding="utf-8", closefd=False))  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     raw = io.FileIO(sys.stderr.fileno(), "w", closefd=False)  # not what Python has made of it, which may seek

@@ -20,7 +20,7 @@ from bsx.errors import InputError
 from bsx.support.folders import without_sheet
 from bsx.support.settings import BaseSettings, Option
 
-STREAMS = frozenset({"-", "/dev/stdout"})
+STREAMS = frozenset({"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"})
 """What means standard output."""
 BESIDE = (".signature.txt", ".signatures.json")
 """Ends of the names of the files next to a table that describe it."""

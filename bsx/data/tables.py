@@ -407,7 +407,15 @@ def _whole(text: str) -> int | Spelled:
     return int(text) if len(text) < 19 and text != "-0" else Spelled(text)
 
 
-_JSON = json.JSONDecoder(parse_int=_whole, parse_float=Spelled, parse_constant=Spelled)
+def _object(pairs: list[tuple[str, object]]) -> Cells:
+    result = dict(pairs)
+    if len(result) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} stands twice in an object")
+    return result
+
+
+_JSON = json.JSONDecoder(parse_int=_whole, parse_float=Spelled, parse_constant=Spelled, object_pairs_hook=_object)
 
 
 def _unfit(value: object) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_validator
 
 from bsx.catalog.entries import Code, Entry, Evidence, Sha256
 from bsx.errors import InputError
@@ -31,6 +31,7 @@ class Member(Entry):
             ``normalise: rank``; scores between are interpolated.
     """
 
+    model_config = ConfigDict(allow_inf_nan=False)
     metric: str
     weight: float
     lower: bool = False
@@ -69,6 +70,7 @@ class Combination(Entry):
         members: the metrics.
     """
 
+    model_config = ConfigDict(allow_inf_nan=False)
     how: str
     normalise: Normalise
     members: list[Member]

@@ -173,6 +173,8 @@ def test_combinations_that_say_too_little(change: dict[str, Any], message: str) 
     right = {"how": "mean", "normalise": "none", "members": [Member(metric="a", weight=1.0)]}
     with pytest.raises(ValidationError, match=message):
         Combination(**{**right, **change})
+    with pytest.raises(ValidationError, match="finite number"):
+        Member(metric="a", weight=math.nan)
     with pytest.raises(ValidationError, match="must rise"):
         Member(metric="a", weight=1.0, ranks=[[1.0, 0.5], [1.0, 0.6]])
     with pytest.raises(InputError, match="no scores"):
