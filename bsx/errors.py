@@ -97,13 +97,7 @@ class UnknownNameError(BsxError):
 
 
 class ModelUnavailableError(BsxError):
-    """A known model whose weights are neither on this machine nor reachable.
-
-    Attributes:
-        instead: the setting that works here now, as a name and a value: a model, or a metric that needs none.
-    """
-
-    instead: tuple[str, str] | None = None
+    """A known model whose weights are neither on this machine nor reachable; the message says what works here now."""
 
 
 class DataUnavailableError(BsxError):

@@ -361,7 +361,7 @@ def _controls_checked(
         asked = {"level": settings.level != "seg", "statistic": settings.statistic == "acc_eq"}
         asked |= {"grouping": settings.grouped_by != "none", "resample": True}
         name = next(name for name in asked if asked[name])
-        needed = f"column{'s' * (len(due) > 1)} {' and '.join(due)}"
+        needed = f"columns {' and '.join(due)}: name them" if len(due) > 1 else f"column {due[0]}: name it"
         raise InputError(f"{name} {getattr(settings, name)} needs the {needed}", setting=name)
     return controls
 

@@ -17,7 +17,7 @@ from typer.core import TyperGroup
 from bsx.cli.output import GuardedCommands, WholeSummaries, choices_of, door_of, group, option_name
 from bsx.errors import BsxError, InputError, did_you_mean
 from bsx.support.environment import keep_together
-from bsx.support.settings import our_name
+from bsx.support.settings import our_name, our_spellings
 
 
 class CommandEntry(NamedTuple):
@@ -221,8 +221,11 @@ def _instead_of(option: str, ctx: Any) -> str:
     if (ours := our_name(name, door)) is not None:
         return f"{message}; write {door[ours]}{'=VALUE' if ours in shared else ''}"
     hint = f".{did_you_mean(option, [*filter(None, map(option_name, ctx.command.params)), *shared])}"
-    if others := commands_with(name):
-        hint = f"; --{name.replace('_', '-')} is of {', '.join(others[:4])}{' and others' * (len(others) > 4)}"
+    ours, others = next(
+        ((ours, others) for ours in our_spellings(name) if (others := commands_with(ours))), (name, list[str]())
+    )
+    if others:
+        hint = f"; --{ours.replace('_', '-')} is of {', '.join(others[:4])}{' and others' * (len(others) > 4)}"
     return f"{message}{hint} ({ctx.command_path} --help shows how)"
 
 

@@ -6,6 +6,7 @@ first moment, so this module imports nothing that takes time.
 
 from __future__ import annotations
 
+import errno
 import gc
 import io
 import logging
@@ -17,8 +18,8 @@ from collections.abc import Callable, Sequence
 from types import FrameType, TracebackType
 from typing import NoReturn
 
-from bsx.errors import NO_ROOM, BsxError, ModelUnavailableError, shortened
-from bsx.support.terminal import tell
+from bsx.errors import NO_ROOM, BsxError, shortened
+from bsx.support.terminal import Printed, tell
 
 _TRACEBACK = "BSX_TRACEBACK"
 """Environment variable that has the traceback of an error printed before its line."""
@@ -66,11 +67,13 @@ def _on_signal(number: int, frame: FrameType | None) -> NoReturn:
 
 def _open_streams() -> None:
     """Speak UTF-8 whatever the locale."""
-    for name, mode, way in (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_WRONLY), ("stderr", "w", os.O_WRONLY)):
+    # Writing to a standard output that was closed fails; reading nothing and complaining to nobody do not.
+    for name, mode, way in (("stdin", "r", os.O_RDONLY), ("stdout", "w", os.O_RDONLY), ("stderr", "w", os.O_WRONLY)):
         if getattr(sys, name) is None:  # it was closed: the lowest number that is free is its own, and stays open
             setattr(sys, name, open(os.open(os.devnull, way), mode, encoding="utf-8", closefd=False))  # noqa: SIM115
     if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+        buffered = sys.stdout.line_buffering
+        sys.stdout = Printed(sys.stdout.detach(), "utf-8", "backslashreplace", line_buffering=buffered)
     raw = io.FileIO(sys.stderr.fileno(), "w", closefd=False)  # not what Python has made of it, which may seek
     sys.stderr = io.TextIOWrapper(io.BufferedWriter(raw), "utf-8", "backslashreplace", line_buffering=True)
 
@@ -95,8 +98,7 @@ def _status(call: Callable[[Sequence[str]], int] | None = None) -> int:
             import traceback
 
             traceback.print_exception(error)
-        message = _explained(error) + _what_works(error)
-        tell(f"error: {shortened(' '.join(message.split()))}")
+        tell(f"error: {shortened(' '.join(_explained(error).split()))}")
         return 2
     return status
 
@@ -111,7 +113,7 @@ def _explained(error: BaseException) -> str:
     file = getattr(error, "filename", None)
     at = f"{file}: " if file else ""
     if isinstance(error, OSError):
-        if not file and error.errno in NO_ROOM:
+        if not file and error.errno in (*NO_ROOM, errno.EBADF):
             at = "standard output: "
         return f"{at}{error.strerror or error}"
     text = str(error)
@@ -125,16 +127,6 @@ def _explained(error: BaseException) -> str:
         f"{at}{words} ended with an error that nobody foresaw ({type(error).__name__}: {text[:300]}): please report "
         f"it; {_TRACEBACK}=1 shows where it happened"
     )
-
-
-def _what_works(error: BaseException) -> str:
-    """Return the option that names what works here now, where a command lacks a model; nothing if there is none."""
-    if not isinstance(error, ModelUnavailableError) or error.instead is None or error.door is None:
-        return ""
-    setting, value = error.instead
-    names_model = any(":" in word and "=" in word for word in sys.argv)  # bertscore:model=NAME
-    known = sys.argv[1:2] in (["score"], ["match"]) and setting in error.door and not names_model
-    return f" Here now: {error.door[setting]} {value}" if known else ""
 
 
 def _own_code(traceback: TracebackType | None) -> str | None:

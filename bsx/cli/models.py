@@ -40,6 +40,8 @@ def list_models(
         _list_languages(catalog, format, full=full)
     elif settings.lang is not None:
         _rank(settings, catalog, format, full=full)
+    elif settings.prefer == "quality" and str(context.get_parameter_source("prefer")).endswith("COMMANDLINE"):
+        raise InputError("prefer quality ranks by agreement with human judgments in a language: name it with --lang")
     else:
         by_cost = settings.prefer == "speed"
         rows = [_row(entry, catalog, None) for entry in unranked(catalog, settings, by_cost=by_cost)]

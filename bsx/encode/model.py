@@ -216,10 +216,7 @@ def _unavailable(choice: Choice, catalog: Catalog, reason: str) -> ModelUnavaila
     else:
         options = f"No model here was trained on {language.name}; metrics=chrf needs none."
     fetching = f" `bsx models pull {choice.name}` fetches it where the hub is reachable." if choice.source.hub else ""
-    error = ModelUnavailableError(f"the model {choice.name} is not on this machine: {reason}.{fetching} {options}")
-    if language is not None or not runs:
-        error.instead = ("model", here[0]) if runs and here else ("metrics", "chrf")
-    return error
+    return ModelUnavailableError(f"the model {choice.name} is not on this machine: {reason}.{fetching} {options}")
 
 
 def pin_revision(entry: ModelEntry, named: Path | None = None) -> tuple[Path, str]:

@@ -224,8 +224,13 @@ def our_name(name: str, known: Collection[str]) -> str | None:
     Returns:
         One of the names; None if none of them is known to mean the same.
     """
+    return next((same for same in our_spellings(name) if same in known), None)
+
+
+def our_spellings(name: str) -> list[str]:
+    """Return what an argument, a setting or an option that another package calls ``name`` may be called here."""
     usual = _ELSEWHERE.get(name, name)
-    return next((same for same in (name, usual, _SINGULAR.get(usual), _PLURAL.get(usual)) if same in known), None)
+    return [*filter(None, dict.fromkeys((name, usual, _SINGULAR.get(usual), _PLURAL.get(usual))))]
 
 
 def our_names(function: Callable[Keys, Outcome]) -> Callable[Keys, Outcome]:

@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import sys
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
 from textwrap import wrap
 
+_ESCAPES = {code: f"\\u{code:04x}" for code in (*range(9), *range(11, 32), *range(127, 160))}  # not tab, not line break
+
+
+class Printed(io.TextIOWrapper):
+    """A stream of text without control characters, which names in somebody's files may hold: as JSON spells them."""
+
+    def write(self, text: str) -> int:
+        """Write a text."""
+        super().write(text.translate(_ESCAPES))
+        return len(text)
+
 
 def tell(message: str) -> None:
-    """Print a message on standard error; that nobody reads it, or that the disk is full, is no reason to fail."""
+    """Print a message on standard error, above a bar of progress if one is drawn.
+
+    That nobody reads it, or that the disk is full, is no reason to fail.
+    """
+    text, drawing = f"bsx: {message}".translate(_ESCAPES), sys.modules.get("tqdm")
     with contextlib.suppress(OSError):
-        print(f"bsx: {message}", file=sys.stderr)
+        if drawing is None:
+            print(text, file=sys.stderr)
+        else:
+            drawing.tqdm.write(text, file=sys.stderr)
 
 
 SHOWN = 20

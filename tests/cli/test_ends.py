@@ -102,6 +102,19 @@ def texts(tmp_path: Path) -> Path:
 
 
 @posix
+def test_messages_of_nobody_and_control_characters_reach_no_output(texts: Path) -> None:
+    """A number that was closed and is free again is that of the next file."""
+    (texts / "t.tsv").write_text("system\tcandidate\treference\nA\x1b[31mX\ta\ta\nB\ta\tb\n")
+    code = "import bsx.cli.output as o; o._Lines.seconds = 0; from bsx.cli.main import run; run()"
+    done = bash(f"{sys.executable} -c '{code}' score t.tsv --metrics chrf -o o.tsv 2>&-", texts)
+    assert done.returncode == 0
+    assert "bsx: " not in (texts / "o.tsv").read_text()
+    shown = bash("$BSX score t.tsv --metrics chrf", texts).stdout
+    assert "A\\u001b[31mX" in shown
+    assert "\x1b" not in shown
+
+
+@posix
 @pytest.mark.parametrize(
     ("script", "status", "said"),
     [
@@ -111,6 +124,7 @@ def texts(tmp_path: Path) -> Path:
         *(
             pytest.param(*case, marks=pytest.mark.slow)
             for case in (
+                ("$BSX models >&-", 2, "bsx: error: standard output: Bad file descriptor\n"),
                 ("$BSX nonsense 2>&-", 2, ""),
                 ("$BSX score --metrics chrf -c - -r r.txt <&-", 2, "bsx: error: standard input: is empty\n"),
             )

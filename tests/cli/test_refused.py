@@ -90,6 +90,9 @@ TRAIN = "train bilstm judged.tsv --valid judged.tsv -o o"
 COMBINE = "ensemble scores.tsv --human human --resamples 20"
 PROBE = "probe task.tsv -m minilm"
 WRONG = [
+    ("models --prefer quality", "name it with --lang"),
+    ("plan compare --batch-size 3", "--batch-tokens is of bsx "),
+    ("report --refs x", "--references is of bsx "),
     ("intervene judged.tsv --metrics chrf", "say which it is with lang"),
     (f"{INTERVENE} --human human", "human needs candidates"),
     (f"{INTERVENE} --base candidate", "base needs candidates"),

@@ -148,9 +148,15 @@ def _compared(needs: list[Need]) -> list[Need]:
     return needs
 
 
+def _named_class(implementation: str) -> str:
+    if implementation.count(":") != 1:
+        raise ValueError(f"must be module:Class, is {implementation!r}")
+    return implementation
+
+
 Needs = Annotated[list[Need], AfterValidator(_compared)]
 Setting = str | int | float | bool
-Implementation = Annotated[str, Field(pattern=r"^[^:]+:[^:]+$")]
+Implementation = Annotated[str, AfterValidator(_named_class)]
 """A class, ``module:Class``."""
 
 
