@@ -1,18 +1,20 @@
 """Reading XML that nobody vouches for, as a stream: no entities, no declarations, nothing fetched, bounded memory.
 
 What is refused: a document type with declarations of its own (which entities need, and so every "billion laughs" and
-whatever lies in other files), a tag or comment of more than 4 MiB, and a text that does not end within
-`bsx.data.lines.LONGEST_LINE`. A document type that only names a file
+whatever lies in other files), a tag or comment of more than 4 MiB, elements nested more than `_DEEPEST` deep, and a
+unit whose text does not end within `bsx.data.lines.LONGEST_LINE`. A document type that only names a file
 (``<!DOCTYPE tmx SYSTEM "tmx14.dtd">``, which most translation memories have) passes; that file is never opened.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar
+from xml.etree.ElementTree import Element, TreeBuilder
+from xml.parsers import expat
 
-from bsx.data.lines import NamedFile
+from bsx.data.lines import LONGEST_LINE, NamedFile
 from bsx.errors import InputError
 from bsx.support.memory import show_bytes
 from bsx.support.untyped import Untyped
@@ -24,126 +26,130 @@ _PRESERVE = "http://www.w3.org/XML/1998/namespace}space"
 _CHUNK = 1 << 16
 _LONGEST_TAG = 4 << 20
 _LONGEST_QUOTE = 60
+_DEEPEST = 200
 
 
-class Handler(Generic[Item]):
-    """What is told of each element; it puts what it makes of them into `found`.
+class UnitReader(Generic[Item]):
+    """Reads a file whose units come one by one, each as a tree of elements without their namespaces.
 
-    Attributes:
-        found: what was made of the elements so far and not yet taken.
-        path: names of the elements that are open, from the root, each as expat gives it: ``namespace}name``.
-    """
-
-    name = ""
-    _expat: Untyped = None
-
-    def __init__(self) -> None:
-        self.found: list[Item] = []
-        self.path: list[str] = []
-        self._spaces: list[bool] = [False]
-        self._depths: list[int] = [0]
-
-    @property
-    def line(self) -> int:
-        """The line that is being read, from 1."""
-        return int(self._expat.CurrentLineNumber)
-
-    @property
-    def preserves(self) -> bool:
-        """Whether white space counts here (``xml:space``)."""
-        return self._spaces[-1]
-
-    def refuse(self, problem: str) -> InputError:
-        """Return an error that names file, line and column."""
-        return InputError(f"line {self.line}, column {self._expat.CurrentColumnNumber + 1}: {problem}", file=self.name)
-
-    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
-        """Note that an element begins; its namespace and a brace stand before its name."""
-        path = self.path
-        path.append(tag)
-        if _PRESERVE in attributes:
-            self._spaces.append(attributes[_PRESERVE] == "preserve")
-            self._depths.append(len(path))
-        space, _, local = tag.rpartition("}")
-        self.begin(space, local, attributes)
-
-    def end(self, tag: str) -> None:
-        """Note that an element ends."""
-        space, _, local = tag.rpartition("}")
-        self.finish(space, local)
-        path = self.path
-        if self._depths[-1] == len(path):
-            self._depths.pop()
-            self._spaces.pop()
-        path.pop()
-
-    def parent(self, above: int = 1) -> str:
-        """Return the local name of the element around the one that is open last."""
-        return self.path[-1 - above].rpartition("}")[2] if len(self.path) > above else ""
-
-    def begin(self, space: str, local: str, attributes: Mapping[str, str]) -> None:
-        """Take an element's namespace, name and attributes."""
-        raise NotImplementedError
-
-    def finish(self, space: str, local: str) -> None:
-        """Take an element's end."""
-        raise NotImplementedError
-
-    def text(self, text: str) -> None:
-        """Take a piece of text."""
-        raise NotImplementedError
-
-
-def walk(file: NamedFile, handler: Handler[Item], what: str) -> Iterator[Item]:
-    """Read a file from its start, and yield what a handler makes of it.
+    Every element of a tree says whether white space counts in it (``xml:space``, inherited).
 
     Args:
         file: the file.
-        handler: a new one.
-        what: what the file should be, for messages: ``XLIFF``.
-
-    Raises:
-        InputError: naming file, line and column of what is no well-formed or no harmless XML.
+        units: names of the elements that are units.
+        aside: names of elements that are left out with what is in them.
+        strict: leave out elements that are in another namespace than the first one, too.
     """
-    from xml.parsers import expat
 
-    parser: Untyped = expat.ParserCreate(namespace_separator="}")
-    handler.name, handler._expat = file.name, parser
+    def __init__(
+        self, file: NamedFile, units: Iterable[str], aside: Iterable[str] = (), *, strict: bool = False
+    ) -> None:
+        self._file, self._units, self._aside, self._strict = file, frozenset(units), frozenset(aside), strict
+        self._parser: Untyped = expat.ParserCreate(namespace_separator="}")
+        self._items: list[Item] = []
+        self._spaces = [""]
+        self._skipped = 0
+        self._tree: TreeBuilder | None = None
 
-    def declared(name: str, system: str | None, public: str | None, inner: bool) -> None:
+    def begin(self, space: str, element: Element) -> None:
+        """Take the beginning of an element: its namespace, name and attributes.
+
+        Raises:
+            InputError: if the file is none of the format.
+        """
+        raise NotImplementedError
+
+    def unit(self, element: Element, line: int) -> Iterable[Item]:
+        """Return what a unit, which begins in a line, is made into."""
+        raise NotImplementedError
+
+    @property
+    def is_first(self) -> bool:
+        """Whether the element that begins is the file's first."""
+        return len(self._spaces) == 2
+
+    def refuse(self, problem: str) -> InputError:
+        """Return an error that names file, line and column."""
+        line, column = self._parser.CurrentLineNumber, self._parser.CurrentColumnNumber + 1
+        return InputError(f"line {line}, column {column}: {problem}", file=self._file.name)
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        space, _, local = tag.rpartition("}")
+        if len(self._spaces) == 1:
+            self._space = space
+        elif self._skipped or local in self._aside or (self._strict and space != self._space):
+            self._skipped += 1
+            return
+        self._spaces.append(attributes.setdefault(_PRESERVE, self._spaces[-1]))
+        if len(self._spaces) > _DEEPEST:
+            raise self.refuse(f"elements are nested more than {_DEEPEST} deep")
+        if self._tree is None and local in self._units:
+            self._tree, self._depth, self._size = TreeBuilder(), len(self._spaces), 0
+            self._line = int(self._parser.CurrentLineNumber)
+            self._name = attributes.get("id", attributes.get("tuid", "")).strip()
+        self.begin(space, self._tree.start(local, attributes) if self._tree is not None else Element(local, attributes))
+
+    def _end(self, tag: str) -> None:
+        if self._skipped:
+            self._skipped -= 1
+            return
+        if self._tree is not None:
+            element = self._tree.end(tag.rpartition("}")[2])
+            if len(self._spaces) == self._depth:
+                self._items += self.unit(element, self._line)
+                self._tree = None
+        self._spaces.pop()
+
+    def _text(self, text: str) -> None:
+        if self._tree is None or self._skipped:
+            return
+        self._tree.data(text)
+        self._size += len(text)
+        if self._size > LONGEST_LINE:
+            raise self.refuse(f"unit {quoted(self._name)} is longer than {show_bytes(LONGEST_LINE)}")
+
+    def _declared(self, name: str, system: str | None, public: str | None, inner: bool) -> None:
         if inner:
-            raise handler.refuse("declares entities or elements of its own (DOCTYPE […]), which is refused as unsafe")
+            raise self.refuse("declares entities or elements of its own (DOCTYPE […]), which is refused as unsafe")
 
-    def skipped(entity: str, *more: object) -> None:
-        problem = f"refers to the entity {quoted(entity)}, which it does not declare"
-        raise handler.refuse(problem + _HINTS["undefined entity"])
+    def _entity(self, name: str, *more: object) -> None:
+        problem = f"refers to the entity {quoted(name)}, which it does not declare"
+        raise self.refuse(problem + _HINTS["undefined entity"])
 
-    parser.StartDoctypeDeclHandler = declared
-    parser.SkippedEntityHandler = skipped
-    parser.StartElementHandler, parser.EndElementHandler = handler.start, handler.end
-    parser.CharacterDataHandler = handler.text
-    parser.buffer_text = True
-    try:
-        fed = waiting = 0
-        with file.reading() as stream:
-            # What waits for its end is parsed anew with what follows: ever more follows at once, or that would be slow.
-            while chunk := stream.read(max(_CHUNK, waiting)):
-                parser.Parse(chunk)
-                yield from _taken(handler)
-                fed += len(chunk)
-                waiting = fed - max(0, parser.CurrentByteIndex)
-                if waiting > _LONGEST_TAG:
-                    raise handler.refuse(f"a tag or comment is longer than {show_bytes(_LONGEST_TAG)}")
-            parser.Parse(b"", True)
-        yield from _taken(handler)
-    except expat.ExpatError as error:
-        reason = expat.ErrorString(error.code)
-        hint = _HINTS.get(reason, "")
-        raise InputError(
-            f"line {error.lineno}, column {error.offset + 1}: is not well-formed XML ({reason}){hint}", file=file.name
-        ) from error
-    except (ValueError, LookupError) as error:  # an encoding that Python does not know, or that is none of bytes
-        raise handler.refuse(f"cannot be decoded ({error}): save the file as UTF-8") from error
+    def __iter__(self) -> Iterator[Item]:
+        """Read the file from its start, once.
+
+        Raises:
+            InputError: naming file, line and column of what is no well-formed or no harmless XML.
+        """
+        parser = self._parser
+        parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
+        parser.CharacterDataHandler = self._text
+        parser.StartDoctypeDeclHandler, parser.SkippedEntityHandler = self._declared, self._entity
+        parser.buffer_text = True
+        try:
+            fed = waiting = 0
+            with self._file.reading() as stream:
+                # What waits for its end is parsed anew with what follows: ever more at once, or that would be slow.
+                while chunk := stream.read(max(_CHUNK, waiting)):
+                    parser.Parse(chunk)
+                    yield from self._items
+                    self._items.clear()
+                    fed += len(chunk)
+                    waiting = fed - max(0, parser.CurrentByteIndex)
+                    if waiting > _LONGEST_TAG:
+                        raise self.refuse(f"a tag or comment is longer than {show_bytes(_LONGEST_TAG)}")
+                parser.Parse(b"", True)
+            yield from self._items
+        except expat.ExpatError as error:
+            reason = expat.ErrorString(error.code)
+            raise InputError(
+                f"line {error.lineno}, column {error.offset + 1}: is not well-formed XML ({reason})"
+                f"{_HINTS.get(reason, '')}",
+                file=self._file.name,
+            ) from error
+        except (ValueError, LookupError) as error:  # an encoding that Python does not know, or that is none of bytes
+            raise self.refuse(f"cannot be decoded ({error}): save the file as UTF-8") from error
 
 
 _HINTS = {
@@ -161,14 +167,9 @@ _HINTS = {
 }
 
 
-def _taken(handler: Handler[Item]) -> Iterator[Item]:
-    units, handler.found = handler.found, []
-    yield from units
-
-
-def language_of(attributes: Mapping[str, str], *others: str) -> str:
+def language_of(element: Element, *others: str) -> str:
     """Return the language that an element is in, by ``xml:lang`` or another attribute; nothing if it does not say."""
-    return next((attributes[name].strip() for name in (_LANG, *others) if attributes.get(name)), "")
+    return next((element.get(name, "").strip() for name in (_LANG, *others) if element.get(name)), "")
 
 
 def quoted(text: str) -> str:
@@ -180,91 +181,63 @@ _CODE = frozenset(["x", "bx", "ex", "ph", "bpt", "ept", "it", "ut", "sc", "ec", 
 _BREAK = re.compile(r"\s*(<br\s*/?>|\\n|\n)\s*", re.IGNORECASE)
 
 
-class InlineText:
-    """The text of an element without its inline tags.
+def inline_text(element: Element) -> str:
+    """Return the text of an element without its inline tags.
 
     Tags that stand around text (``g``, ``pc``, ``mrk``, ``hi``) leave it as it is. Tags that stand for codes of the
     original (``x``, ``ph``, ``bpt``, ``ept``, ``it``, ``ut`` and their like) go, and the code in them; where the tag
     says what it stands for (``equiv-text``, ``equiv``), that is the text, unless it is itself a tag (``<…>``); a line
     break becomes a blank. White space is kept where ``xml:space`` is ``preserve``; else any amount of it is one blank,
     and none at the ends.
-
-    Args:
-        preserves: whether white space is kept.
-        segmented: whether ``mrk`` of the type ``seg`` divide it into segments.
     """
+    return _trimmed((text for _, text in _pieces(element)), element)
 
-    def __init__(self, *, preserves: bool, segmented: bool = False) -> None:
-        self._preserves, self._segmented = preserves, segmented
-        self._pieces: dict[str | None, list[str]] = {None: []}
-        self._key: str | None = None
-        self._marks: list[str | None] = []
-        self._codes: list[str] = []
-        self._native: list[str] = []
-        self._instead = ""
-        self._ends: list[str] = []
 
-    def begin(self, local: str, attributes: Mapping[str, str]) -> None:
-        """Take the start of an inline tag."""
-        if self._codes or local in _CODE or (local == "mrk" and attributes.get("mtype") == "x-sdl-deleted"):
-            if not self._codes:
-                self._instead, self._native = " ", []
-                if (
-                    "lb" not in (attributes.get("ctype"), attributes.get("type"))
-                    and attributes.get("subType") != "xlf:lb"
-                ):
-                    equivalent = attributes.get("equiv-text") or attributes.get("equiv") or ""
-                    self._instead = _plain(equivalent, attributes.get("disp", ""))
-            self._codes.append(local)
-        elif local == "mrk":
-            self._marks.append(self._key)
-            if self._segmented and attributes.get("mtype") == "seg":
-                self._key = attributes.get("mid", "")
-                self._pieces.setdefault(self._key, [])
-        elif local == "cp":
-            code = attributes.get("hex", "")  # a character that XML cannot hold, by its number
+def marked_texts(element: Element) -> dict[str, str]:
+    """Return the text of each of an element's segments, marked with ``mrk`` of the type ``seg``, by its name."""
+    pieces: dict[str, list[str]] = {}
+    for mark, text in _pieces(element):
+        if mark is not None:
+            pieces.setdefault(mark, []).append(text)
+    return {mark: _trimmed(texts, element) for mark, texts in pieces.items()}
+
+
+def _pieces(element: Element, mark: str | None = None) -> Iterator[tuple[str | None, str]]:
+    """Yield the pieces of an element's text, each with the name of the marked segment that it is in."""
+    yield mark, element.text or ""
+    for child in element:
+        before = after = ""
+        within = mark
+        is_code = child.tag in _CODE or (child.tag == "mrk" and child.get("mtype") == "x-sdl-deleted")
+        is_break = "lb" in (child.get("ctype"), child.get("type")) or child.get("subType") == "xlf:lb"
+        if is_code and is_break:
+            before = " "
+        elif is_code:
+            before = _plain(child.get("equiv-text") or child.get("equiv") or "", child.get("disp", ""))
+            before = before or (" " if _BREAK.fullmatch("".join(child.itertext())) else "")
+        elif child.tag == "mrk" and child.get("mtype") == "seg":
+            within = child.get("mid", "")
+        elif child.tag == "cp":
+            code = child.get("hex", "")  # a character that XML cannot hold, by its number
             number = int(code, 16) if re.fullmatch("[0-9A-Fa-f]{1,6}", code) else 0
-            self._add(chr(number) if 0 < number < 0xD800 else "")
-        elif local == "pc":
-            self._add(_plain(attributes.get("equivStart", ""), attributes.get("dispStart", "")))
-            self._ends.append(_plain(attributes.get("equivEnd", ""), attributes.get("dispEnd", "")))
-
-    def end(self, local: str) -> None:
-        """Take the end of an inline tag."""
-        if self._codes:
-            self._codes.pop()
-            if not self._codes:
-                self._add(self._instead or (" " if _BREAK.fullmatch("".join(self._native)) else ""))
-        elif local == "mrk":
-            self._key = self._marks.pop()
-        elif local == "pc":
-            self._add(self._ends.pop())
-
-    def text(self, text: str) -> None:
-        """Take a piece of text."""
-        if self._codes:
-            self._native.append(text)
-        else:
-            self._pieces[self._key].append(text)
-
-    def _add(self, text: str) -> None:
-        self._pieces[self._key].append(text)
-
-    def whole(self) -> str:
-        """Return all text, in order where it is not divided."""
-        return self._trimmed("".join(text for pieces in self._pieces.values() for text in pieces))
-
-    def segments(self) -> dict[str, str]:
-        """Return the text of each marked segment by its name."""
-        return {key: self._trimmed("".join(text)) for key, text in self._pieces.items() if key is not None}
-
-    def _trimmed(self, text: str) -> str:
-        if self._preserves:
-            return text
-        plain = "  " not in text and "\n" not in text and "\t" not in text and "\r" not in text  # as nearly all are
-        return (text if plain else XML_SPACE.sub(" ", text)).strip(" ")
+            before = chr(number) if 0 < number < 0xD800 else ""
+        elif child.tag == "pc":
+            before = _plain(child.get("equivStart", ""), child.get("dispStart", ""))
+            after = _plain(child.get("equivEnd", ""), child.get("dispEnd", ""))
+        yield mark, before
+        if not is_code:
+            yield from _pieces(child, within)
+        yield mark, after + (child.tail or "")
 
 
 def _plain(text: str, shown: str) -> str:
     """Return what a tag says that it stands for, unless that is a tag, or it is shown as one."""
     return "" if any(side.startswith("<") and side.endswith(">") for side in (text, shown)) else text
+
+
+def _trimmed(pieces: Iterable[str], element: Element) -> str:
+    text = "".join(pieces)
+    if element.get(_PRESERVE) == "preserve":
+        return text
+    plain = "  " not in text and "\n" not in text and "\t" not in text and "\r" not in text  # as nearly all are
+    return (text if plain else XML_SPACE.sub(" ", text)).strip(" ")

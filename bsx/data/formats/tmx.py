@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
+from xml.etree.ElementTree import Element
 
-from bsx.data.formats.markup import Handler, InlineText, language_of, quoted, walk
-from bsx.data.lines import LONGEST_LINE, NamedFile, Problems
+from bsx.data.formats.markup import UnitReader, inline_text, language_of, quoted
+from bsx.data.lines import NamedFile, Problems
 from bsx.data.sources import Found, RowSource
 from bsx.errors import InputError
-from bsx.support.memory import show_bytes
 
 _MOST = 1000
 """Languages of a memory; there are about 200 that are translated."""
@@ -38,59 +38,29 @@ class Unit(NamedTuple):
     source: str
 
 
-class _Units(Handler[Unit]):
-    def __init__(self) -> None:
-        super().__init__()
+class _Units(UnitReader[Unit]):
+    def __init__(self, file: NamedFile) -> None:
+        super().__init__(file, ["tu"])
         self._source = ""
-        self._into: InlineText | None = None
-        self._inside = 0
-        self._begin("", 0)
 
-    def _begin(self, name: str, line: int) -> None:
-        self._name, self._line, self._again, self._size = name, line, 0, 0
-        self._texts: dict[str, tuple[str, str]] = {}
-        self._language = ""
-
-    def begin(self, space: str, local: str, attributes: Mapping[str, str]) -> None:
-        if len(self.path) == 1 and local != "tmx":
-            tag = quoted(f"{{{space}}}{local}" if space else local)
+    def begin(self, space: str, element: Element) -> None:
+        if self.is_first and element.tag != "tmx":
+            tag = quoted(f"{{{space}}}{element.tag}" if space else element.tag)
             raise self.refuse(f"is no TMX: its first element is {tag}, not tmx")
-        if self._into is not None:
-            self._inside += 1
-            self._into.begin(local, attributes)
-        elif local == "header":
-            self._source = attributes.get("srclang", "").strip()
-        elif local == "tu":
-            self._begin(attributes.get("tuid", "").strip(), self.line)
-        elif local == "tuv":
-            self._language = language_of(attributes, "lang").replace("_", "-")
-            if not self._language:
-                raise self.refuse("a tuv does not say its language: xml:lang is missing")
-        elif local == "seg" and self.parent() == "tuv":
-            self._into = InlineText(preserves=self.preserves)
+        if element.tag == "header":
+            self._source = element.get("srclang", "").strip()
+        elif element.tag == "tuv" and not language_of(element, "lang"):
+            raise self.refuse("a tuv does not say its language: xml:lang is missing")
 
-    def finish(self, space: str, local: str) -> None:
-        if self._into is not None:
-            if self._inside:
-                self._inside -= 1
-                self._into.end(local)
-                return
-            key = self._language.lower()
-            if key in self._texts:
-                self._again += 1
-            else:
-                self._texts[key] = (self._language, self._into.whole())
-            self._into = None
-        elif local == "tu":
-            self.found.append(Unit(self._name, self._line, self._texts, self._again, self._source))
-            self._begin("", 0)
-
-    def text(self, text: str) -> None:
-        if self._into is not None:
-            self._into.text(text)
-            self._size += len(text)
-            if self._size > LONGEST_LINE:
-                raise self.refuse(f"unit {quoted(self._name)} is longer than {show_bytes(LONGEST_LINE)}")
+    def unit(self, element: Element, line: int) -> Iterator[Unit]:
+        texts: dict[str, tuple[str, str]] = {}
+        again = 0
+        for variant in element.iter("tuv"):
+            language = language_of(variant, "lang").replace("_", "-")
+            for segment in variant.iterfind("seg"):
+                again += language.lower() in texts
+                texts.setdefault(language.lower(), (language, inline_text(segment)))
+        yield Unit(element.get("tuid", "").strip(), line, texts, again, self._source)
 
 
 class Memory(RowSource):
@@ -115,7 +85,7 @@ class Memory(RowSource):
         self._counts = Counter[str]()
         self.total = again = 0
         source_tag = ""
-        for unit in walk(file, _Units(), "TMX"):
+        for unit in _Units(file):
             self.total += 1
             again += unit.again
             source_tag = unit.source
@@ -154,7 +124,7 @@ class Memory(RowSource):
     def rows(self, problems: Problems, needed: Sequence[str]) -> Iterator[Found]:
         """Yield the units that have the languages that are needed; see `bsx.data.sources.RowSource`."""
         wanted = {name for name in needed if name in self.languages}
-        for number, unit in enumerate(walk(self._file, _Units(), "TMX"), start=1):
+        for number, unit in enumerate(_Units(self._file), start=1):
             cells: dict[str, object] = dict.fromkeys(self.columns, "")
             cells[self._id] = unit.name or str(number)
             texts = {self._names[key]: text for key, (_, text) in unit.texts.items()}

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeAlias
+from xml.etree.ElementTree import Element
 
-from bsx.data.formats.markup import Handler, InlineText, quoted, walk
-from bsx.data.lines import LONGEST_LINE, NamedFile, Problems
+from bsx.data.formats.markup import UnitReader, inline_text, marked_texts, quoted
+from bsx.data.lines import NamedFile, Problems
 from bsx.data.sources import Found, RowSource
 from bsx.errors import InputError
-from bsx.support.memory import show_bytes
 
 _SPACE = "urn:oasis:names:tc:xliff:document:"
 _OURS = ("1.0", "1.1", "1.2", "2.0", "2.1", "2.2")
-_TEXTS = ("source", "seg-source", "target")
 _ASIDE = frozenset(["alt-trans", "bin-unit", "header", "ignorable", "originalData", "skeleton", "context-group"])
 """What holds texts that are no translation of this file."""
+_NOTES = {True: "note", False: "notes/note"}
 _UNTRANSLATED = frozenset(["new", "needs-translation", "initial"])
 """States of a target that nobody has translated; tools put a copy of the source there, or a draft."""
 _NO_TARGET, _COPY, _FIXED = (
@@ -61,158 +61,80 @@ class Translated(NamedTuple):
         return _COPY if self.state and self.target == self.source else None
 
 
-class _Units(Handler[Translated]):
-    def __init__(self) -> None:
-        super().__init__()
-        self._space = ""
+class _Segments(UnitReader[Translated]):
+    def __init__(self, file: NamedFile) -> None:
+        super().__init__(file, ["trans-unit", "unit"], _ASIDE, strict=True)
         self._languages = ("", "")
-        self._documents: dict[str, int] = {}
+        self._documents = Counter[str]()
         self._document = ""
-        self._aside = 0
-        self._into: InlineText | None = None
-        self._inside = 0
-        self._note: list[str] | None = None
-        self._unit = ""
-        self._line = 0
-        self._begin_unit("", 0)
 
-    def _begin_unit(self, name: str, line: int, *, fixed: bool = False) -> None:
-        self._unit, self._line, self._fixed = name, line, fixed
-        self._state = ""
-        self._texts: dict[str, InlineText] = {}
-        self._notes: list[str] = []
-        self._parts: list[tuple[str, str, dict[str, InlineText]]] = []
-        self._size = 0
+    def begin(self, space: str, element: Element) -> None:
+        if self.is_first:
+            version = space.removeprefix(_SPACE) if space else element.get("version", "")
+            if element.tag != "xliff" or (space and not space.startswith(_SPACE)):
+                tag = quoted(f"{{{space}}}{element.tag}" if space else element.tag)
+                problem = f"is no XLIFF: its first element is {tag}, not xliff in the namespace {_SPACE}1.2 or 2.0"
+                raise self.refuse(problem)
+            if version not in _OURS:
+                raise self.refuse(f"is XLIFF {quoted(version)}; versions {', '.join(_OURS)} are read")
+            self._languages = (element.get("srcLang", ""), element.get("trgLang", ""))
+        elif element.tag == "file":
+            name = " ".join((element.get("original") or element.get("id") or "file").split())
+            self._documents[name] += 1
+            count = self._documents[name]
+            self._document = name if count == 1 else f"{name} ({count})"
+            source, target = element.get("source-language"), element.get("target-language")
+            if source:
+                self._languages = (source, target or "")
+            elif target:
+                self._languages = (self._languages[0], target)
 
-    def begin(self, space: str, local: str, attributes: Mapping[str, str]) -> None:
-        if len(self.path) == 1:
-            self._root(space, local, attributes)
-        elif self._into is not None:
-            self._inside += 1
-            if self._aside or space != self._space:
-                self._aside += 1
-            else:
-                self._into.begin(local, attributes)
-        elif self._aside or space != self._space or local in _ASIDE:
-            self._aside += 1
-        elif local == "file":
-            self._file(attributes)
-        elif local in ("trans-unit", "unit"):
-            self._begin_unit(attributes.get("id", ""), self.line, fixed=attributes.get("translate") == "no")
-        elif local == "segment":
-            self._texts = {}
-            self._parts.append((attributes.get("id", ""), _untranslated(attributes), self._texts))
-        elif local in _TEXTS and self.parent() in ("trans-unit", "segment") and local not in self._texts:
-            self._into = InlineText(preserves=self.preserves, segmented=self.parent() == "trans-unit")
-            self._texts[local] = self._into
-            if local == "target":
-                self._state = _untranslated(attributes)
-        elif local == "note" and (
-            self.parent() == "trans-unit" or (self.parent(), self.parent(2)) == ("notes", "unit")
-        ):
-            self._note = []
-
-    def _root(self, space: str, local: str, attributes: Mapping[str, str]) -> None:
-        version = space.removeprefix(_SPACE) if space else attributes.get("version", "")
-        if local != "xliff" or (space and not space.startswith(_SPACE)):
-            tag = quoted(f"{{{space}}}{local}" if space else local)
-            raise self.refuse(f"is no XLIFF: its first element is {tag}, not xliff in the namespace {_SPACE}1.2 or 2.0")
-        if version not in _OURS:
-            raise self.refuse(f"is XLIFF {quoted(version)}; versions {', '.join(_OURS)} are read")
-        self._space = space
-        self._languages = (attributes.get("srcLang", ""), attributes.get("trgLang", ""))
-
-    def _file(self, attributes: Mapping[str, str]) -> None:
-        name = attributes.get("original") or attributes.get("id") or "file"
-        name = " ".join(name.split())
-        count = self._documents[name] = self._documents.get(name, 0) + 1
-        self._document = name if count == 1 else f"{name} ({count})"
-        languages = attributes.get("source-language"), attributes.get("target-language")
-        self._languages = (
-            languages[0] or self._languages[0],
-            languages[1] or ("" if languages[0] else self._languages[1]),
-        )
-
-    def text(self, text: str) -> None:
-        if self._aside:
-            return
-        if self._into is not None:
-            self._into.text(text)
-        elif self._note is not None:
-            self._note.append(text)
-        else:
-            return
-        self._size += len(text)
-        if self._size > LONGEST_LINE:
-            raise self.refuse(f"unit {quoted(self._unit)} is longer than {show_bytes(LONGEST_LINE)}")
-
-    def finish(self, space: str, local: str) -> None:
-        if self._into is not None:
-            if self._aside:
-                self._aside -= 1
-            elif self._inside:
-                self._into.end(local)
-            else:
-                self._into = None
-            self._inside = max(0, self._inside - 1)
-        elif self._aside:
-            self._aside -= 1
-        elif local == "note" and self._note is not None:
-            self._notes.append(" ".join("".join(self._note).split()))
-            self._note = None
-        elif local in ("trans-unit", "unit"):
-            self._finish_unit(local)
-
-    def _finish_unit(self, local: str) -> None:
-        note = " ".join(filter(None, self._notes))
-        pieces: list[tuple[str, str, str, str | None]] = [
-            (
-                name or str(number),
-                state,
-                each["source"].whole(),
-                each["target"].whole() or None if "target" in each else None,
+    def unit(self, element: Element, line: int) -> Iterator[Translated]:
+        first_version = element.tag == "trans-unit"
+        segments = list(_of_first_version(element) if first_version else _of_second_version(element))
+        notes = (" ".join("".join(note.itertext()).split()) for note in element.iterfind(_NOTES[first_version]))
+        note = " ".join(filter(None, notes))
+        for part, state, source, target in segments:
+            yield Translated(
+                self._document,
+                self._documents.total(),
+                element.get("id", ""),
+                part if len(segments) > 1 else "",
+                line,
+                source,
+                target or None,
+                state if state in _UNTRANSLATED else "",
+                element.get("translate") == "no",
+                note,
+                self._languages,
             )
-            for number, (name, state, each) in enumerate(self._parts, start=1)
-            if "source" in each
-        ]
-        if local == "trans-unit":
-            pieces = list(self._of_one())
-        for part, state, source, target in pieces:
-            place = part if len(pieces) > 1 else ""
-            self.found.append(
-                Translated(
-                    self._document,
-                    sum(self._documents.values()),
-                    self._unit,
-                    place,
-                    self._line,
-                    source,
-                    target,
-                    state,
-                    self._fixed,
-                    note,
-                    self._languages,
-                )
-            )
-        self._begin_unit("", 0)
-
-    def _of_one(self) -> Iterator[tuple[str, str, str, str | None]]:
-        """Yield the segments of a unit of XLIFF 1: those that are marked in source and target, or the unit itself."""
-        source, target = self._texts.get("source"), self._texts.get("target")
-        if source is None:
-            return
-        divided = self._texts["seg-source"].segments() if "seg-source" in self._texts else {}
-        if divided:
-            targets = target.segments() if target is not None else {}
-            if targets or target is None or not target.whole():
-                yield from ((name, self._state, text, targets.get(name) or None) for name, text in divided.items())
-                return
-        yield "", self._state, source.whole(), (target.whole() or None) if target is not None else None
 
 
-def _untranslated(attributes: Mapping[str, str]) -> str:
-    state = attributes.get("state", "")
-    return state if state in _UNTRANSLATED else ""
+_Segment: TypeAlias = tuple[str, str, str, str | None]
+"""The name of a segment within its unit, the state of its target, its source and its target."""
+
+
+def _of_first_version(unit: Element) -> Iterator[_Segment]:
+    """Yield the segments of a unit of XLIFF 1: those that are marked in source and target, or the unit itself."""
+    source, divided, target = map(unit.find, ("source", "seg-source", "target"))
+    if source is None:
+        return
+    state = target.get("state", "") if target is not None else ""
+    marked = marked_texts(divided) if divided is not None else {}
+    targets = marked_texts(target) if target is not None else {}
+    whole = inline_text(target) if target is not None else None
+    if marked and (targets or not whole):
+        yield from ((name, state, text, targets.get(name)) for name, text in marked.items())
+    else:
+        yield "", state, inline_text(source), whole
+
+
+def _of_second_version(unit: Element) -> Iterator[_Segment]:
+    for number, segment in enumerate(unit.iter("segment"), start=1):
+        source, target = map(segment.find, ("source", "target"))
+        if source is not None:
+            whole = inline_text(target) if target is not None else None
+            yield segment.get("id") or str(number), segment.get("state", ""), inline_text(source), whole
 
 
 class Xliff(RowSource):
@@ -238,7 +160,7 @@ class Xliff(RowSource):
         states: dict[bool, set[str]] = {True: set(), False: set()}
         first: Translated | None = None
         segments = drafts = 0
-        for segment in walk(file, _Units(), "XLIFF"):
+        for segment in _Segments(file):
             segments += 1
             pairs.add(segment.languages)
             self._several |= segment.documents > 1
@@ -281,7 +203,7 @@ class Xliff(RowSource):
     def rows(self, problems: Problems, needed: Sequence[str]) -> Iterator[Found]:
         """Yield the segments that count; see `bsx.data.sources.RowSource`."""
         number = 0
-        for segment in walk(self._file, _Units(), "XLIFF"):
+        for segment in _Segments(self._file):
             if segment.left is not None:
                 continue
             number += 1

@@ -282,8 +282,7 @@ def test_a_huge_attribute_is_refused_at_once(tmp_path: Path) -> None:
 
 def test_a_tag_or_text_without_an_end_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With bounds far below the real ones."""
-    for module in ("xliff", "tmx"):
-        monkeypatch.setattr(f"bsx.data.formats.{module}.LONGEST_LINE", 2**17)
+    monkeypatch.setattr(markup, "LONGEST_LINE", 2**17)
     monkeypatch.setattr(markup, "_LONGEST_TAG", 2**17)
     monkeypatch.setattr(markup, "_CHUNK", 2**12)
     long = "x" * 2**19
