@@ -37,7 +37,7 @@ from bsx.data.frame import PAIR, CorpusScores, Frame, LongTable
 from bsx.data.long import SEGMENTS, SYSTEM, ColumnNames, ScoreColumns, families
 from bsx.data.output import check_table
 from bsx.data.run import as_one_run
-from bsx.data.sidecar import control_columns, known_scores
+from bsx.data.sidecar import known_scores, scored_columns
 from bsx.errors import InputError, UnknownNameError, did_you_mean
 from bsx.frames.open import no_scores, open_frame
 from bsx.frames.settings import HumanColumns, MetricSettings, TableSettings, TestSets, TextColumns, Watched, on_table
@@ -132,7 +132,7 @@ def _controls(frame: Frame, settings: MetaRun) -> tuple[Frame, MetaRun]:
     sentinels = matching("sentinels", settings.sentinels, known)
     if not (specs or columns):
         if not sentinels:
-            sentinels = control_columns(frame.name, known)  # what was a control when it was scored stays one
+            sentinels = scored_columns(frame.name, known, controls=True)  # as controls they were scored, and stay so
         columns = [name for name in known_scores(frame.table) if name.startswith(LEARNED) or name not in sentinels]
     sentinels += [name for name in columns if name.startswith(LEARNED) and name not in sentinels]
     columns = [name for name in columns if not name.startswith(LEARNED)]

@@ -105,7 +105,7 @@ def _begin(
     """
     code = None if settings.lang is None else language_code(settings.lang)
     group = None if code is None else PAIR
-    data = {name: read_judged(given, settings, code, group, apart=False) for name, given in tables.items()}
+    data = {name: read_judged(given, settings, code, group, separate=False) for name, given in tables.items()}
     instances = {
         name: Instances.scored(
             read.texts.candidates, np.nanmean(read.human, axis=1), [first for first, *_ in read.texts.references or ()]

@@ -204,37 +204,26 @@ class InContext:
                 seen.add((system, document))
                 current[system] = document
                 before[system] = [deque(maxlen=self._sentences) for _ in range(1 + max(1, len(segment.candidates)))]
-            of_source, *others = before[system]
-            candidates, references = segment.candidates, segment.references
-            leads = [_lead(others[0])] * len(candidates) if references else list(map(_lead, others))
-            source = segment.source
+            source, candidates, references = (
+                [text.replace(BREAK, " ") for text in texts]
+                for texts in ([segment.source or ""], segment.candidates, segment.references)
+            )
+            of_source, *leads = ["".join(f"{text}{BREAK}" for text in queue) for queue in before[system]]
+            leads = leads[:1] * len(candidates) if references else leads
             yield replace(
                 segment,
-                candidates=tuple([lead + _unbroken(text) for lead, text in zip(leads, candidates, strict=True)]),
-                references=tuple([leads[0] + _unbroken(text) for text in references]),
-                source=None if source is None else _lead(of_source) + _unbroken(source),
+                candidates=tuple([lead + text for lead, text in zip(leads, candidates, strict=True)]),
+                references=tuple([leads[0] + text for text in references]),
+                source=None if segment.source is None else of_source + source[0],
             )
-            for queue, text in zip(others, references[:1] or candidates, strict=False):
-                _append(queue, text)
-            _append(of_source, source or "")
-
-
-def _lead(before: deque[str]) -> str:
-    return "".join(f"{sentence}{BREAK}" for sentence in before)
-
-
-def _append(before: deque[str], text: str) -> None:
-    if text.strip():
-        before.append(_unbroken(text))
+            for queue, text in zip(before[system], [*source, *(references[:1] or candidates)], strict=False):
+                if text.strip():
+                    queue.append(text)
 
 
 def without_context(text: str) -> str:
     """Return a text without the sentences that `InContext` put in front."""
     return text.rpartition(BREAK)[2]
-
-
-def _unbroken(text: str) -> str:
-    return text.replace(BREAK, " ")
 
 
 def about_tokens(text: str) -> int:

@@ -78,7 +78,7 @@ class Journal:
         """
         if not self.exists():
             return False
-        self._lock_or_refuse()
+        self._take_lock()
         try:
             header = json.loads((self.folder / _HEADER).read_text(encoding="utf-8"))
             begun, self.settings = dict(header["identity"]), dict(header["settings"])
@@ -120,7 +120,7 @@ class Journal:
         Raises:
             InputError: if that run is still going on.
         """
-        self._lock_or_refuse()
+        self._take_lock()
         self.discard()
 
     def blocks(self) -> Iterator[Arrays]:
@@ -159,12 +159,7 @@ class Journal:
     def _path(self, number: int) -> Path:
         return self.folder / f"block-{number:07d}.npz"
 
-    def _lock_or_refuse(self) -> None:
-        if not self._take_lock():
-            message = "another process is writing this output: wait, or give output another name"
-            raise InputError(message, file=self.folder)
-
-    def _take_lock(self) -> bool:
+    def _take_lock(self) -> None:
         """Lock the journal against other processes; the lock ends with the process."""
         if self._lock is None:
             from filelock import FileLock, Timeout
@@ -172,10 +167,10 @@ class Journal:
             lock = FileLock(self.folder / _LOCK, thread_local=False)
             try:
                 lock.acquire(timeout=0)
-            except Timeout:
-                return False
+            except Timeout as error:
+                message = "another process is writing this output: wait, or give output another name"
+                raise InputError(message, file=self.folder) from error
             self._lock = lock
-        return True
 
 
 def _difference(begun: object, wanted: object) -> str:

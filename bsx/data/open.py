@@ -7,9 +7,10 @@ import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path, PurePath
+from typing import TypeAlias
 
 from bsx.data.cells import is_missing
 from bsx.data.corpus import Segment
@@ -91,17 +92,8 @@ class LineFiles:
             yield Segment(str(number), tuple(row[:split]), tuple(row[split:end]), row[end] if self._sources else None)
 
 
-@dataclass(frozen=True)
-class PartFile:
-    """One file of a table.
-
-    Attributes:
-        path: where it is.
-        keys: what the names of its folders say of all its rows, as in ``lang=de/year=2020/part-0.parquet``.
-    """
-
-    path: Path
-    keys: Mapping[str, str] = field(default_factory=dict)
+PartFile: TypeAlias = tuple[Path, dict[str, str]]
+"""A file, and what the names of its folders say of all its rows, as in ``lang=de/year=2020/part-0.parquet``."""
 
 
 class Tables(Table):
@@ -116,7 +108,7 @@ class Tables(Table):
     """
 
     def __init__(self, parts: Sequence[PartFile], problems: Problems | None = None) -> None:
-        self._parts = [(Table(part.path, problems, first_line=True), dict(part.keys)) for part in parts]
+        self._parts = [(Table(path, problems, first_line=True), keys) for path, keys in parts]
         first, keys = self._parts[0]
         self.name, self.file = first.name, first.file
         self.columns = [*first.columns, *keys]
@@ -171,7 +163,7 @@ class TableFile:
     """A table as a corpus: columns of candidates, one a system, and columns of references and sources.
 
     Args:
-        file: the table; see `Table`. One that is open already is taken as it is.
+        table: the table.
         candidates: columns of candidates; each is a system.
         references: columns of references; a JSON or Parquet cell may hold a list of them.
         id_column: column that names the segments; their number in the file unless given.
@@ -183,13 +175,13 @@ class TableFile:
         beside: no metric reads the sources: they need not be texts.
 
     Raises:
-        InputError: for an unknown format.
+        InputError: for a column of candidates that is named twice.
         UnknownNameError: for a missing column; lists those present.
     """
 
     def __init__(
         self,
-        file: Table | NamedFile | AnyTable,
+        table: Table,
         candidates: Sequence[str],
         references: Sequence[str],
         id_column: str | None = None,
@@ -205,24 +197,15 @@ class TableFile:
             if count > 1:
                 raise InputError(f"the column of candidates {name!r} is named twice; systems need distinct names")
         refuse_alike(candidates, "the columns of candidates")
-        self.systems = tuple(candidates)
+        self.table, self.systems, self._references = table, tuple(candidates), tuple(references)
         read = source is not None and not beside
         self.has = frozenset((["reference"] if references else []) + (["source"] if read else []))
-        self.table = file if isinstance(file, Table) else Table(file, first_line=True)
         self._roles = [("candidate", name) for name in candidates] + [("reference", name) for name in references]
         others = (("source", source), ("id", id_column), ("system", system), ("document", document))
         self._roles += [(kind, name) for kind, name in others if name is not None]
-        self._references = tuple(references)
-        self._source, self._id = source, id_column
-        self._keep_rows = keep_rows
-        self._system, self._partly = system, partly
-        self._document, self._beside = document, beside and source is not None
+        self._id, self._source, self._system, self._document = id_column, source, system, document
+        self._keep_rows, self._partly, self._beside = keep_rows, partly, beside
         self.table.require(*(name for _, name in self._roles))
-
-    @property
-    def columns(self) -> list[str]:
-        """Names of all columns; of a JSON-lines file, those of its first line."""
-        return self.table.columns
 
     @property
     def files(self) -> list[NamedFile]:
@@ -235,10 +218,6 @@ class TableFile:
     def layout(self) -> list[str]:
         """The columns it uses and what for."""
         return [f"{kind}={name}" for kind, name in self._roles]
-
-    def types(self) -> dict[str, object]:
-        """Return the Arrow type that holds each column; see `Table.types`."""
-        return self.table.types()
 
     def __iter__(self) -> Iterator[Segment]:
         """Read all segments from the start.
@@ -258,12 +237,12 @@ class TableFile:
             references = tuple([text for name in self._references for text in row.texts(name)])
             if self._references and not references:
                 raise InputError(f"{row.where}: has an empty list of references")
-            read = not self._beside or isinstance(row[str(self._source)], str)
+            read = self._source is not None and (not self._beside or isinstance(row[self._source], str))
             yield Segment(
                 row.name(self._id) if self._id is not None else str(at),
                 tuple([row.text(name) for name in self.systems]),
                 references,
-                row.text(self._source) if self._source and read else None,
+                row.text(str(self._source)) if read else None,
                 row if self._keep_rows else None,
                 system,
                 row.name(self._document) if self._document is not None else None,
@@ -284,7 +263,7 @@ def table_parts(table: str) -> list[PartFile]:
     """
     path = Path(table)
     if table == STDIN or not (path.is_dir() or (glob.has_magic(table) and not path.exists())):
-        return [PartFile(path)]
+        return [(path, {})]
     if path.is_dir():
         root = path
         files = [file for file in path.rglob("*") if is_table(file.relative_to(path)) and file.is_file()]
@@ -299,9 +278,7 @@ def table_parts(table: str) -> list[PartFile]:
         raise InputError(problem, file=table)
     check_inputs(files)
     names = sorted((file.relative_to(root).as_posix(), file) for file in files)
-    return [
-        PartFile(file, dict(part.split("=", 1) for part in name.split("/")[:-1] if "=" in part)) for name, file in names
-    ]
+    return [(file, dict(part.split("=", 1) for part in name.split("/")[:-1] if "=" in part)) for name, file in names]
 
 
 def open_table(data: AnyTable, problems: Problems | None = None, *, first_line: bool = False) -> Table:
@@ -317,9 +294,9 @@ def open_table(data: AnyTable, problems: Problems | None = None, *, first_line: 
     """
     if not isinstance(data, str | Path):
         return data if isinstance(data, Table) else Table(data, problems)
-    parts = table_parts(str(data)) if str(data) else [PartFile(Path())]
-    if len(parts) == 1 and not parts[0].keys:
-        return Table(data if data in (STDIN, "") else parts[0].path, problems, first_line=first_line)
+    parts = table_parts(str(data)) if str(data) else [(Path(), {})]
+    if len(parts) == 1 and not parts[0][1]:
+        return Table(data if data in (STDIN, "") else parts[0][0], problems, first_line=first_line)
     return Tables(parts, problems)
 
 
@@ -347,7 +324,17 @@ def open_lines(
         InputError: if files are missing, two systems have one name, or a file cannot be used.
     """
     named = [name for name in (*candidates, *references, source) if isinstance(name, str)]
-    _refuse_tables(named)
+    for name in named:  # whose lines would be scored as texts though they are XML or packed
+        kind = PurePath(name.lower().removesuffix(".gz")).suffix
+        if kind in OFFICE:
+            how = "--candidate COLUMN --reference COLUMN"
+            if kind in MEMORIES:
+                how = "--candidate LANGUAGE --reference LANGUAGE"
+            elif kind in XLIFF:
+                how = "--metrics sentence-qe"
+            raise InputError(
+                f"is a table ({kind}), no text a line: name it alone, as in bsx score {name} {how}", file=name
+            )
     if candidates and "reference" in wants and not references:
         raise InputError("no references: name files of references to compare the candidates with")
     if not candidates:
@@ -365,20 +352,5 @@ def open_lines(
             raise InputError(f"two candidate files are called {label!r}: rename one, systems need distinct names")
         systems[label] = NamedFile(name)
     refuse_alike(systems, "names of candidate files")
-    held = NamedFile(source) if isinstance(source, str) else source
-    return LineFiles(systems, [NamedFile(lines) if isinstance(lines, str) else lines for lines in references], held)
-
-
-def _refuse_tables(names: Sequence[str]) -> None:
-    """Refuse files whose lines would be scored as texts though they are XML or packed."""
-    for name in names:
-        kind = PurePath(name.lower().removesuffix(".gz")).suffix
-        if kind in OFFICE:
-            how = "--candidate COLUMN --reference COLUMN"
-            if kind in MEMORIES:
-                how = "--candidate LANGUAGE --reference LANGUAGE"
-            elif kind in XLIFF:
-                how = "--metrics sentence-qe"
-            raise InputError(
-                f"is a table ({kind}), no text a line: name it alone, as in bsx score {name} {how}", file=name
-            )
+    texts = [NamedFile(lines) if isinstance(lines, str) else lines for lines in references]
+    return LineFiles(systems, texts, NamedFile(source) if isinstance(source, str) else source)

@@ -112,11 +112,6 @@ def cell(value: object) -> str:
     return spelled(value).replace("\t", " ").replace("\n", " ").replace("\r", " ")
 
 
-def _rounded(row: Mapping[str, object]) -> dict[str, object]:
-    """Return the numbers of a row that bsx computed, rounded as `cells.spelled` does."""
-    return {n: float(spelled(v)) for n, v in row.items() if isinstance(v, float) and not isinstance(v, Spelled)}
-
-
 def _fitted(value: object, kind: str) -> object:
     """Return a value as a column of an Arrow type takes it: all of mixed kinds as text, whole numbers as such."""
     if value is not None and kind == "string":
@@ -203,29 +198,30 @@ class ScoreTable:
             self._columns = list(row)
             if self._kind == ".xlsx":
                 self._writer.begin("scores", self._columns)
-            elif self._kind == ".tsv":
-                self._stream.write("\t".join(row) + "\n")
-            elif self._kind == ".csv":
-                self._write_csv(row)
-        if self._kind == ".jsonl":
-            self._stream.write(spelled_json(row | _rounded(row)) + "\n")
-        elif self._kind == ".xlsx":
-            whole = row | _rounded(row)
-            self._writer.row(whole[name] for name in self._columns)
-        elif self._kind == ".tsv":
-            self._stream.write("\t".join(cell(row[name]) for name in self._columns) + "\n")
-        elif self._kind == ".csv":
-            self._write_csv(spelled(row[name]) for name in self._columns)
-        else:
+            elif self._kind in (".tsv", ".csv"):
+                self._write_cells(self._columns)
+        if self._arrow is not None:
             self._pending.append(row)
             if len(self._pending) >= 65_536:
                 self._flush()
+        elif self._kind in (".tsv", ".csv"):
+            self._write_cells(row[name] for name in self._columns)
+        else:  # numbers that bsx computed are rounded here, too
+            computed = {n: v for n, v in row.items() if isinstance(v, float) and not isinstance(v, Spelled)}
+            whole = row | {name: float(spelled(value)) for name, value in computed.items()}
+            if self._kind == ".jsonl":
+                self._stream.write(spelled_json(whole) + "\n")
+            else:
+                self._writer.row(whole[name] for name in self._columns)
 
-    def _write_csv(self, fields: Iterable[str]) -> None:
-        row = list(fields)
+    def _write_cells(self, values: Iterable[object]) -> None:
+        if self._kind == ".tsv":
+            self._stream.write("\t".join(map(cell, values)) + "\n")
+            return
+        fields = list(map(spelled, values))
         # Python's writer leaves a carriage return unquoted, and its reader refuses that.
-        quoting = csv.QUOTE_ALL if any("\r" in field for field in row) else csv.QUOTE_MINIMAL
-        csv.writer(self._stream, lineterminator="\n", quoting=quoting).writerow(row)  # type: ignore[arg-type]
+        quoting = csv.QUOTE_ALL if any("\r" in field for field in fields) else csv.QUOTE_MINIMAL
+        csv.writer(self._stream, lineterminator="\n", quoting=quoting).writerow(fields)  # type: ignore[arg-type]
 
     def _open_parquet(self, arrow: Untyped) -> None:
         need("pyarrow.parquet", "writing Parquet files")

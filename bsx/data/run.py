@@ -142,17 +142,15 @@ def copies() -> dict[str, Copy]:
     return run.copies if run is not None else {}
 
 
-def check_inputs(files: Iterable[Path]) -> None:
+def check_inputs(files: Sequence[Path]) -> None:
     """Refuse files, found in a folder or by a pattern that the run reads, that it will write.
 
     Raises:
         InputError: naming the first.
     """
     run = _RUN.get()
-    for file in files if run is not None and run.writes else ():
-        for output in run.writes.values():  # type: ignore[union-attr]
-            if _same(file, output):
-                raise _overwritten(output)
+    for output in run.writes.values() if run is not None else ():
+        _check_unread(output, files)
 
 
 def check_output(path: Path | str) -> None:
@@ -229,10 +227,12 @@ def through_links(path: Path) -> Path:
     return Path(os.path.realpath(path)) if os.path.islink(path) else path  # noqa: PTH114 - fails for no name
 
 
-def _check_unread(output: Path) -> None:
+def _check_unread(output: Path, files: Iterable[Path] | None = None) -> None:
+    """Refuse an output that is one of the files that the run reads."""
     run = _RUN.get()
-    if run is not None and any(_same(output, file) for file in run.reads):
-        raise _overwritten(output)
+    if run is not None and any(_same(output, file) for file in (run.reads if files is None else files)):
+        setting = next(iter(_settings(output)), "output")
+        raise InputError(f"{output}: is an input of this run, which would overwrite it: give {setting} another name")
 
 
 def _same(first: Path, second: Path) -> bool:
@@ -243,11 +243,6 @@ def _same(first: Path, second: Path) -> bool:
         return first.samefile(second)
     except (OSError, ValueError):
         return os.path.realpath(first) == os.path.realpath(second)
-
-
-def _overwritten(output: Path) -> InputError:
-    setting = next(iter(_settings(output)), "output")
-    return InputError(f"{output}: is an input of this run, which would overwrite it: give {setting} another name")
 
 
 def _settings(output: Path) -> list[str]:

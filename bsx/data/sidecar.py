@@ -99,15 +99,9 @@ def known_metrics(file: str | Path) -> list[ScoredMetricRow]:
     return known
 
 
-def scored_columns(file: str | Path, columns: Sequence[str]) -> list[str]:
-    """Return those of a table's columns that are known to hold scores of metrics, which controls are not."""
-    known = dict.fromkeys(entry.metric for entry in known_metrics(file) if not entry.control)
-    return [name for name in known if name in columns]
-
-
-def control_columns(file: str | Path, columns: Sequence[str]) -> list[str]:
-    """Return those of a table's columns that are known to hold controls."""
-    known = dict.fromkeys(entry.metric for entry in known_metrics(file) if entry.control)
+def scored_columns(file: str | Path, columns: Sequence[str], *, controls: bool = False) -> list[str]:
+    """Return those of a table's columns that are known to hold scores of metrics, or of controls, which are none."""
+    known = dict.fromkeys(entry.metric for entry in known_metrics(file) if entry.control == controls)
     return [name for name in known if name in columns]
 
 

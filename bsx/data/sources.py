@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeAlias
 
 import numpy as np
 from pydantic import BeforeValidator
 
+from bsx.data import cells
 from bsx.data.cells import Spelled
 from bsx.data.lines import NamedFile, Problems
 from bsx.errors import InputError
@@ -32,18 +33,60 @@ INSTEAD = {
 """What to do with formats that are not read."""
 
 
-class Found(NamedTuple):
-    """A row.
+Cells = dict[str, object]
+
+
+class Row(Cells):
+    """A row: column -> cell. Its methods read a cell as `bsx.data.cells` says; their errors name place and column.
 
     Attributes:
-        where: its place, such as ``job.xlf: unit 3 (line 40)``.
-        number: which row it is, from 1.
-        cells: column -> value; columns that are not there are empty.
+        where: its place, such as ``scores.tsv: line 3``.
+        order: which row it is, from 1, where that is not what the end of ``where`` says.
+        letters: column -> what a spreadsheet program calls it; None of other formats.
     """
 
-    where: str
-    number: int
-    cells: dict[str, object]
+    __slots__ = ("letters", "order", "where")
+
+    def __init__(
+        self,
+        where: str,
+        content: Iterable[tuple[str, object]] | Mapping[str, object],
+        order: int | None = None,
+        letters: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(content)
+        self.where = where
+        self.order = order
+        self.letters = letters
+
+    def place(self, column: str) -> str:
+        """Return where one of its cells stands, for messages."""
+        letter = self.letters.get(column) if self.letters else None
+        return f"{self.where}, column {column!r}" if letter is None else f"{self.where}, column {letter} ({column!r})"
+
+    def number(self, column: str) -> float:
+        """Return a number; NaN if it is missing."""
+        return cells.number(self[column], self.place(column))
+
+    def finite(self, column: str) -> float:
+        """Return a number that may not be missing."""
+        return cells.finite(self[column], self.place(column))
+
+    def name(self, column: str) -> str:
+        """Return what something is called."""
+        return cells.name(self[column], self.place(column))
+
+    def label(self, column: str) -> int:
+        """Return a label, 0 or 1."""
+        return cells.label(self[column], self.place(column))
+
+    def text(self, column: str) -> str:
+        """Return a text."""
+        return cells.text(self[column], self.place(column))
+
+    def texts(self, column: str) -> list[str]:
+        """Return the texts of a cell that may hold a list of them."""
+        return cells.texts(self[column], self.place(column))
 
 
 class RowSource:
@@ -67,7 +110,7 @@ class RowSource:
     sheet: str | None = None
     total: int | None = None
 
-    def rows(self, problems: Problems, needed: Sequence[str]) -> Iterator[Found]:
+    def rows(self, problems: Problems, needed: Sequence[str]) -> Iterator[Row]:
         """Yield the rows; ``needed`` are the columns that will be read, none for all."""
         raise NotImplementedError
 
@@ -149,11 +192,11 @@ class MemoryTable(RowSource):
             raise InputError(f"columns differ in length: {', '.join(f'{name} {n}' for name, n in sizes.items())}")
         self.total = next(iter(sizes.values()), 0)
 
-    def rows(self, problems: Problems, needed: Sequence[str]) -> Iterator[Found]:
+    def rows(self, problems: Problems, needed: Sequence[str]) -> Iterator[Row]:
         """Yield the rows, each whole."""
         columns = [_cells(column) for column in self._columns]
         for number, values in enumerate(zip(*columns, strict=True), start=1):
-            yield Found(f"{IN_MEMORY}: row {number}", number, dict(zip(self.columns, values, strict=True)))
+            yield Row(f"{IN_MEMORY}: row {number}", zip(self.columns, values, strict=True), number)
 
 
 def _cells(column: Untyped) -> list[object]:

@@ -11,88 +11,39 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from bsx.data import cells
 from bsx.data.cells import Spelled
+from bsx.data.formats.tmx import Memory
+from bsx.data.formats.xliff import Xliff
+from bsx.data.formats.xlsx import Sheet
 from bsx.data.lines import LONGEST_LINE, NamedFile, Problems
 from bsx.data.run import tell
 from bsx.data.sources import (
     IN_MEMORY,
     INSTEAD,
+    MEMORIES,
     MOST_COLUMNS,
     OFFICE,
     SHEETS,
     XLIFF,
     AnyTable,
+    Cells,
     MemoryTable,
     RowSource,
     in_memory,
     kind_of,
 )
+from bsx.data.sources import Row as Row
 from bsx.errors import InputError, UnknownNameError, did_you_mean
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
 
 TABLE_FORMATS = (".tsv", ".csv", ".jsonl", ".parquet", *OFFICE)
-
-Cells = dict[str, object]
-
-
-class Row(Cells):
-    """A row: column -> cell. Its methods read a cell as `bsx.data.cells` says; their errors name place and column.
-
-    Attributes:
-        where: its place, such as ``scores.tsv: line 3``.
-        order: which row it is, from 1, where that is not what the end of ``where`` says.
-        letters: column -> what a spreadsheet program calls it; None of other formats.
-    """
-
-    __slots__ = ("letters", "order", "where")
-
-    def __init__(
-        self,
-        where: str,
-        content: Iterable[tuple[str, object]] | Mapping[str, object],
-        order: int | None = None,
-        letters: Mapping[str, str] | None = None,
-    ) -> None:
-        super().__init__(content)
-        self.where = where
-        self.order = order
-        self.letters = letters
-
-    def place(self, column: str) -> str:
-        """Return where one of its cells stands, for messages."""
-        letter = self.letters.get(column) if self.letters else None
-        return f"{self.where}, column {column!r}" if letter is None else f"{self.where}, column {letter} ({column!r})"
-
-    def number(self, column: str) -> float:
-        """Return a number; NaN if it is missing."""
-        return cells.number(self[column], self.place(column))
-
-    def finite(self, column: str) -> float:
-        """Return a number that may not be missing."""
-        return cells.finite(self[column], self.place(column))
-
-    def name(self, column: str) -> str:
-        """Return what something is called."""
-        return cells.name(self[column], self.place(column))
-
-    def label(self, column: str) -> int:
-        """Return a label, 0 or 1."""
-        return cells.label(self[column], self.place(column))
-
-    def text(self, column: str) -> str:
-        """Return a text."""
-        return cells.text(self[column], self.place(column))
-
-    def texts(self, column: str) -> list[str]:
-        """Return the texts of a cell that may hold a list of them."""
-        return cells.texts(self[column], self.place(column))
+_SOURCES = {**dict.fromkeys(SHEETS, Sheet), **dict.fromkeys(XLIFF, Xliff), **dict.fromkeys(MEMORIES, Memory)}
 
 
 def delimited(
@@ -187,7 +138,9 @@ class Table:
         self._header = None if header is None else list(header)
         self._first_line = first_line
         if self.kind in OFFICE:
-            self.source = self._open_source()
+            if self.file.sheet is not None and self.kind not in SHEETS:
+                raise InputError("only spreadsheets (.xlsx) have sheets to name after a #", file=self.name)
+            self.source = _SOURCES[self.kind](self.file)
             self.languages, self.notes = self.source.languages, self.source.notes
         elif self.kind == ".csv":
             first = next(self.file.lines(), "")  # a comma divides the fields if there is one, or else what is there
@@ -207,21 +160,6 @@ class Table:
                 )
         for note in self.notes:
             tell(note)
-
-    def _open_source(self) -> RowSource:
-        if self.kind in SHEETS:
-            from bsx.data.formats.xlsx import Sheet
-
-            return Sheet(self.file)
-        if self.file.sheet is not None:
-            raise InputError("only spreadsheets (.xlsx) have sheets to name after a #", file=self.name)
-        if self.kind in XLIFF:
-            from bsx.data.formats.xliff import Xliff
-
-            return Xliff(self.file)
-        from bsx.data.formats.tmx import Memory
-
-        return Memory(self.file)
 
     def _format(self) -> str:
         if self.file.suffix in TABLE_FORMATS:
@@ -371,17 +309,18 @@ class Table:
             only: read no other columns than those, where that is faster; the rows may lack others then.
         """
         if self.source is not None:
-            for where, number, cells_found in self.source.rows(self._problems, needed):
-                row = {name: cells_found[name] for name in needed} if only and needed else cells_found
-                if self._fit(where, row):
-                    yield Row(where, row, number, self.source.letters)
+            for row in self.source.rows(self._problems, needed):
+                if only and needed:
+                    row = Row(row.where, {name: row[name] for name in needed}, row.order, row.letters)
+                if self._fit(row.where, row):
+                    yield row
         elif self.kind == ".parquet":
             yield from self._parquet_rows(list(needed) if only else None)
         elif self.kind == ".jsonl":
-            for where, row in self._json_rows(self._problems):
+            for where, cells in self._json_rows(self._problems):
                 if self._first_line:
-                    lacks = next((name for name in needed if name not in row), None)
-                    extra = None if only else next((name for name in row if name not in self.columns), None)
+                    lacks = next((name for name in needed if name not in cells), None)
+                    extra = None if only else next((name for name in cells if name not in self.columns), None)
                     if lacks is not None:
                         self._problems.report(f"{where}: has no {lacks!r}")
                         continue
@@ -390,7 +329,7 @@ class Table:
                             f"{where}: has {extra!r}, which the first line lacks; the first line must name every column"
                         )
                         continue
-                yield Row(where, {name: row.get(name) for name in (needed if only else self.columns)})
+                yield Row(where, {name: cells.get(name) for name in (needed if only else self.columns)})
         else:
             fields = delimited(self.file, self._separator, self._problems, quoted=self._quoted)
             if self._header is None:

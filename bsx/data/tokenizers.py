@@ -46,6 +46,9 @@ def _places(module: Untyped) -> tuple[Path, Path]:
 def opening(tokenizer: str, who: str) -> Iterator[None]:
     """Open one of sacreBLEU's tokenizers, or say what it needs.
 
+    Its model is fetched into bsx's cache unless sacreBLEU has it already: left to itself, that would ask the network
+    even where this is forbidden, and write into the user's home.
+
     Args:
         tokenizer: its name.
         who: the metric or factor that it is for, whose setting ``tokenize`` can name another one.
@@ -55,41 +58,26 @@ def opening(tokenizer: str, who: str) -> Iterator[None]:
         MissingExtraError: if it needs a package.
     """
     otherwise = f"{who}:tokenize=char needs nothing more"
+    module: Untyped = need("sacrebleu.tokenizers.tokenizer_spm", "sacreBLEU's tokenizers")
+    usual = module.SACREBLEU_DIR
     try:
-        with _with_model_of(tokenizer, otherwise):
-            yield
+        if tokenizer in module.SPM_MODELS:
+            file = _model(module, tokenizer)
+            place = next((place for place in _places(module) if (place / file).is_file()), _places(module)[1])
+            if not (place / file).is_file():
+                url = module.SPM_MODELS[tokenizer]["url"]
+                try:
+                    download(url, place / file, None, None, otherwise=f"; {place / file} is where it belongs")
+                except BsxError as error:
+                    raise ModelUnavailableError(
+                        f"sacreBLEU's tokenizer {tokenizer} is not on this machine: {error}; {otherwise}"
+                    ) from error
+            module.SACREBLEU_DIR = str(place)
+        yield
     except (RuntimeError, ImportError, OSError) as error:
         how = f"needs more packages: {_install(tokenizer)}"
         if tokenizer not in _PACKAGES:
             how = f"cannot be used, and needs sentencepiece ({' '.join(str(error).split())})"
         raise MissingExtraError(f"{who}: sacreBLEU's tokenizer {tokenizer} {how}; {otherwise}") from error
-
-
-@contextlib.contextmanager
-def _with_model_of(tokenizer: str, otherwise: str) -> Iterator[None]:
-    """Have sacreBLEU find the model of one of its tokenizers, fetched into bsx's cache unless sacreBLEU has it already.
-
-    Left to itself it would ask the network even where that is forbidden, and write into the user's home.
-    """
-    module: Untyped = need("sacrebleu.tokenizers.tokenizer_spm", "sacreBLEU's tokenizers")
-    known = module.SPM_MODELS.get(tokenizer)
-    if known is None:
-        yield
-        return
-    usual = module.SACREBLEU_DIR
-    file = _model(module, tokenizer)
-    place, ours = _places(module)
-    if not (place / file).is_file():
-        place = ours
-    if not (place / file).is_file():
-        try:
-            download(known["url"], place / file, None, None, otherwise=f"; {place / file} is where it belongs")
-        except BsxError as error:
-            raise ModelUnavailableError(
-                f"sacreBLEU's tokenizer {tokenizer} is not on this machine: {error}; {otherwise}"
-            ) from error
-    module.SACREBLEU_DIR = str(place)
-    try:
-        yield
     finally:
         module.SACREBLEU_DIR = usual

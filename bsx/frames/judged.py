@@ -71,7 +71,12 @@ class Judged:
 
 
 def read_judged(
-    tables: Sequence[AnyTable], settings: JudgedTexts, code: str | None, group: str | None = None, *, apart: bool = True
+    tables: Sequence[AnyTable],
+    settings: JudgedTexts,
+    code: str | None,
+    group: str | None = None,
+    *,
+    separate: bool = True,
 ) -> Judged:
     """Read tables; rows of a column ``lp`` into another language are left out, with a note.
 
@@ -80,7 +85,7 @@ def read_judged(
         settings: what their columns of texts and ``human`` scores are called.
         code: the language; None takes the rows of all.
         group: column of groups; ``lp``, where it is there, unless given.
-        apart: groups of several tables are not the same, whatever they are called.
+        separate: groups of several tables are not the same, whatever they are called.
 
     Raises:
         InputError: naming file and line of what is wrong, or if nothing is left.
@@ -108,7 +113,7 @@ def read_judged(
             kept.append(number)
             candidates.append(row.text(candidate))
             references.append(tuple(row.texts(reference) if row[reference] else [row.text(reference)]))
-            groups.append(f"{names[-1]}:{label}" if apart and len(tables) > 1 else label)
+            groups.append(f"{names[-1]}:{label}" if separate and len(tables) > 1 else label)
         if row is None:
             raise InputError("has a header but no rows", file=table.name)
         refuse_alike([*skipped, *groups], f"{table.name}, column {by!r}")

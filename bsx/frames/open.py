@@ -80,7 +80,7 @@ def open_frame(
         raise InputError(f"name a table of scores, or texts with metrics to compute on them{more}", setting="table")
     notes: list[str] = []
     texts = texts.opened(notes.append)
-    frame, settings = chosen(_found(texts, settings, metrics), settings)
+    frame, settings = chosen(_frame_of(texts, settings, metrics), settings)
     specs = [spec for text in getattr(settings, "metrics", ()) for spec in split_specs(text)]
     columns = list(getattr(settings, "columns", ())) or ([] if specs else known_scores(frame.table))
     frame = replace(frame, columns=columns)
@@ -103,7 +103,7 @@ def open_frame(
     )
 
 
-def _found(texts: Input, settings: TableSettings, metrics: Sequence[str]) -> Frame:
+def _frame_of(texts: Input, settings: TableSettings, metrics: Sequence[str]) -> Frame:
     """Return the table, with a row for each system and segment, and what its columns hold."""
     asked = {name: getattr(settings, name) for name in column_fields(type(settings))}
     named = frozenset(name for name, value in asked.items() if value)

@@ -216,7 +216,7 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
         named = [name for name in (*self.candidates, *self.references, self.sources) if name is not None]
         if not isinstance(self.table, str):
             return named
-        return [*named, *(STDIN if self.table == STDIN else str(part.path) for part in table_parts(self.table))]
+        return [*named, *(STDIN if self.table == STDIN else str(path) for path, _ in table_parts(self.table))]
 
     def open(self, wants: frozenset[str], *, keep_rows: bool) -> Corpus:
         """Open them as a corpus.

@@ -34,13 +34,13 @@ def column_types(corpus: Corpus, specs: Sequence[str] | None, output: Path, *, l
         layers: whether there is a row a layer.
     """
     figures = [*(["layer"] if layers else []), *FIGURES] if specs is None else specs
-    columns = corpus.columns if isinstance(corpus, TableFile) else ["id"]
+    columns = corpus.table.columns if isinstance(corpus, TableFile) else ["id"]
     refuse_taken(columns, [*(["system"] if len(corpus.systems) > 1 else []), *figures])
     if output.suffix != ".parquet":
         return {}
     import pyarrow
 
-    read = corpus.types() if isinstance(corpus, TableFile) else {}
+    read = corpus.table.types() if isinstance(corpus, TableFile) else {}
     return {**read, **{spec: pyarrow.float64() for spec in specs or ()}}
 
 

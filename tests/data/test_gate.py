@@ -36,8 +36,8 @@ JSON = st.recursive(
 
 def copied(source: Path, target: Path) -> Path:
     """Pass all columns of a table through to another, with a score beside them, as `bsx score` does."""
-    table = TableFile(source, ["candidate"], [], keep_rows=True)
-    with ScoreTable(target, table.types() if target.suffix == ".parquet" else None) as written:
+    table = TableFile(Table(source, first_line=True), ["candidate"], [], keep_rows=True)
+    with ScoreTable(target, table.table.types() if target.suffix == ".parquet" else None) as written:
         for segment in table:
             written.write({**(segment.row or {}), "score": 0.123456789123})
     return target
@@ -236,7 +236,7 @@ def test_names_that_a_table_cannot_hold_are_refused(
 ) -> None:
     file = write(tmp_path / "t.jsonl", content)
     with pytest.raises(InputError) as caught:
-        list(TableFile(file, columns["candidates"], [], "id"))
+        list(TableFile(Table(file), columns["candidates"], [], "id"))
     assert said in str(caught.value)
 
 

@@ -508,7 +508,7 @@ def test_a_table_in_memory_is_written_as_its_file_is(kind: str, chain: Path, tmp
 def test_judged_rows_are_those_of_their_files(kind: str, chain: Path, tmp_path: Path) -> None:
     file, typed = in_both("", chain, tmp_path)
     columns = TrainingColumns(human=["human", "human_b"])
-    alike = [read_judged([table, table], columns, None, apart=False) for table in (in_memory(kind, typed), file)]
+    alike = [read_judged([table, table], columns, None, separate=False) for table in (in_memory(kind, typed), file)]
     for found in alike:
         assert found.human.shape == (72, 2)
         assert set(found.groups) == {"all"}

@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 
 from bsx.data.formats.markup import UnitReader, inline_text, language_of, quoted
 from bsx.data.lines import NamedFile, Problems
-from bsx.data.sources import Found, RowSource
+from bsx.data.sources import Row, RowSource
 from bsx.errors import InputError
 
 _MOST = 1000
@@ -121,7 +121,7 @@ class Memory(RowSource):
         left = "".join(f"; {count:,} of {self.total:,} units lack {name}" for name, count in sorted(lacking.items()))
         return f"{self._file.name}: {which}{left}{', and are left out where it is read' if left else ''}"
 
-    def rows(self, problems: Problems, needed: Sequence[str]) -> Iterator[Found]:
+    def rows(self, problems: Problems, needed: Sequence[str]) -> Iterator[Row]:
         """Yield the units that have the languages that are needed; see `bsx.data.sources.RowSource`."""
         wanted = {name for name in needed if name in self.languages}
         for number, unit in enumerate(_Units(self._file), start=1):
@@ -130,4 +130,4 @@ class Memory(RowSource):
             texts = {self._names[key]: text for key, (_, text) in unit.texts.items()}
             if wanted <= texts.keys():
                 where = f"{self._file.name}: unit {cells[self._id]} (line {unit.line})"
-                yield Found(where, number, cells | texts)
+                yield Row(where, cells | texts, number)

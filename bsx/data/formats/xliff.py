@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element
 
 from bsx.data.formats.markup import UnitReader, inline_text, marked_texts, quoted
 from bsx.data.lines import NamedFile, Problems
-from bsx.data.sources import Found, RowSource
+from bsx.data.sources import Row, RowSource
 from bsx.errors import InputError
 
 _SPACE = "urn:oasis:names:tc:xliff:document:"
@@ -200,7 +200,7 @@ class Xliff(RowSource):
             several = ", ".join(sorted(f"{a or '?'} to {b or '?'}" for a, b in itertools.islice(pairs, 10)))
             self.notes.append(f"{file.name}: its files are in several languages ({several})")
 
-    def rows(self, problems: Problems, needed: Sequence[str]) -> Iterator[Found]:
+    def rows(self, problems: Problems, needed: Sequence[str]) -> Iterator[Row]:
         """Yield the segments that count; see `bsx.data.sources.RowSource`."""
         number = 0
         for segment in _Segments(self._file):
@@ -216,4 +216,4 @@ class Xliff(RowSource):
                 "note": segment.note,
             }
             where = f"{self._file.name}: unit {name} (line {segment.line})"
-            yield Found(where, number, {column: cells[column] for column in self.columns})
+            yield Row(where, {column: cells[column] for column in self.columns}, number)

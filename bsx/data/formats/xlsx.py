@@ -16,7 +16,7 @@ from typing import BinaryIO, TypeAlias
 from bsx.data.cells import Spelled, Typed
 from bsx.data.lines import LONGEST_LINE, NamedFile, Problems
 from bsx.data.naming import role_of
-from bsx.data.sources import A_DOCUMENT, MOST_COLUMNS, Found, RowSource
+from bsx.data.sources import A_DOCUMENT, MOST_COLUMNS, Row, RowSource
 from bsx.errors import InputError, UnknownNameError, did_you_mean
 from bsx.support.memory import show_bytes
 from bsx.support.optional import need
@@ -246,7 +246,7 @@ class Sheet(RowSource):
                     values[place] = value
             yield number, values
 
-    def rows(self, problems: Problems, needed: Sequence[str]) -> Iterator[Found]:
+    def rows(self, problems: Problems, needed: Sequence[str]) -> Iterator[Row]:
         """Yield the rows below the header; see `bsx.data.sources.RowSource`."""
         count = 0
         for number, values in self._values():
@@ -259,8 +259,8 @@ class Sheet(RowSource):
                 problems.report(f"{where}, column {problem}")
                 continue
             by_place = dict(enumerate(str(cell) if isinstance(cell, _Failed) else cell for cell in values))
-            cells = {name: by_place.get(place) for place, name in self._columns.items()}
-            yield Found(where, count, {name: "" if cell is None else cell for name, cell in cells.items()})
+            cells = ((name, by_place.get(place)) for place, name in self._columns.items())
+            yield Row(where, ((name, "" if cell is None else cell) for name, cell in cells), count, self.letters)
 
     def _is_heading(self, number: int, values: Sequence[object]) -> bool:
         """Tell whether a row is one cell from the first column over half of the columns and more."""
