@@ -34,9 +34,10 @@ from bsx.data.sidecar import known_scores, turned
 from bsx.data.sources import AnyTable
 from bsx.data.tables import Table
 from bsx.errors import InputError, MissingExtraError
-from bsx.frames.metrics import TableScores, open_distinct, score_texts
+from bsx.frames.metrics import open_distinct
 from bsx.frames.open import no_scores
 from bsx.frames.settings import FORMATS, NEEDED, MetricSettings, Skipping, Watched, on_table
+from bsx.metrics.failures import RowScores, score_rows
 from bsx.metrics.summary import about
 from bsx.support.checks import Array
 from bsx.support.progress import reporter
@@ -107,19 +108,18 @@ def detect_paraphrases(settings: PairsRun) -> PairsResult:
         for side in ("reference", "candidate") if metrics else ():
             if side not in sides:
                 raise InputError(f"has no column of {side}s: say which it is ({side})", file=table.name, setting=side)
-        computed = score_texts(
+        computed = score_rows(
             metrics,
             sides.get("candidate", ()),
             sides.get("reference", ()),
             skip_errors=settings.skip_errors,
+            where=lambda place: f"row {place + 1}",
             progress=reporter(settings.progress),
         )
-        scores, signatures, remarks = (
-            scores | computed.values,
-            signatures | computed.signatures,
-            remarks + computed.notes,
-        )
-        if computed.failed:
+        scores |= {scored.metric: scored.values for scored in computed}
+        signatures |= {scored.metric: scored.signature for scored in computed}
+        remarks += [note for scored in computed for note in scored.notes]
+        if any(scored.failed for scored in computed):
             asked["nan"] = "omit"
         if settings.document is not None and settings.document in scores:
             told_twice = f"document: the column {settings.document!r} is named twice"
@@ -250,9 +250,9 @@ def prefer_paraphrases(settings: TriplesRun) -> TriplesResult:
     where = [f"the {side} of the triple in row {t.row}" for side in ("paraphrase", "non-paraphrase") for t in triples]
     computed, both = _score_sides(settings, metrics, sides[1], sides[2], sides[0], None, where)
     scores |= both
-    notes += computed.notes
+    notes += [note for scored in computed for note in scored.notes]
     asked = {name: getattr(settings, name) for name in TripleTests.model_fields}
-    if computed.failed:
+    if any(scored.failed for scored in computed):
         asked["nan"] = "omit"
     gap = None
     if settings.bins:
@@ -273,7 +273,7 @@ def prefer_paraphrases(settings: TriplesRun) -> TriplesResult:
     return replace(
         result,
         settings=asked | {"document": settings.document} | _ran(settings),
-        signatures=computed.signatures,
+        signatures={scored.metric: scored.signature for scored in computed},
         notes=(*about(metrics), *notes),
     )
 
@@ -286,9 +286,9 @@ def _score_sides(
     references: list[str] | None,
     sources: list[str] | None,
     where: Sequence[str],
-) -> tuple[TableScores, dict[str, tuple[Array, Array]]]:
+) -> tuple[list[RowScores], dict[str, tuple[Array, Array]]]:
     """Score two texts of each row (n,) against the same references or sources; ``where`` names them all (2 n,)."""
-    computed = score_texts(
+    computed = score_rows(
         metrics,
         good + bad,
         None if references is None else references * 2,
@@ -297,7 +297,7 @@ def _score_sides(
         where=where.__getitem__,
         progress=reporter(settings.progress),
     )
-    return computed, {name: (values[: len(good)], values[len(good) :]) for name, values in computed.values.items()}
+    return computed, {scored.metric: (scored.values[: len(good)], scored.values[len(good) :]) for scored in computed}
 
 
 class ChallengeColumns(BaseSettings):
@@ -374,7 +374,7 @@ def challenge_metrics(settings: ChallengeRun) -> ChallengeResult:
     nan = "omit" if missing and settings.skip_errors else settings.nan
     result = challenge(pairs, scores, **{**asked, "nan": nan})
     kept = np.flatnonzero(complete).tolist()
-    notes = [*about(metrics), *challenge_set.notes, *computed.notes]
+    notes = [*about(metrics), *challenge_set.notes, *(note for scored in computed for note in scored.notes)]
     if len(kept) < n:
         notes.append(f"{n - len(kept)} of {n} pairs miss a score and are left out for all metrics")
     return replace(
@@ -387,7 +387,7 @@ def challenge_metrics(settings: ChallengeRun) -> ChallengeResult:
             **{name: list(getattr(settings, name)) for name in ("columns", "metrics", "lower")},
             **_ran(settings),
         },
-        signatures=computed.signatures,
+        signatures={scored.metric: scored.signature for scored in computed},
         notes=(*notes, *result.notes),
     )
 

@@ -58,10 +58,6 @@ class LongTable(Table):
         systems: its columns of candidates.
         human: its columns of human scores, one for each system; none without.
         segment: its column of segments; rows are numbered without one.
-
-    Attributes:
-        wide: the table.
-        systems: its columns of candidates.
     """
 
     def __init__(self, wide: Table, systems: Sequence[str], human: Sequence[str], segment: str | None) -> None:
@@ -101,7 +97,6 @@ class LineTable(Table):
         documents: the document of each line; none where that is not known.
 
     Attributes:
-        corpus: the files.
         roles: ``reference`` and ``source`` -> columns.
     """
 

@@ -169,9 +169,9 @@ def together(systems: Sequence[str], column: str = SYSTEM, instead: str = "") ->
     return [f"the column {column!r} names {n} systems: the rows of all are taken together{more}"] if n > 1 else []
 
 
-def systems_together(table: Table, column: str = SYSTEM) -> list[str]:
-    """Return what `together` says of a table's column of systems, if it is there."""
-    return together([spelled(name) for name in table[column]], column) if column in table.columns else []
+def systems_together(table: Table) -> list[str]:
+    """Return what `together` says of a table's usual column of systems, if it is there."""
+    return together([spelled(name) for name in table[SYSTEM]]) if SYSTEM in table.columns else []
 
 
 def rows_by_system(

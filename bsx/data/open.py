@@ -53,6 +53,10 @@ class LineFiles:
         systems: system name -> file.
         references: files.
         source: the file of source texts, if there is one.
+
+    Attributes:
+        files: the files, candidates first.
+        layout: what each holds: ``candidates``, ``references`` or ``sources``.
     """
 
     def __init__(
@@ -63,20 +67,10 @@ class LineFiles:
     ) -> None:
         self.systems = tuple(systems)
         self.has = frozenset((["reference"] if references else []) + (["source"] if source is not None else []))
-        self._candidates = list(systems.values())
-        self._references = list(references)
-        self._sources = [source] if source is not None else []
-
-    @property
-    def files(self) -> list[NamedFile | HeldLines]:
-        """The files it reads, candidates first."""
-        return [*self._candidates, *self._references, *self._sources]
-
-    @property
-    def layout(self) -> list[str]:
-        """What each file holds."""
-        kinds = ["candidates"] * len(self._candidates) + ["references"] * len(self._references)
-        return [*kinds, *["sources"] * len(self._sources)]
+        sources = [source] if source is not None else []
+        self.files: list[NamedFile | HeldLines] = [*systems.values(), *references, *sources]
+        kinds = {"candidates": systems, "references": references, "sources": sources}
+        self.layout = [kind for kind, files in kinds.items() for _ in files]
 
     def __iter__(self) -> Iterator[Segment]:
         """Read all segments from the start.
@@ -84,12 +78,12 @@ class LineFiles:
         Raises:
             InputError: if the files have different numbers of lines (says both) or are not UTF-8.
         """
-        files = self.files
-        split, end = len(self._candidates), len(files) - len(self._sources)
-        for number, row in enumerate(zip_longest(*(file.lines() for file in files)), start=1):
+        split, end = len(self.systems), len(self.files) - self.layout.count("sources")
+        for number, row in enumerate(zip_longest(*(file.lines() for file in self.files)), start=1):
             if None in row:
-                check_line_counts({file.name: sum(1 for _ in file.lines()) for file in files})
-            yield Segment(str(number), tuple(row[:split]), tuple(row[split:end]), row[end] if self._sources else None)
+                check_line_counts({file.name: sum(1 for _ in file.lines()) for file in self.files})
+            source = row[end] if "source" in self.has else None
+            yield Segment(str(number), tuple(row[:split]), tuple(row[split:end]), source)
 
 
 PartFile: TypeAlias = tuple[Path, dict[str, str]]
@@ -174,6 +168,9 @@ class TableFile:
         document: column that says which document a row is from.
         beside: no metric reads the sources: they need not be texts.
 
+    Attributes:
+        layout: the columns it uses and what for, such as ``candidate=mt``.
+
     Raises:
         InputError: for a column of candidates that is named twice.
         UnknownNameError: for a missing column; lists those present.
@@ -200,12 +197,14 @@ class TableFile:
         self.table, self.systems, self._references = table, tuple(candidates), tuple(references)
         read = source is not None and not beside
         self.has = frozenset((["reference"] if references else []) + (["source"] if read else []))
-        self._roles = [("candidate", name) for name in candidates] + [("reference", name) for name in references]
+        roles = [("candidate", name) for name in candidates] + [("reference", name) for name in references]
         others = (("source", source), ("id", id_column), ("system", system), ("document", document))
-        self._roles += [(kind, name) for kind, name in others if name is not None]
+        roles += [(kind, name) for kind, name in others if name is not None]
+        self.layout = [f"{kind}={name}" for kind, name in roles]
+        self._used = dict.fromkeys(name for _, name in roles)
         self._id, self._source, self._system, self._document = id_column, source, system, document
         self._keep_rows, self._partly, self._beside = keep_rows, partly, beside
-        self.table.require(*(name for _, name in self._roles))
+        self.table.require(*self._used)
 
     @property
     def files(self) -> list[NamedFile]:
@@ -213,11 +212,6 @@ class TableFile:
         if isinstance(self.table, Tables):
             return self.table.files
         return [] if isinstance(self.table.source, MemoryTable) else [self.table.file]
-
-    @property
-    def layout(self) -> list[str]:
-        """The columns it uses and what for."""
-        return [f"{kind}={name}" for kind, name in self._roles]
 
     def __iter__(self) -> Iterator[Segment]:
         """Read all segments from the start.
@@ -227,8 +221,7 @@ class TableFile:
         """
         at = 0
         systems: dict[str, None] = {}
-        used = dict.fromkeys(name for _, name in self._roles)
-        for at, row in enumerate(self.table.rows(*used, only=not self._keep_rows), start=1):
+        for at, row in enumerate(self.table.rows(*self._used, only=not self._keep_rows), start=1):
             named = self._system is not None and not (self._partly and is_missing(row[self._system]))
             system = row.name(self._system) if self._system is not None and named else None
             if system is not None and system not in systems:

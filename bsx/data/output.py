@@ -223,29 +223,26 @@ class ScoreTable:
         quoting = csv.QUOTE_ALL if any("\r" in field for field in fields) else csv.QUOTE_MINIMAL
         csv.writer(self._stream, lineterminator="\n", quoting=quoting).writerow(fields)  # type: ignore[arg-type]
 
-    def _open_parquet(self, arrow: Untyped) -> None:
-        need("pyarrow.parquet", "writing Parquet files")
-        first = self._pending[0]
-        kinds = {str: arrow.string(), int: arrow.int32(), float: arrow.float32()}
-        types = {name: self._types.get(name) or kinds.get(type(value)) for name, value in first.items()}
-        unclear = [name for name, kind in types.items() if kind is None]
-        if unclear:  # None, a list, …: what the first rows together say
-            inferred = arrow.Table.from_pylist([{name: row[name] for name in unclear} for row in self._pending]).schema
-            types |= {name: inferred.field(name).type for name in unclear}
-        stream = self._exits.enter_context(self._temporary.open("wb"))  # Arrow takes no path that is not UTF-8
-        self._writer = arrow.parquet.ParquetWriter(stream, arrow.schema(list(types.items())))
-        self._exits.callback(self._writer.close)
-
     def _flush(self) -> None:
-        if self._arrow is not None and self._pending:
-            if self._writer is None:
-                self._open_parquet(self._arrow)
-            schema = self._writer.schema
-            rows = [
-                {name: _fitted(value, str(schema.field(name).type)) for name, value in r.items()} for r in self._pending
-            ]
-            self._writer.write_table(self._arrow.Table.from_pylist(rows, schema=schema))
-            self._pending = []
+        """Write the rows that wait for it to a Parquet file, which the first of them open."""
+        rows, self._pending = self._pending, []
+        if self._arrow is None or not rows:
+            return
+        arrow = self._arrow
+        if self._writer is None:
+            need("pyarrow.parquet", "writing Parquet files")
+            kinds = {str: arrow.string(), int: arrow.int32(), float: arrow.float32()}
+            types = {name: self._types.get(name) or kinds.get(type(value)) for name, value in rows[0].items()}
+            unclear = [name for name, kind in types.items() if kind is None]
+            if unclear:  # None, a list, …: what the first rows together say
+                inferred = arrow.Table.from_pylist([{name: row[name] for name in unclear} for row in rows]).schema
+                types |= {name: inferred.field(name).type for name in unclear}
+            stream = self._exits.enter_context(self._temporary.open("wb"))  # Arrow takes no path that is not UTF-8
+            self._writer = arrow.parquet.ParquetWriter(stream, arrow.schema(list(types.items())))
+            self._exits.callback(self._writer.close)
+        schema = self._writer.schema
+        fitted = [{name: _fitted(value, str(schema.field(name).type)) for name, value in row.items()} for row in rows]
+        self._writer.write_table(arrow.Table.from_pylist(fitted, schema=schema))
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -271,13 +268,9 @@ PICTURES = (".png", ".svg", ".pdf")
 
 
 def check_picture(path: Path, formats: Sequence[str] = PICTURES) -> None:
-    """Raise InputError unless the file's name says a format that can be drawn and it can be written there.
+    """Raise InputError unless the file's name ends in one of these formats, and it can be written there.
 
     Raise MissingExtraError where what draws is not installed.
-
-    Args:
-        path: of the picture.
-        formats: suffixes that are allowed.
     """
     if path.suffix not in formats:
         raise InputError(f"cannot draw this format; the name must end in {', '.join(formats)}", file=path)

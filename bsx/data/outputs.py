@@ -286,12 +286,7 @@ class OutputCounts:
         self._counts: dict[str, Counter[str]] = {name: Counter() for name in (*KINDS, *GATES)}
 
     def add(self, segment: Segment, systems: Sequence[str]) -> None:
-        """Count the candidates of a segment in.
-
-        Args:
-            segment: the segment.
-            systems: whose they are.
-        """
+        """Count the candidates of a segment in, each for its system."""
         for system, text in zip(systems, segment.candidates, strict=True):
             self._rows[system] += 1
             kinds = self.check.kinds(text, segment.references, segment.source)

@@ -130,11 +130,6 @@ def known_signatures(file: str | Path, columns: Sequence[str]) -> dict[str, str]
     }
 
 
-def lower_by_sidecar(file: str | Path) -> list[str]:
-    """Return the columns of which lower is better, by the table's sidecar."""
-    return [entry.metric for entry in known_metrics(file) if not entry.higher_is_better]
-
-
 def known_scores(table: Table) -> list[str]:
     """Return the columns of scores that ``bsx score`` wrote into a table, or that a data set has."""
     return list(table.metrics or scored_columns(table.name, table.columns))
@@ -149,7 +144,8 @@ def turned(table: Table, columns: Sequence[str], lower: Sequence[str]) -> tuple[
     for name in lower:
         if name not in columns:
             raise InputError(f"lower: {name!r} is none of the scores ({', '.join(columns)})", setting="lower")
-    known = [name for name in lower_by_sidecar(table.name) if name in columns and name not in lower]
+    by_sidecar = [entry.metric for entry in known_metrics(table.name) if not entry.higher_is_better]
+    known = [name for name in by_sidecar if name in columns and name not in lower]
     notes = [f"{name} is multiplied by -1: lower is better" for name in lower]
     notes += [f"{name} is multiplied by -1: lower is better, as {table.name}.signatures.json says" for name in known]
     return [*lower, *known], notes

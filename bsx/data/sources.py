@@ -11,7 +11,7 @@ from pydantic import BeforeValidator
 
 from bsx.data import cells
 from bsx.data.cells import Spelled
-from bsx.data.lines import NamedFile, Problems
+from bsx.data.lines import Problems
 from bsx.errors import InputError
 from bsx.support.untyped import Untyped
 
@@ -113,18 +113,6 @@ class RowSource:
     def rows(self, problems: Problems, needed: Sequence[str]) -> Iterator[Row]:
         """Yield the rows; ``needed`` are the columns that will be read, none for all."""
         raise NotImplementedError
-
-
-def kind_of(file: NamedFile) -> str | None:
-    """Return the end of the name that a pipe's content should have; None for what is no such format."""
-    with file.open() as stream:
-        head = stream.read(4096)
-    if head.startswith(b"PK\x03\x04"):
-        return SHEETS[0]
-    plain = head.replace(b"\0", b"").removeprefix(b"\xef\xbb\xbf").lstrip(b"\xff\xfe \t\r\n")
-    if not plain.startswith(b"<"):
-        return None
-    return MEMORIES[0] if b"<tmx" in plain else XLIFF[0]
 
 
 class NamedColumns(Protocol):

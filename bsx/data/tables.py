@@ -35,7 +35,6 @@ from bsx.data.sources import (
     MemoryTable,
     RowSource,
     in_memory,
-    kind_of,
 )
 from bsx.data.sources import Row as Row
 from bsx.errors import InputError, UnknownNameError, did_you_mean
@@ -166,10 +165,12 @@ class Table:
             return self.file.suffix
         if self.file.copy is not None:
             with self.file.open() as stream:
-                if stream.read(4) == b"PAR1":
-                    return ".parquet"
-            if (kind := kind_of(self.file)) is not None:
-                return kind
+                head = stream.read(4096)
+            if head.startswith((b"PAR1", b"PK\x03\x04")):
+                return ".parquet" if head.startswith(b"PAR1") else SHEETS[0]
+            plain = head.replace(b"\0", b"").removeprefix(b"\xef\xbb\xbf").lstrip(b"\xff\xfe \t\r\n")
+            if plain.startswith(b"<"):
+                return MEMORIES[0] if b"<tmx" in plain else XLIFF[0]
             return ".jsonl" if next(self.file.lines(), "").lstrip().startswith("{") else ".tsv"
         if self.file.suffix in INSTEAD:
             raise InputError(f"is in a format that is not read: {INSTEAD[self.file.suffix]}", file=self.name)

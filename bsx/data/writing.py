@@ -260,13 +260,7 @@ def forms_note(counts: Mapping[str, int], form: Form) -> str | None:
 
 
 class InForm:
-    """Segments whose texts are in a form; each row's own cells stay as they are.
-
-    Args:
-        corpus: the segments.
-        form: the form.
-
-    """
+    """The segments of a corpus with their texts in a form; each row's own cells stay as they are."""
 
     def __init__(self, corpus: Corpus, form: Form) -> None:
         self._corpus, self._form = corpus, form

@@ -109,7 +109,7 @@ def score_rows(
     """Score items with metrics, those on one model with one encoding; if that fails, one by one.
 
     Args:
-        metrics: the metrics; the sign of scores is turned if lower is better.
+        metrics: the metrics, none for no scores; the sign of scores is turned if lower is better.
         candidates: n texts.
         references: n texts; None if there are none.
         sources: n texts; None if there are none.
@@ -133,6 +133,8 @@ def score_rows(
         return [result[metric.spec]["candidate"] for metric in some]
 
     n = len(candidates)
+    if not metrics:
+        return []
     try:
         together = score(metrics, range(n))
     except Exception:  # noqa: BLE001 - whose fault it is, and on which item, comes out below

@@ -100,18 +100,13 @@ def preview(path: Path | str, rows: int = 20) -> Preview:
         file = NamedFile(path)
         suffix = file.suffix
         if suffix in ("", ".txt", ".text") or (_LANGUAGE.fullmatch(suffix) and suffix not in _NO_LANGUAGE):
-            return _of_lines(file, rows)
+            texts = list(itertools.islice(file.lines(), max(rows, _SAMPLE)))
+            column = PreviewColumn("text", "text", role_of_file(file.path.name), *_language(texts, None))
+            total = len(texts) if len(texts) < max(rows, _SAMPLE) else None
+            return Preview(str(file.path), "lines", (column,), tuple((text,) for text in texts[:rows]), total)
         return _of_table(Table(file, problems, first_line=True), rows, problems)
     except BsxError as error:
         return Preview(str(path), suffix, problems=(*problems.found, str(error)))
-
-
-def _of_lines(file: NamedFile, rows: int) -> Preview:
-    texts = list(itertools.islice(file.lines(), max(rows, _SAMPLE)))
-    language, detected = _language(texts, None)
-    column = PreviewColumn("text", "text", role_of_file(file.path.name), language, detected)
-    total = len(texts) if len(texts) < max(rows, _SAMPLE) else None
-    return Preview(str(file.path), "lines", (column,), tuple((text,) for text in texts[:rows]), total)
 
 
 def _of_table(table: Table, rows: int, problems: Problems) -> Preview:
@@ -160,36 +155,23 @@ def _columns(table: Table, values: dict[str, list[object]]) -> tuple[PreviewColu
         if kinds[name] == "text" and roles[name] in (None, "candidate", "reference", "source")
     }
     if "candidate" not in roles.values():
+        prose = [name for name in languages if roles[name] in (None, "reference") and _is_prose(values[name])]
+        codes = [languages[name][0] for name in prose]
+        alone = [name for name in prose if roles[name] is None and codes.count(languages[name][0]) == 1]
+        is_whole = len(prose) > 2 and None not in codes and len(set(codes)) == 2
+        if "source" not in roles.values() and is_whole and len(alone) == 1:
+            roles[alone[0]] = "source"  # the only texts in another language than all others, whatever they are called
         # Outputs of systems are called by their names: texts with no other role, in the language of the references.
         language = next((languages[name][0] for name in languages if roles[name] == "reference"), None)
-        if "source" not in roles.values() and (alone := _other_language(table, values, kinds, roles, languages)):
-            roles[alone] = "source"
         first_code = ""  # by the file, of the first: systems have one language
-        for name, role in roles.items():
+        for name in (name for name in prose if roles[name] is None and language in (None, languages[name][0])):
             code = table.languages.get(name, "").partition("-")[0]
-            prose = role is None and _is_prose(values[name], kinds[name])
-            if prose and language in (None, languages[name][0]) and not (first_code and code and code != first_code):
+            if not (first_code and code and code != first_code):
                 roles[name] = "candidate"
                 first_code = first_code or code
     return tuple(
         PreviewColumn(name, kinds[name], roles[name], *(languages.get(name, (None, False)))) for name in table.columns
     )
-
-
-def _other_language(
-    table: Table,
-    values: dict[str, list[object]],
-    kinds: dict[str, Kind],
-    roles: dict[str, Role | None],
-    languages: dict[str, tuple[str | None, bool]],
-) -> str | None:
-    """Return the only column of texts in another language than all the others: the source, whatever it is called."""
-    prose = [
-        name for name in table.columns if roles[name] in (None, "reference") and _is_prose(values[name], kinds[name])
-    ]
-    of = [languages[name][0] for name in prose]
-    alone = [name for name in prose if roles[name] is None and of.count(languages[name][0]) == 1]
-    return alone[0] if len(prose) > 2 and None not in of and len(set(of)) == 2 and len(alone) == 1 else None
 
 
 def _kind(values: Sequence[object]) -> Kind:
@@ -217,9 +199,9 @@ def _given_role(name: str, kind: Kind, scored: bool) -> Role | None:
     return "score" if kind == "number" else None
 
 
-def _is_prose(values: Sequence[object], kind: Kind) -> bool:
+def _is_prose(values: Sequence[object]) -> bool:
     texts = [value for value in values if isinstance(value, str) and value]
-    return kind == "text" and sum(" " in text for text in texts) * 2 > len(texts)
+    return sum(" " in text for text in texts) * 2 > len(texts)
 
 
 def _language(texts: Iterable[str], tag: str | None) -> tuple[str | None, bool]:

@@ -104,12 +104,12 @@ class Memory(RowSource):
         self.columns = [self._id, *(["source"] if self._source else [])]
         self.columns += [name for key, name in self._names.items() if key != self._source]
         self.languages = {self._names[key]: names[key] for key in names}
-        self.notes: list[str] = [self._told(source_tag)]
+        self.notes: list[str] = [self._roles_note(source_tag)]
         if again:
             more = "text of a unit's language is" if again == 1 else "texts of a unit's language are"
             self.notes.append(f"{file.name}: {again:,} further {more} left out")
 
-    def _told(self, source_tag: str) -> str:
+    def _roles_note(self, source_tag: str) -> str:
         others = ", ".join(name for key, name in self._names.items() if key != self._source)
         if self._source:
             which = f"the source is {self.languages['source']}; the other columns are {others or 'none'}"
