@@ -78,7 +78,7 @@ def get_dataset(name: str, settings: FetchSettings) -> Path:
             for member in unpack(target, folder / file.folder, file.inner):
                 lock["unpacked"][member.relative_to(folder).as_posix()] = _facts(member)
         # After each file, so that what is complete is not fetched again when a later one fails.
-        with atomic_text(folder / LOCK, own=True) as stream:
+        with atomic_text(folder / LOCK, internal=True) as stream:
             stream.write(json.dumps(lock, indent=1) + "\n")
     return folder
 

@@ -357,13 +357,13 @@ def _write(result: EvaluationResult, folder: Path) -> None:
     for name, one in (("compare", result.compare), ("meta", result.meta)):
         if one is None:
             continue
-        with atomic_text(folder / f"{name}.json", own=True) as stream:
+        with atomic_text(folder / f"{name}.json", internal=True) as stream:
             stream.write(to_json(one.to_dict()) + "\n")
         documents.append(folder / f"{name}.json")
         tables.append(in_form(one, "latex", full=False))
-    with atomic_text(folder / _TABLE, own=True) as stream:
+    with atomic_text(folder / _TABLE, internal=True) as stream:
         stream.write("\n".join(tables or [in_form(result, "latex", full=False)]).rstrip("\n") + "\n")
     human = None if result.meta is None else result.meta.human
     report(files=documents, output=folder / _REPORT, human=human)
-    with atomic_text(folder / _RESULT, own=True) as stream:
+    with atomic_text(folder / _RESULT, internal=True) as stream:
         stream.write(to_json(result.to_dict()) + "\n")

@@ -230,7 +230,7 @@ class ParseCache:
         if self._file.exists():
             self._load(self._file)
         else:
-            with atomic_text(self._file, own=True) as stream:
+            with atomic_text(self._file, internal=True) as stream:
                 stream.write(json.dumps({"parser": dict(identity)}, ensure_ascii=False) + "\n")
 
     def _load(self, file: Path) -> None:

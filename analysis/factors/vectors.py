@@ -83,7 +83,7 @@ def write_vectors(file: Path, vectors: Mapping[str, NDArray[np.floating]], *, ow
         own: whether the file belongs to a cache of bsx; otherwise it may be no input of the run.
     """
     dimensions = len(next(iter(vectors.values()))) if vectors else 0
-    with atomic_text(file, own=own) as stream:
+    with atomic_text(file, internal=own) as stream:
         stream.write(f"{len(vectors)} {dimensions}\n")
         for word, vector in vectors.items():
             stream.write(" ".join([word, *(f"{value:.9g}" for value in vector)]) + "\n")

@@ -132,7 +132,7 @@ def chart_library() -> str:
     bundle: str = library.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     with contextlib.suppress(OSError, InputError):  # a cache that cannot be written to only costs time
         kept.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_text(kept, own=True) as stream:
+        with atomic_text(kept, internal=True) as stream:
             stream.write(bundle)
     return bundle
 

@@ -119,7 +119,7 @@ class BaselineRun:
                 self.pairs += len(part.segments)
                 if self._state is not None:
                     sums = {"sums": self._sums.tolist(), "squares": self._squares.tolist()}
-                    with atomic_text(self._state, own=True) as written:
+                    with atomic_text(self._state, internal=True) as written:
                         json.dump({"key": self._key, "pairs": self.pairs, **sums}, written)
                 if progress is not None:
                     progress("baseline pairs", self.pairs, pairs)

@@ -41,7 +41,7 @@ def _write(file: Path, entry: Entry, *, own: bool = True) -> Path:
     if validate(type(entry), yaml.safe_load(text), file) != entry:
         raise RegistryError("the entry would not be the same when it is read again; nothing was written", file=file)
     make_folder(file.parent)
-    with atomic_text(file, own=own) as stream:
+    with atomic_text(file, internal=own) as stream:
         stream.write(sealed(text) if isinstance(entry, EnsembleEntry) else text)
     return file
 

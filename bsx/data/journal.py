@@ -110,7 +110,7 @@ class Journal:
             raise InputError(f"cannot be made ({error.strerror})", file=self.folder) from error
         self.settings = dict(settings)
         header = {"identity": dict(identity), "settings": self.settings}
-        with atomic_text(self.folder / _HEADER, own=True) as stream:
+        with atomic_text(self.folder / _HEADER, internal=True) as stream:
             stream.write(json.dumps(header, ensure_ascii=False, indent=2) + "\n")
         self.is_open = True
 
@@ -136,7 +136,7 @@ class Journal:
 
     def append(self, arrays: Arrays) -> None:
         """Keep a finished block."""
-        with atomic_path(self._path(self._blocks), own=True) as temporary, temporary.open("wb") as stream:
+        with atomic_path(self._path(self._blocks), internal=True) as temporary, temporary.open("wb") as stream:
             np.savez(stream, allow_pickle=False, **arrays)
         self._blocks += 1
 

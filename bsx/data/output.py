@@ -24,20 +24,20 @@ FORMATS = (".tsv", ".csv", ".jsonl", ".parquet", ".xlsx")
 
 
 @contextlib.contextmanager
-def atomic_path(path: Path, *, own: bool = False) -> Iterator[Path]:
+def atomic_path(path: Path, *, internal: bool = False) -> Iterator[Path]:
     """Yield a temporary path beside ``path`` that replaces it on success and vanishes on failure.
 
     What lies beside an older file and describes it (see `bsx.data.run.BESIDE`) is removed just before.
 
     Args:
         path: the file, a link to it, or a name of standard output, to which the content is copied in the end.
-        own: whether bsx chose the place; otherwise it may be no input of the run.
+        internal: whether bsx chose the place; otherwise it may be no input of the run.
 
     Raises:
         InputError: if the place cannot be written to (see `bsx.data.run.check_output`), or the disk is full.
     """
-    stream = not own and is_stream(path)
-    if own:
+    stream = not internal and is_stream(path)
+    if internal:
         check_place(path)
     else:
         check_output(path)
@@ -85,10 +85,10 @@ def _unwritable(path: Path, what: str, error: OSError) -> InputError:
 
 
 @contextlib.contextmanager
-def atomic_text(path: Path, *, own: bool = False) -> Iterator[TextIO]:
+def atomic_text(path: Path, *, internal: bool = False) -> Iterator[TextIO]:
     """Yield a UTF-8 text stream whose content becomes ``path`` on success; see `atomic_path`."""
     with (
-        atomic_path(path, own=own) as temporary,
+        atomic_path(path, internal=internal) as temporary,
         temporary.open("w", encoding="utf-8", errors="backslashreplace", newline="\n") as stream,
     ):
         yield stream
@@ -256,10 +256,10 @@ class ScoreTable:
         if not is_stream(self._path):
             table = through_links(self._path)
             if self.sidecar is not None:
-                with atomic_text(table.with_name(f"{table.name}.signatures.json"), own=True) as stream:
+                with atomic_text(table.with_name(f"{table.name}.signatures.json"), internal=True) as stream:
                     stream.write(json.dumps(self.sidecar, ensure_ascii=False, indent=2) + "\n")
             if self.signature is not None:
-                with atomic_text(table.with_name(f"{table.name}.signature.txt"), own=True) as stream:
+                with atomic_text(table.with_name(f"{table.name}.signature.txt"), internal=True) as stream:
                     stream.write(self.signature + "\n")
         return None
 

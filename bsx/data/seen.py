@@ -94,7 +94,7 @@ class SeenRows:
 
     def save(self, file: Path) -> str:
         """Write the digests, all or nothing, and return the sha256 of the file."""
-        with atomic_path(file, own=True) as temporary:
+        with atomic_path(file, internal=True) as temporary:
             save_tensors(dict(self.parts), temporary, _FACTS)
         return file_digest(file)
 

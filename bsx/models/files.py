@@ -65,7 +65,7 @@ def file_digest(file: Path) -> str:
 
         with contextlib.suppress(OSError, InputError):  # a cache that cannot be written to only costs time
             store.parent.mkdir(parents=True, exist_ok=True)
-            with atomic_text(store, own=True) as out:
+            with atomic_text(store, internal=True) as out:
                 out.write(json.dumps({**dict(list(known.items())[-_MOST:]), name: [*seal, digest]}))
     return digest
 

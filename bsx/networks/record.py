@@ -124,7 +124,7 @@ class ModelRecord(_Record):
         """Write the record as YAML, all or nothing."""
         import yaml
 
-        with atomic_text(file, own=True) as stream:
+        with atomic_text(file, internal=True) as stream:
             stream.write(sealed(yaml.safe_dump(self.model_dump(), sort_keys=False, allow_unicode=True, width=120)))
 
     @classmethod

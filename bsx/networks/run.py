@@ -123,7 +123,7 @@ def train_metric(
                 report=report,
                 notify=notify,
             )
-            with atomic_path(file, own=True) as temporary:
+            with atomic_path(file, internal=True) as temporary:
                 save_tensors(weights, temporary, {})
             member = MemberRecord(seed=seed, file=file.name, sha256=file_digest(file), log=log)
             record = record.model_copy(update={"members": [*record.members, member]})

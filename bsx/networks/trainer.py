@@ -102,7 +102,7 @@ def fit(
         if best is log[-1]:
             weights = {name: tensor.detach().cpu().clone() for name, tensor in network.state_dict().items()}
         state = {"network": network.state_dict(), "optimiser": optimiser.state_dict(), "best": weights}
-        with atomic_path(checkpoint, own=True) as temporary:
+        with atomic_path(checkpoint, internal=True) as temporary:
             torch.save({**state, "log": [epoch.model_dump() for epoch in log]}, temporary)
         notify(f"seed {seed}, epoch {number}: loss {log[-1].loss:.4f}, validation {r:.4f}")
     if best is None:

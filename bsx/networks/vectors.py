@@ -88,7 +88,7 @@ class VectorStore:
         keys = [_key(text) for text in texts]
         index = json.dumps({"texts": keys, "pieces": states.lengths.tolist()})
         file = self.folder / f"{hashlib.sha256(''.join(keys).encode()).hexdigest()[:32]}.safetensors"
-        with atomic_path(file, own=True) as temporary:
+        with atomic_path(file, internal=True) as temporary:
             save_tensors({"vectors": vectors}, temporary, {"index": index})
         self._open(file)
 

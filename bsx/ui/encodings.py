@@ -68,7 +68,7 @@ def convert(path: Path, encoding: str, was: str | None = None) -> None:
     text = _decoded(content, encoding) if encoding in KNOWN else None
     if text is None:
         raise InputError(f"is not in {KNOWN.get(encoding, 'this encoding')} throughout: choose another", file=path)
-    with atomic_text(path, own=True) as stream:
+    with atomic_text(path, internal=True) as stream:
         stream.write(text)
 
 

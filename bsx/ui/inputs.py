@@ -89,7 +89,7 @@ async def store(run: Run, name: str, body: AsyncIterator[bytes]) -> StoredFile:
     path = run.file(stored)
     _ARRIVING.add(path)
     try:
-        with atomic_path(path, own=True) as temporary, temporary.open("wb") as stream:
+        with atomic_path(path, internal=True) as temporary, temporary.open("wb") as stream:
             try:
                 while True:
                     stream.write(await asyncio.wait_for(anext(body), _PATIENCE))
@@ -111,7 +111,7 @@ def copy_in(run: Run, path: Path) -> StoredFile:
     """
     NamedFile(path)
     stored = _new_name(run, path.name)
-    with atomic_path(run.file(stored), own=True) as temporary:
+    with atomic_path(run.file(stored), internal=True) as temporary:
         shutil.copyfile(path, temporary)
         size = temporary.stat().st_size
     return _added(run, StoredFile(name=_shown(path.name), stored=stored, size=size))
@@ -130,7 +130,7 @@ def copy_of(workspace: Workspace, run: Run) -> Run:
             raise InputError(f"{file.name} is not in the folder of this run any more: begin a new one with it.")
     made = workspace.new(record.title)
     for path in paths:
-        with atomic_path(made.file(path.name), own=True) as temporary:
+        with atomic_path(made.file(path.name), internal=True) as temporary:
             shutil.copyfile(path, temporary)
     made.update(files=record.files, choices=record.choices, joined=record.joined, size=record.size)
     return made
@@ -437,7 +437,7 @@ def _together(run: Run, files: Sequence[StoredFile]) -> dict[str, str]:
         columns[next(name for name in numbered if name not in columns)] = str(file.role)
     counts = {file.name: 0 for file in used}
     try:
-        with atomic_text(run.file(TEXTS), own=True) as stream:
+        with atomic_text(run.file(TEXTS), internal=True) as stream:
             readers = [NamedFile(run.file(file.stored)).lines() for file in used]
             for number, row in enumerate(itertools.zip_longest(*readers), start=1):
                 for file, text in zip(used, row, strict=True):

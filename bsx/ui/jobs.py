@@ -172,7 +172,7 @@ class Jobs:
                 raise InputError(f"{run.name} is in the queue already")
             for stale in (SUMMARY, COMPARISON):  # of other choices, perhaps
                 (run.folder / stale).unlink(missing_ok=True)
-            with atomic_text(run.file(COMMANDS), own=True) as stream:
+            with atomic_text(run.file(COMMANDS), internal=True) as stream:
                 stream.write(script(made))
             run.update(state="queued", error=None, seconds=None, progress=Moment(steps=len(made)))
             self._waiting.append(_Job(run, list(made), download))
@@ -340,7 +340,7 @@ def _printed(path: Path | None) -> Iterator[IO[bytes] | int]:
     if path is None:
         yield subprocess.DEVNULL
         return
-    with atomic_path(path, own=True) as temporary, temporary.open("wb") as stream:
+    with atomic_path(path, internal=True) as temporary, temporary.open("wb") as stream:
         yield stream
 
 

@@ -102,7 +102,7 @@ def join(tables: Sequence[TableIn], into: Path, key: Key | None = None) -> Joine
         whole = whole[there].drop(columns=_KEY)
     if whole.empty:
         raise InputError(f"No segment of {first.name} is in all the other tables.")
-    with atomic_text(into, own=True) as stream:
+    with atomic_text(into, internal=True) as stream:
         whole.to_json(stream, orient="records", lines=True, force_ascii=False)
     codes = {one.name: one.language for one in seen.columns if not one.detected}
     languages = {"source_lang": codes.get(str(own["source"])), "lang": next(iter(spoken), None)}

@@ -207,7 +207,7 @@ class Run:
 
     def save(self, record: Record) -> None:
         """Write ``run.json``."""
-        with atomic_text(self.file(RECORD), own=True) as stream:
+        with atomic_text(self.file(RECORD), internal=True) as stream:
             stream.write(json.dumps(record.model_dump(mode="json"), ensure_ascii=False, indent=1) + "\n")
 
     def update(self, **changes: object) -> Record:

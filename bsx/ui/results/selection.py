@@ -102,6 +102,6 @@ def change(file: Path, segment: str, was: str | None, note: str | None, known: C
         if note is not None:
             notes[segment] = note
         changed = Kept(kept.version + 1, notes)
-        with atomic_text(file, own=True) as stream:
+        with atomic_text(file, internal=True) as stream:
             stream.write(json.dumps(changed.to_dict(), ensure_ascii=False, indent=1) + "\n")
         return changed
