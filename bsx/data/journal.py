@@ -102,7 +102,7 @@ class Journal:
             InputError: if another process is writing the same output.
         """
         if self.folder.exists():
-            self.drop()
+            self.discard()
         try:
             self.folder.mkdir(exist_ok=True)
             self._take_lock()
@@ -113,15 +113,6 @@ class Journal:
         with atomic_text(self.folder / _HEADER, internal=True) as stream:
             stream.write(json.dumps(header, ensure_ascii=False, indent=2) + "\n")
         self.is_open = True
-
-    def drop(self) -> None:
-        """Remove what another run left.
-
-        Raises:
-            InputError: if that run is still going on.
-        """
-        self._take_lock()
-        self.discard()
 
     def blocks(self) -> Iterator[Arrays]:
         """Yield the finished blocks in order; one that cannot be read, and what follows it, counts as not finished."""
@@ -141,7 +132,12 @@ class Journal:
         self._blocks += 1
 
     def discard(self) -> None:
-        """Remove the journal."""
+        """Remove the journal, be it of this run or of another.
+
+        Raises:
+            InputError: if another run is still going on.
+        """
+        self._take_lock()
         with contextlib.suppress(OSError):
             blocks = [*self.folder.glob("block-*.npz"), *self.folder.glob(".*.bsx-*.tmp")]
             for file in [self.folder / _HEADER, *blocks, self.folder / _LOCK]:

@@ -158,7 +158,7 @@ def kept_blocks(
 
     if journal is not None and journal.exists():
         if not resume:
-            journal.drop()
+            journal.discard()
             say(f"{journal.folder} was left by an unfinished run; starting over")
         elif journal.resume(identity()):
             settings |= journal.settings

@@ -155,7 +155,7 @@ def test_nothing_to_go_on_with(cli: Cli, tiny_model: Callable[[str], str], tmp_p
 def test_two_at_once(tmp_path: Path) -> None:
     one, two = Journal(tmp_path / "out.tsv"), Journal(tmp_path / "out.tsv")
     one.start({"input": ["a"]}, {})
-    for begin in (lambda: two.resume({"input": ["a"]}), lambda: two.start({"input": ["a"]}, {}), two.drop):
+    for begin in (lambda: two.resume({"input": ["a"]}), lambda: two.start({"input": ["a"]}, {}), two.discard):
         with pytest.raises(InputError, match="another process is writing"):
             begin()
     one.close()

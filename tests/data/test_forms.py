@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import unicodedata
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bsx.catalog.catalog import shipped
 from bsx.data.corpus import MemoryCorpus, Segment
-from bsx.data.writing import SAMPLE, SCRIPTS, InForm, form_of, forms_note, in_form, script_of, segment_in_form
+from bsx.data.writing import (
+    SAMPLE,
+    SCRIPTS,
+    InForm,
+    form_of,
+    forms_note,
+    in_form,
+    other_script,
+    script_of,
+    segment_in_form,
+)
+from tests.cli.test_main import Cli
 
 ANY = st.text(st.characters(exclude_categories=["Cs"]))
 
@@ -87,3 +100,49 @@ def test_the_script_is_that_of_the_first_segments_whatever_follows() -> None:
     texts = ["北京"] * SAMPLE + ["rain " * 50] * SAMPLE
     corpus = MemoryCorpus({"a": texts}, texts)
     assert InForm(corpus, "nfc").scripts == {"candidate": "Hani", "reference": "Hani"}
+
+
+@pytest.mark.parametrize(
+    ("text", "script", "other"),
+    [
+        ("你好，世界", "Hans", None),
+        ("你好，世界", "Hant", None),
+        ("hello 你好", "Hans", "Latn"),
+        ("", "Hans", None),
+        ("東京へ行きます", "Jpan", None),
+        ("東京へ行きます", "Latn", "Hira"),
+        ("한국어 (漢字)", "Kore", None),
+        ("Straße", "Latn", None),
+        ("Straße", "Cyrl", "Latn"),
+        ("Привет", "Latn", "Cyrl"),
+        ("12 % – 3", "Cyrl", None),
+        ("እንደምን", "Arab", "Ethi"),
+        ("ᏣᎳᎩ", "Latn", "Zzzz"),
+    ],
+)
+def test_the_script_of_most_letters_counts(text: str, script: str, other: str | None) -> None:
+    assert other_script(text, script) == other
+
+
+def test_a_script_that_the_tag_names_is_expected(tmp_path: Path, cli: Cli) -> None:
+    file = tmp_path / "a.sr"
+    file.write_text("Ovo je kuća.\nPada kiša.\n", encoding="utf-8")
+    files = ("score", "-c", file, "-r", file, "--metrics", "chrf", "--lang")
+    assert cli(*files, "sr-Latn").err == ""
+    assert "2 of 2 references are in another language or script than Serbian (Cyrl)" in cli(*files, "sr").err
+
+
+def test_every_script_of_the_registry_is_known_to_unicode() -> None:
+    for language in shipped().languages.values():
+        assert other_script("ᏣᎳᎩ", language.script) == "Zzzz"
+
+
+def test_texts_in_another_script_are_counted(tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "mt.zh").write_text("我们在这里\nhello there\n12 %\nПривет мир\n", encoding="utf-8")
+    (tmp_path / "ref.zh").write_text("我们在这里\n你好\n12 %\n你好\n", encoding="utf-8")
+    files = ("-c", tmp_path / "mt.zh", "-r", tmp_path / "ref.zh", "--metrics", "chrf")
+    result = cli("score", *files, "--lang", "chinese")
+    assert result.status == 0
+    note = "bsx: note: candidates in another script: 2 of 4 (segments 2, 4)\n"
+    assert result.err == note
+    assert cli("score", *files).err == note, "the references are Chinese"

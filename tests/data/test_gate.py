@@ -221,26 +221,16 @@ def test_a_csv_field_may_be_long(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "columns", "said"),
+    ("name", "candidates", "problem"),
     [
-        (
-            '{"id": "a\\tb", "candidate": "x"}\n',
-            {"candidates": ["candidate"]},
-            r"column 'id' is 'a\tb'; a name holds no",
-        ),
-        ('{"id": "a", "candidate": "x"}\n', {"candidates": ["candidate", "candidate"]}, "'candidate' is named twice"),
+        (r"a\tb", ["candidate"], r"column 'id' is 'a\tb'; a name holds no"),
+        ("a", ["candidate", "candidate"], "'candidate' is named twice"),
     ],
 )
 def test_names_that_a_table_cannot_hold_are_refused(
-    content: str, columns: dict[str, list[str]], said: str, tmp_path: Path
+    name: str, candidates: list[str], problem: str, tmp_path: Path
 ) -> None:
-    file = write(tmp_path / "t.jsonl", content)
+    file = write(tmp_path / "t.jsonl", f'{{"id": "{name}", "candidate": "x"}}\n')
     with pytest.raises(InputError) as caught:
-        list(TableFile(Table(file), columns["candidates"], [], "id"))
-    assert said in str(caught.value)
-
-
-def test_a_folder_and_a_missing_file_are_said(tmp_path: Path) -> None:
-    for path, said in ((tmp_path, "is a folder, not a file"), (tmp_path / "no.tsv", "there is no such file")):
-        with pytest.raises(InputError, match=said):
-            NamedFile(path)
+        list(TableFile(Table(file), candidates, [], "id"))
+    assert problem in str(caught.value)

@@ -9,19 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import bsx
 import bsx.analysis as analysis
 from bsx import InputError, UnknownNameError
 
 SAME: dict[str, Callable[[Any], Any]] = {
-    "meta_evaluate": lambda t: bsx.meta(t, columns=["good", "poor"], group="lp", resamples=20),
-    "disentangle": lambda t: bsx.disentangle(t, columns=["good"], factor_columns=["lex", "poor"], group="lp"),
     "compare_coefficients": lambda t: analysis.compare_coefficients(t, "good", "human", ["lex"], resamples=20),
     "nested_test": lambda t: analysis.nested_test(t, "good", ["lex"], ["poor"]),
-    "ensemble": lambda t: bsx.ensemble(t, columns=["good", "poor"], resamples=20),
-    "plan_meta": lambda t: bsx.plan_meta(
-        {n: t[n] for n in ("good", "poor", "human")}, effect=0.2, columns=["good", "poor"], resamples=20
-    ),
     "compare_systems": lambda t: analysis.compare_systems({n: t[n] for n in ("human", "good")}, resamples=20),
     "detect_pairs": lambda t: analysis.detect_pairs(t["label"], {n: t[n] for n in ("good", "poor")}, resamples=20),
     "prefer_paraphrase": lambda t: analysis.prefer_paraphrase({"m": (t["good"], t["poor"])}, resamples=20),

@@ -144,6 +144,7 @@ def test_every_command_that_draws_resamples_is_among_them() -> None:
             yield words
 
     assert set(commands(get_command(build(list(COMMANDS))))) == {tuple(command(name)) for name in DRAWN}
+    assert (len(CASES) > 800, len({name for name, _ in CASES}) > 18) == (True, True)
 
 
 def _commands(command: Any) -> Iterator[Any]:
@@ -186,11 +187,6 @@ def test_every_number_has_a_range() -> None:
                 assert option.name in numbers | SIZED
     assert len(numbers) > 50
     assert not unbounded
-
-
-def test_there_are_many_cases() -> None:
-    assert len(CASES) > 800
-    assert len({name for name, _ in CASES}) > 18
 
 
 @pytest.mark.parametrize(
