@@ -253,10 +253,11 @@ class Table:
     def _parquet(self) -> Untyped:
         parquet = need("pyarrow.parquet", "reading Parquet files")
         try:
-            if self.file.path.suffix.lower() == ".gz":
-                return parquet.ParquetFile(io.BytesIO(self.file.all_bytes()), pre_buffer=False)
             # Arrow is quicker than a stream of Python's. Buffered ahead, it would keep in memory what it has read.
-            return parquet.ParquetFile(self.file.stored, pre_buffer=False)
+            packed = self.file.path.suffix.lower() == ".gz"
+            return parquet.ParquetFile(
+                io.BytesIO(self.file.all_bytes()) if packed else self.file.stored, pre_buffer=False
+            )
         except InputError:
             raise
         except Exception as error:  # damaged files make Arrow raise errors of many classes
@@ -318,19 +319,18 @@ class Table:
         elif self.kind == ".parquet":
             yield from self._parquet_rows(list(needed) if only else None)
         elif self.kind == ".jsonl":
+            must, may = (needed, self.columns) if self._first_line else ((), None)
             for where, cells in self._json_rows(self._problems):
-                if self._first_line:
-                    lacks = next((name for name in needed if name not in cells), None)
-                    extra = None if only else next((name for name in cells if name not in self.columns), None)
-                    if lacks is not None:
-                        self._problems.report(f"{where}: has no {lacks!r}")
-                        continue
-                    if extra is not None:
-                        self._problems.report(
-                            f"{where}: has {extra!r}, which the first line lacks; the first line must name every column"
-                        )
-                        continue
-                yield Row(where, {name: cells.get(name) for name in (needed if only else self.columns)})
+                lacks = next((name for name in must if name not in cells), None)
+                extra = None if only or may is None else next((name for name in cells if name not in may), None)
+                if lacks is not None:
+                    self._problems.report(f"{where}: has no {lacks!r}")
+                elif extra is not None:
+                    self._problems.report(
+                        f"{where}: has {extra!r}, which the first line lacks; the first line must name every column"
+                    )
+                else:
+                    yield Row(where, {name: cells.get(name) for name in (needed if only else self.columns)})
         else:
             fields = delimited(self.file, self._separator, self._problems, quoted=self._quoted)
             if self._header is None:

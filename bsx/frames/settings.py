@@ -17,7 +17,7 @@ from pydantic import Field, PrivateAttr, model_validator
 from bsx.data.corpus import Corpus
 from bsx.data.documents import DOCUMENTS
 from bsx.data.lines import STDIN
-from bsx.data.long import SEGMENTS, SYSTEM, ColumnName, ColumnNames, RowColumns, called_references
+from bsx.data.long import ColumnName, ColumnNames, RowColumns, find_columns
 from bsx.data.open import HeldLines, TableFile, open_lines, open_table, table_parts
 from bsx.data.sources import IN_MEMORY, AnyTable
 from bsx.data.tables import Table
@@ -232,10 +232,9 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
             InputError: if files and a table are mixed, something is missing, or a file cannot be used.
         """
         references, sources = self._beside or (self.references, self.sources)
-        candidate, reference = list(self.candidate), list(self.reference)
-        source, system, segment = self.source, self.system, self.segment
+        asked = {role: getattr(self, role) for role in ("candidate", "reference", "source", "system", "segment")}
         if self.table is None:
-            if candidate or reference or {source, system, segment, self.document} != {None}:
+            if self.candidate or self.reference or {self.source, self.system, self.segment, self.document} != {None}:
                 raise InputError(
                     "candidate, reference, source, system, segment and document name columns of a table, which is "
                     "missing"
@@ -244,44 +243,33 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
         if self.candidates or references or sources is not None:
             raise InputError("give either candidates and references, or a table with its columns, not both")
         table = open_table(self.table, first_line=True)
-        columns = table.columns
-        beside = "source" not in wants and source is None
-        candidate = candidate or _usual("candidate", table)
-        reference = reference or (_usual("reference", table) if "reference" in wants else [])
-        if source is None and "source" in columns and "source" not in (*candidate, *reference):
-            source = "source"
-        others = (*candidate, *reference, segment, source)
-        if system is not None and len(candidate) > 1:
+        needed = ["candidate", *(["reference"] if "reference" in wants else [])]
+        columns = {"reference": self.reference} | find_columns(
+            table.columns, asked, *needed, "source", "system", "segment"
+        )
+        for role in needed:
+            if not columns[role]:
+                raise InputError(
+                    f"no {role}s: there is no column {role!r}, so {role} must name one; it has the columns "
+                    f"{', '.join(table.columns)}",
+                    file=table.name,
+                )
+        several = len(columns["candidate"]) > 1
+        if self.system is not None and several:
             raise InputError("several columns of candidates are the systems already: leave out system")
-        if system is None and len(candidate) == 1 and SYSTEM in columns and SYSTEM not in others:
-            system = SYSTEM
-        if system is not None and segment is None:
-            segment = next((name for name in SEGMENTS if name in columns and name not in others), None)
+        source, system, segment = (next(iter(columns[role]), None) for role in ("source", "system", "segment"))
         return TableFile(
             table,
-            candidate,
-            reference,
-            segment,
+            columns["candidate"],
+            columns["reference"],
+            segment if self.segment is not None or (system is not None and not several) else None,
             source=source,
             keep_rows=keep_rows,
-            system=system,
+            system=None if several else system,
             partly=self.system is None,
             document=self.document,
-            beside=beside,
+            beside="source" not in wants and self.source is None,
         )
-
-
-def _usual(role: str, table: Table) -> list[str]:
-    """Return the column that is called like a role, or those whose names mean references in some language."""
-    if role in table.columns:
-        return [role]
-    if role == "reference" and (called := called_references(table.columns)):
-        return called
-    raise InputError(
-        f"no {role}s: there is no column {role!r}, so {role} must name one; it has the columns "
-        f"{', '.join(table.columns)}",
-        file=table.name,
-    )
 
 
 class HumanColumns(BaseSettings):

@@ -32,33 +32,26 @@ _NO_TARGET, _COPY, _FIXED = (
 
 
 class Translated(NamedTuple):
-    """A segment; ``target`` is None where there is none, ``state`` empty unless it says that nobody translated it."""
+    """A segment.
+
+    Attributes:
+        document: the file that it is from, ``documents`` the number of files up to there.
+        name: what it is called within its document.
+        line: where its unit begins.
+        state: of the target, if that says that nobody translated it.
+        left: why it is left out; None if it counts.
+    """
 
     document: str
     documents: int
-    unit: str
-    part: str
+    name: str
     line: int
     source: str
-    target: str | None
+    target: str
     state: str
-    fixed: bool
+    left: tuple[str, str] | None
     note: str
     languages: tuple[str, str]
-
-    @property
-    def name(self) -> str:
-        """What it is called within its document."""
-        return f"{self.unit}/{self.part}" if self.part else self.unit
-
-    @property
-    def left(self) -> tuple[str, str] | None:
-        """Why it is left out; None if it counts."""
-        if self.fixed:
-            return _FIXED
-        if self.target is None:
-            return _NO_TARGET
-        return _COPY if self.state and self.target == self.source else None
 
 
 class _Segments(UnitReader[Translated]):
@@ -95,23 +88,16 @@ class _Segments(UnitReader[Translated]):
         notes = (" ".join("".join(note.itertext()).split()) for note in element.iterfind(_NOTES[first_version]))
         note = " ".join(filter(None, notes))
         for part, state, source, target in segments:
-            yield Translated(
-                self._document,
-                self._documents.total(),
-                element.get("id", ""),
-                part if len(segments) > 1 else "",
-                line,
-                source,
-                target or None,
-                state if state in _UNTRANSLATED else "",
-                element.get("translate") == "no",
-                note,
-                self._languages,
-            )
+            name = "/".join([element.get("id", ""), *([part] if part and len(segments) > 1 else [])])
+            draft = state if state in _UNTRANSLATED else ""
+            left = _NO_TARGET if not target else _COPY if draft and target == source else None
+            left = _FIXED if element.get("translate") == "no" else left
+            files = self._documents.total()
+            yield Translated(self._document, files, name, line, source, target, draft, left, note, self._languages)
 
 
-_Segment: TypeAlias = tuple[str, str, str, str | None]
-"""The name of a segment within its unit, the state of its target, its source and its target."""
+_Segment: TypeAlias = tuple[str, str, str, str]
+"""The name of a segment within its unit, the state of its target, its source and its target, empty without one."""
 
 
 def _of_first_version(unit: Element) -> Iterator[_Segment]:
@@ -122,9 +108,9 @@ def _of_first_version(unit: Element) -> Iterator[_Segment]:
     state = target.get("state", "") if target is not None else ""
     marked = marked_texts(divided) if divided is not None else {}
     targets = marked_texts(target) if target is not None else {}
-    whole = inline_text(target) if target is not None else None
+    whole = inline_text(target) if target is not None else ""
     if marked and (targets or not whole):
-        yield from ((name, state, text, targets.get(name)) for name, text in marked.items())
+        yield from ((name, state, text, targets.get(name, "")) for name, text in marked.items())
     else:
         yield "", state, inline_text(source), whole
 
@@ -133,7 +119,7 @@ def _of_second_version(unit: Element) -> Iterator[_Segment]:
     for number, segment in enumerate(unit.iter("segment"), start=1):
         source, target = map(segment.find, ("source", "target"))
         if source is not None:
-            whole = inline_text(target) if target is not None else None
+            whole = inline_text(target) if target is not None else ""
             yield segment.get("id") or str(number), segment.get("state", ""), inline_text(source), whole
 
 

@@ -326,8 +326,10 @@ def _value(cell: Untyped) -> object:
     value = cell.value
     if cell.data_type == "e":
         return _Failed(value)
-    if isinstance(value, bool | str):
-        return _unescaped(value) if isinstance(value, str) else value
+    if isinstance(value, str):
+        return _ESCAPED.sub(_unescaped, value)
+    if isinstance(value, bool):
+        return value
     if isinstance(value, int):
         return Typed(value) if abs(value) < 2**63 else Spelled(str(value))
     if isinstance(value, float):
@@ -340,13 +342,9 @@ def _value(cell: Untyped) -> object:
 
 
 _ESCAPED = re.compile("_x([0-9A-Fa-f]{4})_")
+"""A character that XML cannot hold, as spreadsheets write it: ``_x0001_``."""
 
 
-def _unescaped(text: str) -> str:
-    """Return a text with the characters that XML cannot hold, which spreadsheets write as ``_x0001_``."""
-
-    def meant(match: re.Match[str]) -> str:
-        code = int(match[1], 16)
-        return chr(code) if code and not 0xD800 <= code < 0xE000 else match[0]  # others are what was typed
-
-    return _ESCAPED.sub(meant, text)
+def _unescaped(match: re.Match[str]) -> str:
+    code = int(match[1], 16)
+    return chr(code) if code and not 0xD800 <= code < 0xE000 else match[0]  # others are what was typed

@@ -242,6 +242,7 @@ HOSTILE = {
     "lines before it": ("\n" + one(unit(1, "a", "b")), "before <?xml"),
     "cut": (one(unit(1, "a", "b"))[:-20], "the file is cut off"),
     "tags": (one(unit(1, "a", "<g>b")), "mismatched tag"),
+    "deep": (one(unit(1, "<g>" * 300 + "a" + "</g>" * 300, "b")), "nested more than 200 deep"),
     "empty root": (HEAD, "not well-formed XML"),
     "another root": (HEAD + "<html/>", "is no XLIFF: its first element is 'html'"),
     "another space": (one().replace(ONE, "urn:x"), "is no XLIFF"),
