@@ -16,6 +16,7 @@ from bsx.data import writing
 from bsx.data.corpus import BREAK, MemoryCorpus, Segment
 from bsx.data.outputs import GATES, KINDS, OutputCheck, OutputCounts, look, repeated
 from tests.conftest import Outcome
+from tests.helpers.tables import read_rows, write_columns, write_rows
 
 SOURCES = [
     "The committee will meet again next week to discuss the budget for the coming year.",
@@ -202,9 +203,8 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sequence[str]:
     """A table with two systems, of which one has an empty, a copied and a French output."""
     monkeypatch.chdir(tmp_path)
     bad = ["", SOURCES[1], REFERENCES[2], REFERENCES[3], FRENCH]
-    rows = ["source\treference\tgood\tbad"]
-    rows += ["\t".join(row) for row in zip(SOURCES, REFERENCES, REFERENCES, bad, strict=True)]
-    Path("t.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    columns = {"source": SOURCES, "reference": REFERENCES, "good": REFERENCES, "bad": bad}
+    write_columns(Path("t.tsv"), columns)
     return ("t.tsv", "--candidate", "good,bad", "--metrics", "chrf", "--lang", "de")
 
 
@@ -241,15 +241,15 @@ def test_evaluate_tells_them_in_result_and_report(table: Sequence[str], cli: Cal
 
 
 def test_rows_of_systems_below_each_other_count_the_same(table: Sequence[str], cli: Callable[..., Outcome]) -> None:
-    lines = Path(table[0]).read_text(encoding="utf-8").splitlines()[1:]
-    rows = ["system\tid\tsource\treference\tcandidate"]
-    for number, line in enumerate(lines, start=1):
-        source, reference, good, bad = line.split("\t")
-        rows += [f"good\t{number}\t{source}\t{reference}\t{good}", f"bad\t{number}\t{source}\t{reference}\t{bad}"]
-    Path("long.tsv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    rows = [
+        {"system": system, "id": number, "candidate": row[system], **{n: row[n] for n in ("source", "reference")}}
+        for number, row in enumerate(read_rows(Path(table[0])), start=1)
+        for system in ("good", "bad")
+    ]
+    write_rows(Path("long.tsv"), rows)
     told = cli("score", "long.tsv", "--metrics", "chrf", "--lang", "de")
     assert all(f"bsx: note: {one}\n" in told.err for one in TOLD)
-    Path("long.tsv").write_text("\n".join(row.replace("\tid\t", "\tsid\t", 1) for row in rows), encoding="utf-8")
+    write_rows(Path("long.tsv"), [{"sid" if n == "id" else n: cell for n, cell in row.items()} for row in rows])
     named = cli("compare", "long.tsv", "--metrics", "chrf", "--lang", "de")
     assert all(one in named.out for one in TOLD)  # by the names of segments, not by the numbers of rows
 

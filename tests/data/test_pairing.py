@@ -15,6 +15,7 @@ from bsx.data.long import rows_by_system
 from bsx.data.pairing import Pairing, printed, refuse_alike
 from bsx.errors import InputError
 from tests.conftest import Outcome
+from tests.helpers.tables import write_rows
 
 Cli = Callable[..., Outcome]
 ALIKE = ["S1 ", " S1", "S1\u00a0", "S1\u200b", "S1\ufeff", "\u3000S1", "S1\u2800", "S\u00ad1"]
@@ -91,9 +92,8 @@ def write(file: Path, change: dict[tuple[int, str], str] | None = None, leave: t
             rows.append(row)
     if file.suffix == ".jsonl":
         file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    else:
-        file.write_text("".join("\t".join(row) + "\n" for row in [HEADER, *(row.values() for row in rows)]))
-    return file
+        return file
+    return write_rows(file, rows)
 
 
 COMMANDS = {

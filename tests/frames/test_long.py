@@ -17,6 +17,7 @@ from bsx.frames.settings import Input
 from tests.conftest import Outcome
 from tests.helpers.tables import read_rows, write_lines, write_rows
 
+Cli = Callable[..., Outcome]
 EXAMPLES = Path(bsx.__file__).parent / "examples" / "en-systems.tsv"
 SYSTEMS = ("atlas", "brook", "cinder")
 
@@ -38,7 +39,7 @@ LONG = ("--system", "mt", "--segment", "sid")
 
 
 @pytest.mark.parametrize("metric", ["chrf", "bleu", "ter"])
-def test_a_long_table_compares_as_a_wide_one(tables: Path, cli: Callable[..., Outcome], metric: str) -> None:
+def test_a_long_table_compares_as_a_wide_one(tables: Path, cli: Cli, metric: str) -> None:
     how = ("--metrics", metric, "--all-pairs", "--format", "json")
     wide = json.loads(cli("compare", tables / "wide.tsv", "--candidate", ",".join(SYSTEMS), *how).out)
     long = json.loads(cli("compare", tables / "long.tsv", "--systems", ",".join(SYSTEMS), *LONG, *how).out)
@@ -54,9 +55,7 @@ def test_a_long_table_compares_as_a_wide_one(tables: Path, cli: Callable[..., Ou
     assert long["segments"] == 40
 
 
-def test_scores_on_disk_compare_as_scores_computed_now(
-    tables: Path, cli: Callable[..., Outcome], tmp_path: Path
-) -> None:
+def test_scores_on_disk_compare_as_scores_computed_now(tables: Path, cli: Cli, tmp_path: Path) -> None:
     scores = tmp_path / "scores.tsv"
     table = tables / "long.tsv"
     scored = cli("score", table, *LONG, "--metrics", "sentbleu,ter", "-o", scores)
@@ -78,7 +77,7 @@ def test_scores_on_disk_compare_as_scores_computed_now(
     assert len(found.metrics[0].systems) == len(found.metrics[0].tests) == 3
 
 
-def test_what_is_written_of_files_is_compared_without_options(cli: Callable[..., Outcome], tmp_path: Path) -> None:
+def test_what_is_written_of_files_is_compared_without_options(cli: Cli, tmp_path: Path) -> None:
     for name, lines in {"a": "the cat\na dog\n", "b": "a cat\nthe dog\n", "r": "the cat\nthe dog\n"}.items():
         (tmp_path / f"{name}.txt").write_text(lines)
     files = ("-c", tmp_path / "a.txt", "-c", tmp_path / "b.txt", "-r", tmp_path / "r.txt")
@@ -105,7 +104,7 @@ def test_what_is_written_of_files_is_compared_without_options(cli: Callable[...,
     ],
 )
 def test_bad_input_is_one_line(
-    tables: Path, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], complaint: str
+    tables: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], complaint: str
 ) -> None:
     monkeypatch.chdir(tables)
     found = cli("compare", *words)
@@ -138,7 +137,7 @@ def test_systems_are_compared_on_the_segments_that_they_share(tables: Path, tmp_
     assert compare(str(tmp_path / "some.tsv"), systems=["atlas", "cinder"], **named).segments == 40
 
 
-def test_segments_of_a_long_table_keep_their_names(tables: Path, tmp_path: Path, cli: Callable[..., Outcome]) -> None:
+def test_segments_of_a_long_table_keep_their_names(tables: Path, tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "t.tsv").write_text("system\tsegment\tcandidate\treference\nx\ts7\ta cat\ta cat\ny\ts7\ta dog\ta cat\n")
     assert cli("score", "-m", "minilm", tmp_path / "t.tsv", "-o", tmp_path / "o.tsv").status == 0
     rows = [line.split("\t")[:2] for line in (tmp_path / "o.tsv").read_text().splitlines()]
@@ -146,6 +145,8 @@ def test_segments_of_a_long_table_keep_their_names(tables: Path, tmp_path: Path,
     asked = Input(table=str(tables / "wide.tsv"), candidate=["atlas", "brook"], system="id")
     with pytest.raises(bsx.InputError, match="are the systems already"):
         asked.open(frozenset({"reference"}), keep_rows=False)
+    wide = Input(table=str(tmp_path / "t.tsv"), candidate=["candidate", "reference"], reference=["reference"])
+    assert [segment.system for segment in wide.open(frozenset({"reference"}), keep_rows=False)] == [None, None]
 
 
 def test_a_segment_without_references_is_the_same_segment_for_all_systems(tmp_path: Path) -> None:

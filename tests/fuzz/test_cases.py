@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.fuzz.test_corpus import digests
+from tests.helpers.tables import write_rows
 
 TABLES: dict[str, list[Mapping[str, object]]] = {
     "huge.tsv": [{"h": i * 1e300, "a": i * 1e307, "b": (-1) ** i * 1e308} for i in range(12)],
@@ -72,8 +73,7 @@ KNOWN = {
 def tables(world: Path) -> Path:
     """The world, with tables that mean nothing."""
     for name, rows in TABLES.items():
-        lines = ["\t".join(rows[0]), *("\t".join(map(str, row.values())) for row in rows)]
-        (world / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+        write_rows(world / name, rows)
     return world
 
 

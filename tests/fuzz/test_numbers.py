@@ -49,15 +49,7 @@ TEXTS = {
     "--seeds": ["-1", str(2**32), "9" * 300, ""],
     "--strength": ["-1", "nan", "inf", "1e400", "2"],
 }
-ZERO = {
-    "resamples",
-    "alpha",
-    "confidence",
-    "folds",
-    "size",
-    "jobs",
-    "workers",
-}
+ZERO = {"resamples", "alpha", "confidence", "folds", "size", "jobs", "workers"}
 ZERO |= {"batch_tokens", "limit", "repeats", "pairs", "patience", "batch_size"}
 NEGATIVE = {"at_least", "at_most"}
 """Human scores, of which -1 is one."""

@@ -7,6 +7,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from tests.helpers import tiny
+from tests.helpers.tables import write_lines, write_rows
 
 _TEXT = "the a old young man woman cat dog river bank house bridge rain train station walked slowly quickly"
 _WORDS = _TEXT.split()
@@ -63,11 +64,6 @@ def _sentence(rng: random.Random) -> str:
     return " ".join(rng.choices(_WORDS, k=rng.randint(4, 9)))
 
 
-def _table(file: Path, rows: list[dict[str, object]]) -> None:
-    lines = ["\t".join(rows[0]), *("\t".join(map(str, row.values())) for row in rows)]
-    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-
 def build(folder: Path) -> Path:
     """Write all inputs into a folder."""
     rng = random.Random(1)  # noqa: S311 - texts, no secrets
@@ -82,29 +78,29 @@ def build(folder: Path) -> Path:
         system = f"s{i % 4}"
         place = {"lp": "de-en" if i % 2 else "fi-en", "sys": system, "seg": i // 4}
         rows.append({**place, **texts, "h": human, **scores, "x1": x1, "x2": x2})
-    _table(folder / "scores.tsv", rows)
-    _table(folder / "systems.tsv", [{**row, "lp": "de-en"} for row in rows])
+    write_rows(folder / "scores.tsv", rows)
+    write_rows(folder / "systems.tsv", [{**row, "lp": "de-en"} for row in rows])
     judged = [{"reference": row["reference"], "candidate": row["candidate"], "human": row["h"]} for row in rows[:16]]
     for name in ("judged", "train", "valid"):
-        _table(folder / f"{name}.tsv", judged)
-    _table(folder / "texts.tsv", [{"reference": row["reference"]} for row in rows[:12]])
+        write_rows(folder / f"{name}.tsv", judged)
+    write_rows(folder / "texts.tsv", [{"reference": row["reference"]} for row in rows[:12]])
     pairs = [
         {"sentence1": _sentence(rng), "sentence2": _sentence(rng), "label": i % 2, "a": round(rng.random() + i % 2, 3)}
         for i in range(20)
     ]
-    _table(folder / "pairs.tsv", pairs)
-    pawed = ["sentence1\tsentence2\tlabel", "a b c d\td c b a\t0", "a q r s\ta b c d\t1"]
-    (folder / "paws.tsv").write_text("\n".join(pawed) + "\n", encoding="utf-8")
+    write_rows(folder / "pairs.tsv", pairs)
+    pawed = [("sentence1", "sentence2", "label"), ("a b c d", "d c b a", 0), ("a q r s", "a b c d", 1)]
+    write_lines(folder / "paws.tsv", pawed)
     ratings = [
         {"judge": f"j{j}", "system": f"s{i % 2}", "segment": i // 2, "human": rng.randint(1, 9)}
         for i in range(12)
         for j in range(3)
     ]
-    _table(folder / "ratings.tsv", ratings)
+    write_rows(folder / "ratings.tsv", ratings)
     (folder / "triples.tsv").write_bytes((files("bsx.examples") / "en-triples.tsv").read_bytes())
     _wmt(folder / "wmt", rng)
-    lines = [f"{'the old' if i % 2 else 'one young'} {_sentence(rng)}\tL{i % 2}" for i in range(40)]
-    (folder / "first.te.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    lines = [(f"{'the old' if i % 2 else 'one young'} {_sentence(rng)}", f"L{i % 2}") for i in range(40)]
+    write_lines(folder / "first.te.txt", lines)
     return folder
 
 
@@ -114,12 +110,10 @@ def _wmt(folder: Path, rng: random.Random) -> None:
     texts |= {f"system-outputs/en-de/{system}.txt": system for system in "abc"}
     for name, text in texts.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text("".join(f"{text}\n" for _ in range(8)), encoding="utf-8")
+        write_lines(folder / name, [[text]] * 8)
     scores = {"human-scores/en-de.mqm": 1, "metric-scores/en-de/BLEU-refB": 2, "metric-scores/en-de/XCOMET-QE-src": 3}
     for name, spread in scores.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         for level, size in (("seg", 8), ("sys", 1)):
-            rows = [
-                f"{system}\t{round(rng.gauss(i, spread), 3)}" for i, system in enumerate("abc") for _ in range(size)
-            ]
-            (folder / f"{name}.{level}.score").write_text("\n".join(rows) + "\n", encoding="utf-8")
+            rows = [(system, round(rng.gauss(i, spread), 3)) for i, system in enumerate("abc") for _ in range(size)]
+            write_lines(folder / f"{name}.{level}.score", rows)

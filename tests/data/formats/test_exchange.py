@@ -71,6 +71,7 @@ TAGS = {
     'one<ph id="1">&lt;br /&gt;</ph>two': "one two",
     'A <ph id="1">code <sub>of the code</sub></ph>b': "A b",
     'A <mrk mtype="term">b</mrk>': "A b",
+    'A <n:g xmlns:n="urn:n">of a program</n:g>b': "A b",
     'A <mrk mtype="x-sdl-deleted">b <g id="1">c</g></mrk><mrk mtype="x-sdl-added">d</mrk>': "A d",
     'A <x id="1" equiv-text="START" disp="&lt;b&gt;"/>b': "A b",
     "  A\n   b\t": "A b",
