@@ -228,10 +228,8 @@ class Frame:
         """
         column = self.column(role)
         if column is None:
-            columns_there = ", ".join(self.table.columns)
-            raise InputError(
-                f"{role} names the column of {what or f'{role}s'}; it has {columns_there}", file=self.name, setting=role
-            )
+            message = f"{role} names the column of {what or f'{role}s'}; it has {', '.join(self.table.columns)}"
+            raise InputError(message, file=self.name, setting=role)
         return column
 
     def read(
@@ -388,19 +386,15 @@ class Frame:
                     numbers.setdefault((place, text or f"\0{row}"), str(len(numbers) + 1))
                     for row, (place, text) in enumerate(zip(within, texts, strict=True))
                 ]
-            others = [name for name in USUAL["segment"] if name in self.table.columns and name != segment]
-            others = others if segment is not None else []
+            tried = segment
+            others = [name for name in USUAL["segment"] if tried and name in self.table.columns and name != tried]
             named = ((name, list(map(str, self.read([], keys=[name])[name]))) for name in others)
             segment, labels = next((pair for pair in chain(named, of_texts.items()) if bind(pair[1])), (None, []))
             if segment is not None:
                 made[segment] = labels
-                how = (
-                    f"{segment!r} does"
-                    if segment != SHARED
-                    else "rows with the same source and references are one segment"
-                )
-                notes.append(f"{why}: {how}")
-            elif why.startswith("no two"):
+                shared = "rows with the same source and references are one segment"
+                notes.append(f"{why}: {shared if segment == SHARED else f'{segment!r} does'}")
+            elif tried is not None:
                 drawn = (
                     "rows are taken as independent" if document is None else "rows of one document are drawn together"
                 )

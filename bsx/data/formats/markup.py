@@ -181,8 +181,8 @@ _CODE = frozenset(["x", "bx", "ex", "ph", "bpt", "ept", "it", "ut", "sc", "ec", 
 _BREAK = re.compile(r"\s*(<br\s*/?>|\\n|\n)\s*", re.IGNORECASE)
 
 
-def inline_text(element: Element) -> str:
-    """Return the text of an element without its inline tags.
+def inline_text(element: Element | None) -> str:
+    """Return the text of an element without its inline tags; of none, no text.
 
     Tags that stand around text (``g``, ``pc``, ``mrk``, ``hi``) leave it as it is. Tags that stand for codes of the
     original (``x``, ``ph``, ``bpt``, ``ept``, ``it``, ``ut`` and their like) go, and the code in them; where the tag
@@ -190,7 +190,7 @@ def inline_text(element: Element) -> str:
     break becomes a blank. White space is kept where ``xml:space`` is ``preserve``; else any amount of it is one blank,
     and none at the ends.
     """
-    return _trimmed((text for _, text in _pieces(element)), element)
+    return "" if element is None else _trimmed((text for _, text in _pieces(element)), element)
 
 
 def marked_texts(element: Element) -> dict[str, str]:

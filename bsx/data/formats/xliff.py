@@ -108,19 +108,18 @@ def _of_first_version(unit: Element) -> Iterator[_Segment]:
     state = target.get("state", "") if target is not None else ""
     marked = marked_texts(divided) if divided is not None else {}
     targets = marked_texts(target) if target is not None else {}
-    whole = inline_text(target) if target is not None else ""
-    if marked and (targets or not whole):
+    if marked and (targets or not inline_text(target)):
         yield from ((name, state, text, targets.get(name, "")) for name, text in marked.items())
     else:
-        yield "", state, inline_text(source), whole
+        yield "", state, inline_text(source), inline_text(target)
 
 
 def _of_second_version(unit: Element) -> Iterator[_Segment]:
     for number, segment in enumerate(unit.iter("segment"), start=1):
         source, target = map(segment.find, ("source", "target"))
         if source is not None:
-            whole = inline_text(target) if target is not None else ""
-            yield segment.get("id") or str(number), segment.get("state", ""), inline_text(source), whole
+            name = segment.get("id") or str(number)
+            yield name, segment.get("state", ""), inline_text(source), inline_text(target)
 
 
 class Xliff(RowSource):
@@ -143,9 +142,9 @@ class Xliff(RowSource):
         pairs: set[tuple[str, str]] = set()
         self._several = noted = False
         left = Counter[tuple[str, str]]()
-        states: dict[bool, set[str]] = {True: set(), False: set()}
+        drafts, copied = Counter[str](), set[str]()
         first: Translated | None = None
-        segments = drafts = 0
+        segments = 0
         for segment in _Segments(file):
             segments += 1
             pairs.add(segment.languages)
@@ -155,13 +154,14 @@ class Xliff(RowSource):
             if why is not None:
                 left[why] += 1
                 first = first or segment
-            if segment.state and why in (None, _COPY):
-                states[why is None].add(segment.state)
-                drafts += why is None
+            if why == _COPY:
+                copied.add(segment.state)
+            elif why is None and segment.state:
+                drafts[segment.state] += 1
         self.total = segments - left.total()
-        copied = " or ".join(sorted(states[False]))
+        states = " or ".join(sorted(copied))
         lacks = [
-            f"{left[why]:,} {f'of {segments:,} segments ' if at == 0 else ''}{why[left[why] > 1].format(copied)}"
+            f"{left[why]:,} {f'of {segments:,} segments ' if at == 0 else ''}{why[left[why] > 1].format(states)}"
             for at, why in enumerate(why for why in (_NO_TARGET, _COPY, _FIXED) if left[why])
         ]
         if not self.total:
@@ -175,8 +175,9 @@ class Xliff(RowSource):
             where = f"the first is unit {first.name} (line {first.line})"
             self.notes.append(f"{file.name}: {', '.join(lacks)}; they are left out, {where}")
         if drafts:
-            known_as = " or ".join(sorted(states[True]))
-            self.notes.append(f"{file.name}: targets in the state {known_as} count, and may be drafts: {drafts:,}")
+            states = " or ".join(sorted(drafts))
+            note = f"targets in the state {states} count, and may be drafts: {drafts.total():,}"
+            self.notes.append(f"{file.name}: {note}")
         sources, targets = ({pair[side] for pair in pairs} for side in (0, 1))
         known = {"source": sources, "candidate": targets}
         self.languages = {
