@@ -34,9 +34,10 @@ from bsx.data.sidecar import known_scores, turned
 from bsx.data.sources import AnyTable
 from bsx.data.tables import Table
 from bsx.errors import InputError, MissingExtraError
-from bsx.frames.metrics import TableScores, open_distinct, score_texts
+from bsx.frames.metrics import open_distinct
 from bsx.frames.open import no_scores
 from bsx.frames.settings import FORMATS, NEEDED, MetricSettings, Skipping, Watched, on_table
+from bsx.metrics.failures import RowScores, score_rows
 from bsx.metrics.summary import about
 from bsx.support.checks import Array
 from bsx.support.progress import reporter
@@ -107,7 +108,7 @@ def detect_paraphrases(settings: PairsRun) -> PairsResult:
         for side in ("reference", "candidate") if metrics else ():
             if side not in sides:
                 raise InputError(f"has no column of {side}s: say which it is ({side})", file=table.name, setting=side)
-        computed = score_texts(
+        computed = score_rows(
             metrics,
             sides.get("candidate", ()),
             sides.get("reference", ()),
@@ -286,9 +287,9 @@ def _score_sides(
     references: list[str] | None,
     sources: list[str] | None,
     where: Sequence[str],
-) -> tuple[TableScores, dict[str, tuple[Array, Array]]]:
+) -> tuple[RowScores, dict[str, tuple[Array, Array]]]:
     """Score two texts of each row (n,) against the same references or sources; ``where`` names them all (2 n,)."""
-    computed = score_texts(
+    computed = score_rows(
         metrics,
         good + bad,
         None if references is None else references * 2,

@@ -5,8 +5,7 @@ Some score texts that an analysis makes itself: they are opened once, and called
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from bsx.bertscore.config import ScorerConfig
@@ -20,10 +19,8 @@ from bsx.encode.session import Encoders
 from bsx.errors import InputError, UnknownNameError
 from bsx.frames.settings import MetricSettings, TextColumns
 from bsx.metrics.base import Metric, find_metric, get_metrics, needs_of
-from bsx.metrics.failures import score_rows
 from bsx.metrics.run import lacking
-from bsx.support.checks import Array
-from bsx.support.progress import Progress, Say
+from bsx.support.progress import Say
 from bsx.support.settings import part, set_fields
 
 Run = TypeVar("Run", bound=EncoderSettings)
@@ -129,56 +126,3 @@ def open_distinct(settings: MetricSettings, columns: Iterable[str] = (), *useful
         if wanted.count(metric.spec) > 1:
             raise InputError(f"the metric {metric.spec} is asked for twice", setting="metrics")
     return metrics
-
-
-@dataclass(eq=False)
-class TableScores:
-    """Metrics' scores of rows of texts, higher is better.
-
-    Attributes:
-        values: metric -> scores (rows,); NaN where there is none.
-        signatures: metric -> signature.
-        notes: what the user should know.
-        failed: whether a metric failed on some rows, which were left out.
-    """
-
-    values: dict[str, Array] = field(default_factory=dict)
-    signatures: dict[str, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    failed: bool = False
-
-
-def score_texts(
-    metrics: Sequence[Metric],
-    candidates: Sequence[str],
-    references: Sequence[str] | None,
-    sources: Sequence[str] | None = None,
-    *,
-    skip_errors: bool = False,
-    where: Callable[[int], str] = lambda place: f"row {place + 1}",
-    progress: Progress | None = None,
-) -> TableScores:
-    """Score rows of texts with metrics that are open, and so may score several tables.
-
-    Args:
-        metrics: of `open_distinct`; none give no scores.
-        candidates: n texts.
-        references: n texts; None if there are none.
-        sources: n texts; None if there are none.
-        skip_errors: leave rows out on which a metric fails instead of ending.
-        where: says where a row is, for messages.
-        progress: called with phase, done and total.
-
-    Raises:
-        InputError: for a metric that fails.
-    """
-    if not metrics:
-        return TableScores()
-
-    rows = score_rows(metrics, candidates, references, sources, skip_errors=skip_errors, where=where, progress=progress)
-    return TableScores(
-        {row.metric: row.values for row in rows},
-        {row.metric: row.signature for row in rows},
-        [note for row in rows for note in row.notes],
-        any(row.failed for row in rows),
-    )

@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from bsx.encode.session import Encoders
 from bsx.errors import BsxError, InputError, MissingExtraError, ModelUnavailableError
 from bsx.metrics.base import get_metric
 from bsx.metrics.learned.comet import Comet
-from bsx.metrics.learned.external import Package, Worker
+from bsx.metrics.learned.external import ExternalConfig, Package, Worker
 from bsx.metrics.learned.laser import Laser
 from bsx.support.environment import SILENT
 
@@ -190,7 +191,8 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Work
     package = Package("pydantic", "stand_in", "env", (("pydantic",),))
 
     def start(model: str = "m", device: str = "cpu", strict: bool = False, python: Path | None = None) -> Worker:
-        return Worker(package, python, {"model": model}, device=device, strict=strict, metric="it")
+        run: Any = SimpleNamespace(device=device, config=SimpleNamespace(device=device if strict else "auto"))
+        return Worker(package, ExternalConfig(python=python), run, {"model": model}, "it")
 
     return start
 

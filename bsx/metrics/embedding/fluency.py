@@ -22,11 +22,7 @@ _BATCH_TOKENS = 2048
 
 
 class LanguageModel:
-    """A causal language model that scores texts.
-
-    Args:
-        name: a folder or a hub id.
-        encoders: says where to run.
+    """A causal language model, named by a folder or a hub id, that scores texts where the encoders run.
 
     Attributes:
         identity: name and shortened digest, for a signature.

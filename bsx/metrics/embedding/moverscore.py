@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from bsx.data.corpus import Corpus, without_context
+from bsx.data.corpus import Corpus
 from bsx.data.lines import NamedFile
 from bsx.encode.idf import Idf, IdfCounter, count_idf
 from bsx.encode.states import normalise
@@ -104,11 +104,8 @@ class MoverScore(EncoderMetric[MoverScoreConfig]):
             self.use_layers(range(max(1, self.depth - config.last_layers + 1), self.depth + 1))
         else:
             self.use_layers([self.depth if config.layer is None else config.layer])
-        words = frozenset[str]()
-        if config.stop_words is not None:
-            lines = self.encoders.in_form(NamedFile(config.stop_words).lines())
-            words = frozenset(word.strip().lower() for word in lines if word.strip())
-        self._words = words
+        lines = () if config.stop_words is None else self.encoders.in_form(NamedFile(config.stop_words).lines())
+        self._words = words = frozenset(word.strip().lower() for word in lines if word.strip())
         self._filter = TokenFilter(
             self.tokenizer, punctuation=config.drop_punctuation, subwords=config.drop_subwords, words=words
         )
@@ -135,9 +132,9 @@ class MoverScore(EncoderMetric[MoverScoreConfig]):
         """Count the tokens of references, and of each system's candidates; see `Metric.count`."""
         counters = [IdfCounter() for _ in range(self._counters(corpus))]
         for segment in corpus:
-            references = list(map(self._own, segment.references))
+            references = list(map(self.alone, segment.references))
             counters[0].add(references, self.tokenizer.tokenize(references))
-            for counter, text in zip(counters[1:], map(self._own, segment.candidates), strict=False):
+            for counter, text in zip(counters[1:], map(self.alone, segment.candidates), strict=False):
                 counter.add([text], self.tokenizer.tokenize([text]))
         return counters
 
@@ -146,9 +143,7 @@ class MoverScore(EncoderMetric[MoverScoreConfig]):
 
     def fit(self, corpus: Reading) -> IdfTables:
         """Return the weights of tokens of references, and of each system's candidates."""
-        config = self.config
-        size = self.tokenizer.vocabulary_size
-        systems = len(corpus.systems)
+        config, size, systems = self.config, self.tokenizer.vocabulary_size, len(corpus.systems)
         if not config.idf:
             return IdfTables(np.ones((1, size), dtype=np.float32), np.zeros(systems, dtype=np.int64), "no")
         counters = [IdfCounter()] if self.counts is None else corpus.counters(self, self._counters(corpus))
@@ -160,9 +155,6 @@ class MoverScore(EncoderMetric[MoverScoreConfig]):
         of_system = np.arange(1, systems + 1) if config.separate_idf else np.zeros(systems, dtype=np.int64)
         name = "+".join(f"{idf.digest[:8]}({idf.documents})" for idf in weights if idf is not None)
         return IdfTables(np.stack(tables), of_system.astype(np.int64), name)
-
-    def _own(self, text: str) -> str:
-        return without_context(text) if self.context else text
 
     def score_pairs(self, pairs: Pairs, fitted: IdfTables) -> PairScores:
         """Score pairs; see `PairMetric.score_pairs`."""

@@ -20,7 +20,7 @@ from bsx.metrics.embedding.base import EncoderMetric
 from bsx.support.arrays import Array, as_fp32, beside, fetch, finite, namespace, within
 from bsx.support.optional import need
 from bsx.support.tensors import load_arrays, load_weights
-from bsx.support.untyped import blaming
+from bsx.support.untyped import Untyped, blaming
 
 Pooling = Literal["mean", "cls", "max", "mean-sqrt", "last"]
 
@@ -95,9 +95,9 @@ class Recipe:
         recipe = cls(known=True)
         with blaming(f"{folder}: its modules.json, or a file that it names, cannot be used"):
             prompts = folder / "config_sentence_transformers.json"
-            if prompts.is_file() and json.loads(prompts.read_text(encoding="utf-8")).get("default_prompt_name"):
+            if prompts.is_file() and _read(prompts).get("default_prompt_name"):
                 raise InputError("puts a prompt before every text, which bsx does not do", file=folder)
-            for module in json.loads(listing.read_text(encoding="utf-8")):
+            for module in _read(listing):
                 kind = str(module["type"]).rpartition(".")[2]
                 if Path(module["path"]).is_absolute() or ".." in Path(module["path"]).parts:
                     raise InputError(f"{listing}: names {module['path']!r}, which is outside the model's folder")
@@ -112,12 +112,11 @@ class Recipe:
                             f"keeps its encoder in {module['path']}: name that folder as the model", file=folder
                         )
                     limits = folder / "sentence_bert_config.json"
-                    if limits.is_file():
-                        said = json.loads(limits.read_text(encoding="utf-8"))
-                        recipe.max_tokens = said.get("max_seq_length")
-                        if recipe.max_tokens is not None and not recipe.max_tokens >= 1:
-                            raise ValueError(f"it says max_seq_length {recipe.max_tokens}")
-                        recipe.lowercase = bool(said.get("do_lower_case"))
+                    settings = _read(limits) if limits.is_file() else {}
+                    recipe.max_tokens = settings.get("max_seq_length")
+                    if recipe.max_tokens is not None and not recipe.max_tokens >= 1:
+                        raise ValueError(f"it says max_seq_length {recipe.max_tokens}")
+                    recipe.lowercase = bool(settings.get("do_lower_case"))
                 elif kind == "Pooling":
                     recipe.pooling = _poolings(at)
                 elif kind == "Dense":
@@ -127,21 +126,20 @@ class Recipe:
         return recipe
 
 
+def _read(file: Path) -> Untyped:
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
 def _poolings(folder: Path) -> list[Pooling]:
-    said = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    names: dict[str, Pooling] = {
-        "cls": "cls",
-        "max": "max",
-        "mean": "mean",
-        "mean_sqrt_len_tokens": "mean-sqrt",
-        "lasttoken": "last",
-    }
-    mode = said.get("pooling_mode")
-    if isinstance(mode, str | list):  # how newer versions write it
-        modes = [mode] if isinstance(mode, str) else mode
-    else:
+    config = _read(folder / "config.json")
+    names: dict[str, Pooling] = {"cls": "cls", "max": "max", "mean": "mean"}
+    names |= {"mean_sqrt_len_tokens": "mean-sqrt", "lasttoken": "last"}
+    modes = config.get("pooling_mode")
+    if isinstance(modes, str):  # how newer versions write it, or as a list
+        modes = [modes]
+    elif not isinstance(modes, list):
         switches = {"cls": "cls_token", "max": "max_tokens", "mean": "mean_tokens"}
-        modes = [key for key in names if said.get(f"pooling_mode_{switches.get(key, key)}")]
+        modes = [key for key in names if config.get(f"pooling_mode_{switches.get(key, key)}")]
     unknown = [m for m in modes if m not in names]
     if unknown or not modes:
         raise InputError(f"{folder}/config.json: its pooling {unknown or 'none'} is not one of {', '.join(names)}")
@@ -149,8 +147,8 @@ def _poolings(folder: Path) -> list[Pooling]:
 
 
 def _dense(folder: Path) -> Dense:
-    said = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    name = str(said.get("activation_function", "torch.nn.modules.linear.Identity")).rpartition(".")[2]
+    config = _read(folder / "config.json")
+    name = str(config.get("activation_function", "torch.nn.modules.linear.Identity")).rpartition(".")[2]
     if name not in _ACTIVATIONS:
         raise InputError(f"{folder}/config.json: its activation {name} is not one of {', '.join(_ACTIVATIONS)}")
     file = folder / "model.safetensors"

@@ -97,12 +97,9 @@ class Regression(PairMetric[ConfigT]):
         pad_id: int,
         forward: Callable[[list[int], torch.Tensor, torch.Tensor], torch.Tensor],
     ) -> Values:
-        """Return the scores of sequences of token ids (sequences,).
+        """Return the scores of sequences of token ids (sequences,), short ones filled up with ``pad_id``.
 
-        Args:
-            sequences: the ids of each pair's texts.
-            pad_id: the id that fills short ones.
-            forward: returns the scores (batch,) of some, given which they are, their ids and mask (batch, tokens).
+        ``forward`` returns the scores (batch,) of some, given which they are, their ids and mask (batch, tokens).
 
         Raises:
             InputError: if scores are no finite numbers.

@@ -12,11 +12,9 @@ from bsx.models.files import fetch, find
 
 
 def locate_resource(name: str, purpose: str) -> tuple[Path, str]:
-    """Return a checkpoint's folder, and its name and shortened digest for a signature.
+    """Return the folder of a checkpoint, and its name and shortened digest for a signature.
 
-    Args:
-        name: a folder, taken as it is, or a hub id, from the cache or the hub.
-        purpose: what it is wanted for, for the message.
+    It is named by a folder, taken as it is, or by a hub id, looked for in the cache and on the hub.
 
     Raises:
         InputError: if it is neither a folder with a checkpoint nor a hub id.

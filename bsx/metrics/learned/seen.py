@@ -20,10 +20,8 @@ _ENSEMBLE = "bsx.metrics.learned.ensemble:Ensemble"
 def _learned(spec: str, catalog: Catalog, signature: str = "") -> Iterator[tuple[str, SeenRows | None]]:
     """Yield what in a metric was fitted to human scores by ``bsx train`` or ``bsx ensemble``; no model is loaded.
 
-    Args:
-        spec: the metric, or a column that is called as one; a name that is none has learned nothing here.
-        catalog: the registry.
-        signature: of the scores, if it is known; a folder that was trained anew since is not what scored.
+    A column that is called as no metric has learned nothing here. By the signature of the scores, if it is known, a
+    folder that was trained anew since is not what scored.
 
     Yields:
         What was fitted, ``networks``, ``weights`` or the member of an ensemble, and to which rows; None if unknown.
@@ -86,20 +84,20 @@ def seen_notices(
     """
     read = cache(read)
     where = {"table": table} if table else {}
-    found: list[Notice] = []
+    notices: list[Notice] = []
     for metric in dict.fromkeys(metrics):
         learned = list(_learned(metric, catalog, (signatures or {}).get(metric, "")))
         if any(rows is None for _, rows in learned):
-            found.append(Notice("training-unknown", metric))
+            notices.append(Notice("training-unknown", metric))
         for by, rows in learned:
             if rows is None:
                 continue
             texts = read()
             if texts is None or not len(texts.digests[0]):
-                found.append(Notice("no-texts", metric, where))
+                notices.append(Notice("no-texts", metric, where))
                 break
             for part, count in rows.count(texts).items():
                 if count:
                     values = {"rows": count, "of": len(texts), "part": part, "by": by}
-                    found.append(Notice("seen-rows", metric, values | where))
-    return tuple(found)
+                    notices.append(Notice("seen-rows", metric, values | where))
+    return tuple(notices)

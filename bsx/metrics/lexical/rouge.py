@@ -152,7 +152,7 @@ class Rouge(PairMetric[RougeConfig]):
         if self.config.variant == "coco":
             figures = _coco(figures, pairs.rows)
         else:
-            words = np.array([bool(found) for found in tokens])
+            words = np.array([bool(cut) for cut in tokens])
             figures[~(words[pairs.left] & words[pairs.right])] = np.nan
         return PairScores(figures[:, _FIGURES.index(self.config.measure)])
 

@@ -520,5 +520,5 @@ def test_a_killed_run_goes_on_where_it_was(server: JudgeServer, tmp_path: Path) 
         table=str(table), candidate=["candidate"], source="source", lang="en-de",
         metrics=[spec.replace(str(file), str(tmp_path / "other.jsonl"))],
     )  # fmt: skip
-    assert np.mean(scores) == pytest.approx(whole.totals[0].mean(0), abs=1e-6)
+    assert np.mean(scores) == pytest.approx(whole.tally.totals[0].mean(0), abs=1e-6)
     assert len(scores) == n
