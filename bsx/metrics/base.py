@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -166,7 +165,7 @@ class Metric(MetricCore[ConfigT]):
 
 
 class PairMetric(Metric[ConfigT]):
-    """A metric that compares a candidate with one other text; several references are reduced to one score.
+    """A metric that compares a candidate with one other text; several references give one score, as ``multi_ref`` says.
 
     A pair of which one text is blank is not scored: it gets the entry's ``empty`` score and is counted. A metric that
     needs reference and source gets the row's source with each pair.
@@ -176,23 +175,13 @@ class PairMetric(Metric[ConfigT]):
     def score_pairs(self, pairs: Pairs, fitted: Fitted) -> PairScores:
         """Score pairs of non-blank texts."""
 
-    @cached_property
-    def reduction(self) -> str:
-        """How several references become one score: ``best`` or ``mean``; the field ``multi_ref`` if there is one."""
-        return str(getattr(self.config, "multi_ref", "best"))
-
-    def others(self, block: Block) -> Sequence[Sequence[str]]:
-        """Return the texts that each row's candidate is compared with."""
-        if "reference" in self.needs:
-            return block.references
-        return [(source,) for source in block.sources or ()]
-
     def score_block(self, block: Block, fitted: Fitted) -> BlockScores:
         """Score rows pair by pair; see `Metric.score_block`."""
         texts: dict[str, int] = {}
         rows: list[tuple[int, int, int]] = []
         sources = (block.sources or []) if {"reference", "source"} <= self.needs else None
-        for row, (candidate, others) in enumerate(zip(block.candidates, self.others(block), strict=True)):
+        compared = block.references if "reference" in self.needs else [(source,) for source in block.sources or ()]
+        for row, (candidate, others) in enumerate(zip(block.candidates, compared, strict=True)):
             if not self.alone(candidate).strip() or (sources is not None and not self.alone(sources[row]).strip()):
                 continue
             left = texts.setdefault(candidate, len(texts))
@@ -211,7 +200,7 @@ class PairMetric(Metric[ConfigT]):
             present, starts = np.unique(table[:, 0], return_index=True)
             empty[present] = False
             scores = np.asarray(scored.values, dtype=np.float64)
-            if self.reduction == "mean":
+            if getattr(self.config, "multi_ref", "best") == "mean":
                 defined = ~np.isnan(scores)
                 total = np.add.reduceat(np.where(defined, scores, 0.0), starts)
                 count = np.add.reduceat(defined.astype(np.float64), starts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -131,8 +131,14 @@ def kept_blocks(
     settings, files = {"tokens": tokens}, getattr(corpus, "files", [])
 
     def identity() -> dict[str, object]:
+        inputs = [f"{Path(file.name).name} ({file.digest()[:16]})" for file in files]
+        if not files:  # what stands for the texts of a table in memory
+            state = hashlib.sha256()
+            for text in chain.from_iterable(map(texts_of, corpus)):
+                state.update(f"{text}\0".encode("utf-8", "surrogatepass"))
+            inputs = [state.hexdigest()[:16]]
         return {
-            "input": [f"{Path(file.name).name} ({file.digest()[:16]})" for file in files] or [_digest(corpus)],
+            "input": inputs,
             "layout": [*corpus.systems, *getattr(corpus, "layout", [])],
             "signature": [str(prepared.signature(i)) for i in range(len(prepared.metrics))],
         }
@@ -159,15 +165,6 @@ def kept_blocks(
                 journal.start(identity(), settings)
             journal.append(pack(block))
         yield block
-
-
-def _digest(corpus: Corpus) -> str:
-    """Return what stands for the texts of a table in memory."""
-    state = hashlib.sha256()
-    for segment in corpus:
-        for text in texts_of(segment):
-            state.update(f"{text}\0".encode("utf-8", "surrogatepass"))
-    return state.hexdigest()[:16]
 
 
 def pack(block: ScoredBlock) -> Arrays:

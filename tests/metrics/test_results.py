@@ -15,29 +15,10 @@ NONE = np.zeros(0, dtype=np.int64)
 
 def test_the_mean_of_a_metric_is_over_segments_that_have_a_score() -> None:
     values = np.array([0.5, math.nan, 1.0])
-    found = MetricScores(
-        "m",
-        values,
-        0.7,
-        True,
-        SIGNATURE,
-        ("a", "b", "c"),
-        NONE,
-        np.array([1]),
-        np.array([0]),
-        np.array([9], dtype=np.int64),
-    )
-    assert found.mean() == 0.75
-    plain = found.to_dict()
-    assert {k: plain[k] for k in ("n", "system", "mean", "empty", "undefined", "truncated", "tokens_lost")} == {
-        "n": 3,
-        "system": 0.7,
-        "mean": 0.75,
-        "empty": 0,
-        "undefined": 1,
-        "truncated": 1,
-        "tokens_lost": 9,
-    }
+    flags = NONE, np.array([1]), np.array([0]), np.array([9])  # empty, undefined, truncated, and tokens lost of that
+    found = MetricScores("m", values, 0.7, True, SIGNATURE, ("a", "b", "c"), *flags)
+    counts = {"n": 3, "empty": 0, "undefined": 1, "truncated": 1, "tokens_lost": 9}
+    assert found.to_dict().items() >= {**counts, "system": 0.7, "mean": 0.75}.items()
     assert (len(found), found[2], next(iter(found))) == (3, 1.0, 0.5)
     np.testing.assert_array_equal(np.asarray(found), values)
     assert found.to_frame()["m"].tolist()[::2] == [0.5, 1.0]

@@ -14,7 +14,7 @@ from bsx.encode.batching import pad, plan_batches
 from bsx.encode.session import Encoders
 from bsx.encode.tokenizer import load_tokenizer
 from bsx.errors import InputError
-from bsx.metrics.learned.resources import locate_resource
+from bsx.metrics.learned.regression import locate_resource
 from bsx.support.arrays import finite, tensor
 from bsx.support.untyped import Settings, Untyped, blaming
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -69,19 +68,9 @@ class MoverScoreConfig(MetricConfig):
         return self
 
 
-@dataclass(frozen=True)
-class IdfTables:
-    """Weights of every id: one table for references, one for each system's candidates.
-
-    Attributes:
-        tables: (tables, vocabulary); the first is the references'.
-        of_system: which table each system's candidates use.
-        name: digests and sizes of what was counted, for the signature.
-    """
-
-    tables: NDArray[np.float32]
-    of_system: NDArray[np.int64]
-    name: str
+IdfTables = tuple[NDArray[np.float32], str]
+"""Weights of every id (tables, vocabulary), one table for references and one for each system's candidates unless these
+use that of the references; and digests and sizes of what was counted, for the signature."""
 
 
 class MoverScore(EncoderMetric[MoverScoreConfig]):
@@ -116,7 +105,7 @@ class MoverScore(EncoderMetric[MoverScoreConfig]):
 
         fields = super().signature_fields(fitted)
         if self.config.idf:
-            fields["idf"] = fitted.name if fitted is not None else "references"
+            fields["idf"] = fitted[1] if fitted is not None else "references"
         if self.config.stop_words is not None:
             listed = "\n".join(sorted(self._words)).encode()
             fields["stop_words"] = f"{len(self._words)}@{hashlib.sha256(listed).hexdigest()[:8]}"
@@ -143,18 +132,16 @@ class MoverScore(EncoderMetric[MoverScoreConfig]):
 
     def fit(self, corpus: Reading) -> IdfTables:
         """Return the weights of tokens of references, and of each system's candidates."""
-        config, size, systems = self.config, self.tokenizer.vocabulary_size, len(corpus.systems)
+        config, size = self.config, self.tokenizer.vocabulary_size
         if not config.idf:
-            return IdfTables(np.ones((1, size), dtype=np.float32), np.zeros(systems, dtype=np.int64), "no")
+            return np.ones((1, size), dtype=np.float32), "no"
         counters = [IdfCounter()] if self.counts is None else corpus.counters(self, self._counters(corpus))
         weights: list[Idf | None] = [counter.result() if counter.documents else None for counter in counters]
         if config.idf_texts is not None:
             texts = self.encoders.in_form(NamedFile(config.idf_texts).lines())
             weights[0] = count_idf(texts, self.tokenizer)
         tables = [np.ones(size, dtype=np.float32) if idf is None else idf.table(size) for idf in weights]
-        of_system = np.arange(1, systems + 1) if config.separate_idf else np.zeros(systems, dtype=np.int64)
-        name = "+".join(f"{idf.digest[:8]}({idf.documents})" for idf in weights if idf is not None)
-        return IdfTables(np.stack(tables), of_system.astype(np.int64), name)
+        return np.stack(tables), "+".join(f"{idf.digest[:8]}({idf.documents})" for idf in weights if idf is not None)
 
     def score_pairs(self, pairs: Pairs, fitted: IdfTables) -> PairScores:
         """Score pairs; see `PairMetric.score_pairs`."""
@@ -165,16 +152,17 @@ class MoverScore(EncoderMetric[MoverScoreConfig]):
         vectors = normalise(states.vectors)
         vectors = power_means(vectors) if config.pmeans else vectors[0]
         # A text weighs its tokens by the table of its side: units belong to a text and a table.
-        tables = len(fitted.tables)
-        left = pairs.left * tables + fitted.of_system[pairs.systems]
-        right = pairs.right * tables
+        tables = len(fitted[0])
+        left, right = pairs.left * tables, pairs.right * tables
+        if config.idf and config.separate_idf:
+            left = left + 1 + pairs.systems
         keys, places = np.unique(np.concatenate([left, right]), return_inverse=True)
         texts, table = keys // tables, keys % tables
         count = states.lengths[texts]
         first = np.concatenate([[0], np.cumsum(count)[:-1]]).astype(np.int64)
         rows = np.arange(int(count.sum())) - np.repeat(first - states.offsets[texts], count)
         ids = states.ids[rows]
-        weights = fitted.tables[np.repeat(table, count), ids]
+        weights = fitted[0][np.repeat(table, count), ids]
         if not config.idf and config.matching == "greedy":
             weights = np.where(self.tokenizer.is_special[ids], 0, weights).astype(np.float32)
         n = 1 if config.ignore_ngram else config.ngram

@@ -181,7 +181,8 @@ class Endpoint:
         Raises:
             ValueError: if it is none.
         """
-        model, content, finish = "", "", filtered
+        model: Untyped = ""
+        content, finish = "", filtered
         scores: list[tuple[str, float]] = []
         if filtered is None:
             choices, model = getattr(reply, "choices", None), getattr(reply, "model", None)

@@ -85,8 +85,7 @@ class Bleurt(Regression[BleurtConfig]):
     @cached_property
     def _pieces(self) -> Path | None:
         """SentencePiece's file, if the checkpoint has one."""
-        names = ("sent_piece.model", "spiece.model", "spm.model")
-        files = (self.folder / name for name in names)
+        files = (self.folder / name for name in ("sent_piece.model", "spiece.model", "spm.model"))
         return next((file for file in files if file.is_file()), None)
 
     @cached_property
@@ -97,13 +96,10 @@ class Bleurt(Regression[BleurtConfig]):
         from sentencepiece import SentencePieceNormalizer
 
         with blaming(f"{self._pieces}: cannot be used"):
-            rules = SentencePieceNormalizer(
-                model_file=str(self._pieces),
-                add_dummy_prefix=False,
-                escape_whitespaces=False,
-                remove_extra_whitespaces=True,
-            )
-        normalise: Callable[[str], str] = rules.normalize
+            settings = {"add_dummy_prefix": False, "escape_whitespaces": False, "remove_extra_whitespaces": True}
+            normalise: Callable[[str], str] = SentencePieceNormalizer(
+                model_file=str(self._pieces), **settings
+            ).normalize
         return normalise
 
     @cached_property
@@ -136,14 +132,8 @@ class Bleurt(Regression[BleurtConfig]):
         texts = [self._normalise(text) for text in pairs.texts]
         references, candidates = [texts[j] for j in pairs.right], [texts[i] for i in pairs.left]
         whole = self._tokenizer(references, candidates, verbose=False)["input_ids"]
-        cut = self._tokenizer(
-            references,
-            candidates,
-            return_token_type_ids=True,
-            truncation="longest_first",
-            max_length=self.limit,
-            verbose=False,
-        )
+        limits = {"truncation": "longest_first", "max_length": self.limit}
+        cut = self._tokenizer(references, candidates, return_token_type_ids=True, verbose=False, **limits)
         lost = [len(ids) - len(kept) for ids, kept in zip(whole, cut["input_ids"], strict=True)]
 
         def forward(batch: list[int], ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

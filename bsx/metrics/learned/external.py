@@ -173,17 +173,13 @@ class Worker:
         return InputError(f"{self._metric}: the worker {self._python} for {self._package.name} {how}{last}")
 
     def _explain(self, reply: JsonObject) -> BsxError:
-        name, message = self._package.name, reply.get("message", "")
+        name, message, advice = self._package.name, reply.get("message", ""), self._package.advice
         if reply["error"] == "missing":
-            return MissingExtraError(
-                f"{self._metric} needs the package {name}, which {self._python} has not; it wants an environment of "
-                f"its own: {self._package.advice}"
-            )
+            needs = f"{self._metric} needs the package {name}, which {self._python} has not"
+            return MissingExtraError(f"{needs}; it wants an environment of its own: {advice}")
         if reply["error"] == "broken":
-            return InputError(
-                f"{self._metric}: {name} {reply.get('version', '')} is installed for {self._python} but cannot be "
-                f"imported ({message}): {self._package.advice}"
-            )
+            version = f"{self._metric}: {name} {reply.get('version', '')} is installed for {self._python}"
+            return InputError(f"{version} but cannot be imported ({message}): {advice}")
         if reply["error"] == "model":
             return ModelUnavailableError(f"{self._metric}: {message}")
         return InputError(f"{self._metric}: {name} failed: {message}")

@@ -88,12 +88,7 @@ class MetricX(Regression[MetricXConfig]):
         return load_tokenizer(self._pieces())
 
     def _pieces(self) -> Path:
-        """Return the folder of the tokenizer's files: the checkpoint's, one that was named, or the hub's.
-
-        Raises:
-            InputError: if it is neither a folder nor a hub id.
-            ModelUnavailableError: if the hub cannot be reached and the files are not here.
-        """
+        """Return the folder of the tokenizer's files: the checkpoint's, one that was named, or the hub's."""
         if self.config.tokenizer is None and matching_files(self.folder, ("tokenizer.json", "*.model")):
             return self.folder
         name = self.config.tokenizer or _TOKENIZER

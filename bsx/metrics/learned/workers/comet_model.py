@@ -11,17 +11,12 @@ if TYPE_CHECKING:
 
     from bsx.support.untyped import JsonObject, Untyped
 
-PACKAGE = "unbabel-comet"
+PACKAGE, MODULE = "unbabel-comet", "comet"
 _BATCH = 16  # the package's own
 
 
 class ModelMissing(Exception):  # noqa: N818 - says what happened
     """The model is neither on this machine nor to be had."""
-
-
-def load() -> None:
-    """Import the package."""
-    import comet  # noqa: F401
 
 
 def find_checkpoint(name: str) -> Path:

@@ -12,18 +12,13 @@ if TYPE_CHECKING:
 
     from bsx.support.untyped import JsonObject, Untyped
 
-PACKAGE = "laser-encoders"
+PACKAGE, MODULE = "laser-encoders", "laser_encoders"
 _TOKENS = 8192  # of a batch
 _SECONDS = 60
 
 
 class ModelMissing(Exception):  # noqa: N818 - says what happened
     """The model is neither on this machine nor to be had."""
-
-
-def load() -> None:
-    """Import the package."""
-    import laser_encoders  # noqa: F401
 
 
 def file_names(lang: str | None) -> list[str]:
