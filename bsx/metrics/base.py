@@ -185,8 +185,7 @@ class PairMetric(Metric[ConfigT]):
             if not self.alone(candidate).strip() or (sources is not None and not self.alone(sources[row]).strip()):
                 continue
             left = texts.setdefault(candidate, len(texts))
-            others = [other for other in others if self.alone(other).strip()]
-            rows += [(row, left, texts.setdefault(other, len(texts))) for other in others]
+            rows += [(row, left, texts.setdefault(other, len(texts))) for other in others if self.alone(other).strip()]
         table, third = np.asarray(rows, dtype=np.int64).reshape(-1, 3), None
         if sources is not None:
             third = np.array([texts.setdefault(sources[row], len(texts)) for row in table[:, 0]], dtype=np.int64)

@@ -96,10 +96,13 @@ class Bleurt(Regression[BleurtConfig]):
         from sentencepiece import SentencePieceNormalizer
 
         with blaming(f"{self._pieces}: cannot be used"):
-            settings = {"add_dummy_prefix": False, "escape_whitespaces": False, "remove_extra_whitespaces": True}
-            normalise: Callable[[str], str] = SentencePieceNormalizer(
-                model_file=str(self._pieces), **settings
-            ).normalize
+            rules = SentencePieceNormalizer(
+                model_file=str(self._pieces),
+                add_dummy_prefix=False,
+                escape_whitespaces=False,
+                remove_extra_whitespaces=True,
+            )
+        normalise: Callable[[str], str] = rules.normalize
         return normalise
 
     @cached_property

@@ -90,14 +90,12 @@ class Ensemble(Metric[EnsembleConfig]):
         self._combination = self._saved.combination
         self._members = [get_metric(member.metric, encoders=self.encoders) for member in self._combination.members]
         for member in self._members:
-            now, then = dict(member.signature(None).fields), self._then(member)
+            now, then = member.signature(None), self._then(member)
             if settings := [name for name in _changed(member, then) if name not in SOFTWARE]:
-                was = ", ".join(
-                    f"{name} {then.get(name) or 'none'} (now {now.get(name) or 'none'})" for name in settings
-                )
+                was = [f"{name} {then.get(name) or 'none'} (now {now.get(name) or 'none'})" for name in settings]
                 raise InputError(
-                    f"ensemble {self._saved.name}: its member {member.spec} was fitted with {was}: set it up like that "
-                    "again, or fit the ensemble anew"
+                    f"ensemble {self._saved.name}: its member {member.spec} was fitted with {', '.join(was)}: set it "
+                    "up like that again, or fit the ensemble anew"
                 )
 
     def _then(self, member: Metric) -> Signature:
@@ -118,8 +116,7 @@ class Ensemble(Metric[EnsembleConfig]):
         notes = [note for member in self._members for note in member.notes]
         for member in self._members:
             then = self._then(member)
-            cut = _cut_otherwise(dict(member.signature(None).fields), dict(then.fields))
-            if set(_changed(member, then)) - set(cut):
+            if set(_changed(member, then)) - set(_cut_otherwise(member.signature(None), then)):
                 notes.append(f"{self.spec}: {member.spec} was fitted with other versions: {then}")
         return tuple(dict.fromkeys(notes))
 
@@ -153,7 +150,7 @@ class Ensemble(Metric[EnsembleConfig]):
         learnt = [member.fit(corpus) for member in self._members]
         other = []
         for member, of_corpus in zip(self._members, learnt, strict=True):
-            now, then = dict(member.signature(of_corpus).fields), dict(self._then(member).fields)
+            now, then = member.signature(of_corpus), self._then(member)
             other += [f"{member.spec} with {name} {then[name]}, now {now[name]}" for name in _cut_otherwise(now, then)]
         note = f"{self.spec} was fitted on texts of another language ({'; '.join(other)}): scale and weights are theirs"
         self.encoders.remark(f"{self.spec} members", note if other else None)
@@ -174,9 +171,10 @@ class Ensemble(Metric[EnsembleConfig]):
         return BlockScores(values, empty, lost, undefined=undefined & ~empty)
 
 
-def _cut_otherwise(now: dict[str, str], then: dict[str, str]) -> list[str]:
+def _cut_otherwise(now: Signature, then: Signature) -> list[str]:
     """Return the fields by which a language's words are cut otherwise; an encoder's tokenizer is none of them."""
-    return [name for name in _OF_LANGUAGE if name in now and "@" not in then.get(name, "@") and now[name] != then[name]]
+    both = [name for name in _OF_LANGUAGE if now.get(name) and then.get(name)]
+    return [name for name in both if "@" not in then[name] and now[name] != then[name]]
 
 
 def _changed(member: Metric, then: Signature) -> list[str]:

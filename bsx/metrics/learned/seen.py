@@ -13,8 +13,7 @@ from bsx.data.seen import RowTexts, SeenRows, beside_entry
 from bsx.errors import BsxError
 from bsx.support.result import Notice
 
-_TRAINED = "bsx.metrics.learned.trained:Trained"
-_ENSEMBLE = "bsx.metrics.learned.ensemble:Ensemble"
+_NAMED_BY = {"bsx.metrics.learned.trained:Trained": "folder", "bsx.metrics.learned.ensemble:Ensemble": "file"}
 
 
 def _learned(spec: str, catalog: Catalog, signature: str = "") -> Iterator[tuple[str, SeenRows | None]]:
@@ -31,7 +30,7 @@ def _learned(spec: str, catalog: Catalog, signature: str = "") -> Iterator[tuple
     except BsxError:
         return
     entry = catalog.metric(name)
-    field = None if entry is None else {_TRAINED: "folder", _ENSEMBLE: "file"}.get(entry.implementation)
+    field = None if entry is None else _NAMED_BY.get(entry.implementation)
     if entry is None or field is None:
         return
     named = settings.get(field, settings.get(UNNAMED, entry.defaults.get(field)))

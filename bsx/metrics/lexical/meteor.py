@@ -37,9 +37,9 @@ def _wordnet_is_here() -> bool:
         usual = ["/usr/share", "/usr/local/share", "/usr/lib", "/usr/local/lib"]
         if sys.platform == "win32":
             usual = [os.environ.get("APPDATA", sys.prefix), "C:\\", "D:\\", "E:\\"]
-        folders = [Path("~").expanduser(), *(Path(sys.prefix, name) for name in ("", "share", "lib")), *usual]
+        folders = [Path("~").expanduser(), *(Path(sys.prefix, name) for name in ("", "share", "lib"))]
         places = [place for place in os.environ.get("NLTK_DATA", "").split(os.pathsep) if place]
-        places += [Path(folder, "nltk_data") for folder in folders]
+        places += [folder / "nltk_data" for folder in (*folders, *map(Path, usual))]
     return any(Path(place, "corpora", name).exists() for place in places for name in ("wordnet", "wordnet.zip"))
 
 
