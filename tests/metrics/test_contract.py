@@ -28,8 +28,9 @@ from bsx.metrics.judging.config import JudgeConfig
 from bsx.metrics.judging.endpoint import size_of
 from bsx.metrics.learned.external import ExternalConfig
 from bsx.metrics.learned.trained import Trained
-from bsx.metrics.results import score_corpus
+from bsx.metrics.results import MetricScores, score_corpus
 from bsx.metrics.summary import about
+from bsx.support.provenance import Signature
 from tests.helpers import tiny
 
 ENTRIES = shipped().metrics
@@ -764,3 +765,17 @@ def test_metrics_of_words_keep_no_vectors(tiny_model: Callable[[str], str]) -> N
 def test_a_conversation_is_its_texts_and_four_tokens_a_message() -> None:
     messages = [{"content": "one two three"}, {"content": "four"}]
     assert size_of(messages) == sum(about_tokens(message["content"]) for message in messages) + 8
+
+
+def test_the_mean_of_a_metric_is_over_segments_that_have_a_score() -> None:
+    signature, none = Signature.read("metric:m|layer:3"), np.zeros(0, dtype=np.int64)
+    values = np.array([0.5, np.nan, 1.0])
+    flags = none, np.array([1]), np.array([0]), np.array([9])  # empty, undefined, truncated, and tokens lost of that
+    found = MetricScores("m", values, 0.7, True, signature, ("a", "b", "c"), *flags)
+    counts = {"n": 3, "empty": 0, "undefined": 1, "truncated": 1, "tokens_lost": 9}
+    assert found.to_dict().items() >= {**counts, "system": 0.7, "mean": 0.75}.items()
+    assert (len(found), found[2], next(iter(found))) == (3, 1.0, 0.5)
+    np.testing.assert_array_equal(np.asarray(found), values)
+    assert found.to_frame()["m"].tolist()[::2] == [0.5, 1.0]
+    empty = MetricScores("m", np.full(1, np.nan), 0.7, True, signature, ("a",), none, none, none, none)
+    assert np.isnan(empty.mean())

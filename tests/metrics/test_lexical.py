@@ -245,3 +245,50 @@ def test_length_counts_what_it_says() -> None:
         assert get_metric("length", of=of, unit="words").score(texts, others).values.tolist() == words
     assert get_metric("length").score(texts, others).values.tolist() == [3, 1]
     assert get_metric("overlap").score(["a b", "a b"], [["a c d", "a b"], ["c d", "a"]]).values.tolist() == [1, 2 / 3]
+
+
+# -- every candidate against every reference at once --------------------------------------------------------------
+
+WORDS = ["the", "cat", "sat", "on", "a", "mat", "and", "The", "dog", "ran"]
+
+
+def sentences(seed: int) -> list[str]:
+    drawn = random.Random(seed)  # noqa: S311 - words for a test
+    made = [" ".join(drawn.choices(WORDS, k=drawn.randint(1, 12))) for _ in range(20)]
+    return [*made, "", "  ", "the the the the the", "cat."]
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "bleu",
+        "bleu:effective_order=false,max_ngram_order=3",
+        "bleu:smooth_method=floor",
+        "bleu:smooth_method=add-k,smooth_value=2",
+        "bleu:smooth_method=add-k,effective_order=false",
+        "bleu:smooth_method=none,effective_order=false",
+        "bleu:variant=coco",
+        "bleu:lowercase=true",
+        "sentbleu",
+        "sentbleu:lowercase=true",
+        "chrf",
+        "chrf:whitespace=true",
+        "chrf:char_order=15,beta=1",
+        "chrf++:eps_smoothing=true",
+        "chrf++:lowercase=true",
+    ],
+)
+def test_a_product_is_pair_by_pair(spec: str) -> None:
+    metric = get_metric(spec)
+    candidates, references = sentences(1), sentences(2)
+    flat = metric.score([text for text in candidates for _ in references], references * len(candidates))
+    found = metric.score_matrix(candidates, references)
+    # The same operations; only the logarithms of NumPy and of the C library may differ in the last bit.
+    np.testing.assert_allclose(found, flat.values.reshape(found.shape), rtol=1e-13, atol=1e-13)
+
+
+def test_a_product_in_parts_is_the_product(monkeypatch: pytest.MonkeyPatch) -> None:
+    metric = get_metric("chrf")
+    whole = metric.score_matrix(sentences(5), sentences(6))
+    monkeypatch.setattr("bsx.metrics.lexical.ngrams._COLUMNS", 7)
+    assert (metric.score_matrix(sentences(5), sentences(6)) == whole).all()
