@@ -152,20 +152,14 @@ class MetricFunctions:
 
     def _function(self, metric: Metric, sources: list[str] | None, skip: bool) -> Function:
         def function(candidates: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]:
-            (scored,) = score_rows(
-                [metric],
-                candidates,
-                references if "reference" in metric.needs else None,
-                sources,
-                skip_errors=skip,
-                where=lambda place: f"row {place + 1}",
-            )
-            self.signatures.setdefault(metric.spec, scored.signature)
-            for row, why in scored.failed.items():
+            compared = references if "reference" in metric.needs else None
+            scored = score_rows([metric], candidates, compared, sources, skip_errors=skip)
+            self.signatures.setdefault(metric.spec, scored.signatures[metric.spec])
+            for row, why in scored.failed.get(metric.spec, {}).items():
                 entry = {"metric": metric.spec, "row": row + 1, "text": candidates[row], "error": why}
                 if entry not in self.skipped:  # an unchanged text fails again under every perturbation
                     self.skipped.append(entry)
-            return scored.values
+            return scored.values[metric.spec]
 
         return function
 

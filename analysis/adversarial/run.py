@@ -113,13 +113,14 @@ def detect_paraphrases(settings: PairsRun) -> PairsResult:
             sides.get("candidate", ()),
             sides.get("reference", ()),
             skip_errors=settings.skip_errors,
-            where=lambda place: f"row {place + 1}",
             progress=reporter(settings.progress),
         )
-        scores |= {scored.metric: scored.values for scored in computed}
-        signatures |= {scored.metric: scored.signature for scored in computed}
-        remarks += [note for scored in computed for note in scored.notes]
-        if any(scored.failed for scored in computed):
+        scores, signatures, remarks = (
+            scores | computed.values,
+            signatures | computed.signatures,
+            remarks + computed.notes,
+        )
+        if computed.failed:
             asked["nan"] = "omit"
         if settings.document is not None and settings.document in scores:
             told_twice = f"document: the column {settings.document!r} is named twice"
@@ -250,9 +251,9 @@ def prefer_paraphrases(settings: TriplesRun) -> TriplesResult:
     where = [f"the {side} of the triple in row {t.row}" for side in ("paraphrase", "non-paraphrase") for t in triples]
     computed, both = _score_sides(settings, metrics, sides[1], sides[2], sides[0], None, where)
     scores |= both
-    notes += [note for scored in computed for note in scored.notes]
+    notes += computed.notes
     asked = {name: getattr(settings, name) for name in TripleTests.model_fields}
-    if any(scored.failed for scored in computed):
+    if computed.failed:
         asked["nan"] = "omit"
     gap = None
     if settings.bins:
@@ -273,7 +274,7 @@ def prefer_paraphrases(settings: TriplesRun) -> TriplesResult:
     return replace(
         result,
         settings=asked | {"document": settings.document} | _ran(settings),
-        signatures={scored.metric: scored.signature for scored in computed},
+        signatures=computed.signatures,
         notes=(*about(metrics), *notes),
     )
 
@@ -286,7 +287,7 @@ def _score_sides(
     references: list[str] | None,
     sources: list[str] | None,
     where: Sequence[str],
-) -> tuple[list[RowScores], dict[str, tuple[Array, Array]]]:
+) -> tuple[RowScores, dict[str, tuple[Array, Array]]]:
     """Score two texts of each row (n,) against the same references or sources; ``where`` names them all (2 n,)."""
     computed = score_rows(
         metrics,
@@ -297,7 +298,7 @@ def _score_sides(
         where=where.__getitem__,
         progress=reporter(settings.progress),
     )
-    return computed, {scored.metric: (scored.values[: len(good)], scored.values[len(good) :]) for scored in computed}
+    return computed, {name: (values[: len(good)], values[len(good) :]) for name, values in computed.values.items()}
 
 
 class ChallengeColumns(BaseSettings):
@@ -374,7 +375,7 @@ def challenge_metrics(settings: ChallengeRun) -> ChallengeResult:
     nan = "omit" if missing and settings.skip_errors else settings.nan
     result = challenge(pairs, scores, **{**asked, "nan": nan})
     kept = np.flatnonzero(complete).tolist()
-    notes = [*about(metrics), *challenge_set.notes, *(note for scored in computed for note in scored.notes)]
+    notes = [*about(metrics), *challenge_set.notes, *computed.notes]
     if len(kept) < n:
         notes.append(f"{n - len(kept)} of {n} pairs miss a score and are left out for all metrics")
     return replace(
@@ -387,7 +388,7 @@ def challenge_metrics(settings: ChallengeRun) -> ChallengeResult:
             **{name: list(getattr(settings, name)) for name in ("columns", "metrics", "lower")},
             **_ran(settings),
         },
-        signatures={scored.metric: scored.signature for scored in computed},
+        signatures=computed.signatures,
         notes=(*notes, *result.notes),
     )
 

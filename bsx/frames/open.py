@@ -194,7 +194,7 @@ def _scored(
     summary, outputs = tally.summary(), tally.outputs.notices()
     summary |= {"outputs": as_json(outputs)} if outputs else {}
     signatures = {entry["metric"]: entry["signature"] for entry in summary["metrics"]}
-    whole = [metric for metric, total in zip(metrics, tally.totals, strict=True) if total.has_statistics]
+    whole = [metric for metric, total in zip(metrics, tally.totals, strict=True) if total.statistics is not None]
     language = metrics[0].encoders.language
     return replace(
         frame,

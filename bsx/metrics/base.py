@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.entries.metrics import MetricEntry
@@ -141,7 +139,7 @@ class Metric(MetricCore[ConfigT]):
         rows, columns = self.encoders.in_form(rows), self.encoders.in_form(columns)
         # Every text once, for metrics that count words; the shorter list is filled up with blanks.
         n = max(len(rows), len(columns))
-        left, right = ([*several, *[""] * (n - len(several))] for several in (rows, columns))
+        left, right = ([*texts, *[""] * (n - len(texts))] for texts in (rows, columns))
         once = MemoryCorpus({"candidate": left}, right if by_reference else None, None if by_reference else right)
         fitted = self.fit(Reading(once, self.encoders.config.normalize))
         side = _SIDE
@@ -153,24 +151,21 @@ class Metric(MetricCore[ConfigT]):
             for start in range(0, len(columns), side):
                 part = scores[top : top + side, start : start + side]
                 some, others = rows[top : top + side], columns[start : start + side]
-                if by_reference and source is None:
-                    product = self.score_product(some, others, fitted)
-                    if product is not None:
-                        part[:] = product
-                        continue
-                pairs = [(text, other) for text in some for other in others]
-                block = as_block(
-                    [(text, (other,), source, 0) if by_reference else (text, (), other, 0) for text, other in pairs]
-                )
-                refuse_large_texts([self], block)
-                part[:] = self.score_block(block, fitted).values.reshape(part.shape)
+                whole = by_reference and source is None
+                product = self.score_product(some, others, fitted) if whole else None
+                if product is None:
+                    pairs = [(text, other) for text in some for other in others]
+                    block = as_block([(c, (o,), source, 0) if by_reference else (c, (), o, 0) for c, o in pairs])
+                    refuse_large_texts([self], block)
+                    product = self.score_block(block, fitted).values.reshape(part.shape)
+                part[:] = product
         self.refuse_missing(scores)
         fill = self.entry.empty
         return np.where(np.isnan(scores), 0.0 if fill is None else fill, scores)
 
 
 class PairMetric(Metric[ConfigT]):
-    """A metric that compares a candidate with one other text; several references are reduced to one score.
+    """A metric that compares a candidate with one other text; several references give one score, as ``multi_ref`` says.
 
     A pair of which one text is blank is not scored: it gets the entry's ``empty`` score and is counted. A metric that
     needs reference and source gets the row's source with each pair.
@@ -180,29 +175,18 @@ class PairMetric(Metric[ConfigT]):
     def score_pairs(self, pairs: Pairs, fitted: Fitted) -> PairScores:
         """Score pairs of non-blank texts."""
 
-    @cached_property
-    def reduction(self) -> str:
-        """How several references become one score: ``best`` or ``mean``; the field ``multi_ref`` if there is one."""
-        return str(getattr(self.config, "multi_ref", "best"))
-
-    def others(self, block: Block) -> Sequence[Sequence[str]]:
-        """Return the texts that each row's candidate is compared with."""
-        if "reference" in self.needs:
-            return block.references
-        return [(source,) for source in block.sources or ()]
-
     def score_block(self, block: Block, fitted: Fitted) -> BlockScores:
         """Score rows pair by pair; see `Metric.score_block`."""
         texts: dict[str, int] = {}
         rows: list[tuple[int, int, int]] = []
         sources = (block.sources or []) if {"reference", "source"} <= self.needs else None
-        for row, (candidate, others) in enumerate(zip(block.candidates, self.others(block), strict=True)):
-            if self._blank(candidate) or (sources is not None and self._blank(sources[row])):
+        compared = block.references if "reference" in self.needs else [(source,) for source in block.sources or ()]
+        for row, (candidate, others) in enumerate(zip(block.candidates, compared, strict=True)):
+            if not self.alone(candidate).strip() or (sources is not None and not self.alone(sources[row]).strip()):
                 continue
             left = texts.setdefault(candidate, len(texts))
-            rows += [(row, left, texts.setdefault(other, len(texts))) for other in others if not self._blank(other)]
-        table = np.asarray(rows, dtype=np.int64).reshape(-1, 3)
-        third = None
+            rows += [(row, left, texts.setdefault(other, len(texts))) for other in others if self.alone(other).strip()]
+        table, third = np.asarray(rows, dtype=np.int64).reshape(-1, 3), None
         if sources is not None:
             third = np.array([texts.setdefault(sources[row], len(texts)) for row in table[:, 0]], dtype=np.int64)
         values = np.full(len(block), np.nan)
@@ -214,7 +198,14 @@ class PairMetric(Metric[ConfigT]):
             check_scores(self, scored, PairScores, len(table))
             present, starts = np.unique(table[:, 0], return_index=True)
             empty[present] = False
-            values[present] = self._reduce(np.asarray(scored.values, dtype=np.float64), starts)
+            scores = np.asarray(scored.values, dtype=np.float64)
+            if getattr(self.config, "multi_ref", "best") == "mean":
+                defined = ~np.isnan(scores)
+                total = np.add.reduceat(np.where(defined, scores, 0.0), starts)
+                count = np.add.reduceat(defined.astype(np.float64), starts)
+                values[present] = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+            else:
+                values[present] = (np.fmax if self.higher_is_better else np.fmin).reduceat(scores, starts)
             if scored.lost is not None:
                 lost[present] = np.add.reduceat(scored.lost[table[:, 2]], starts) + scored.lost[table[starts, 1]]
                 if third is not None:
@@ -225,17 +216,9 @@ class PairMetric(Metric[ConfigT]):
             values[empty] = self.entry.empty
         return BlockScores(values, empty, lost)
 
-    def _blank(self, text: str) -> bool:
-        return not (without_context(text) if self.context else text).strip()
-
-    def _reduce(self, values: Values, starts: NDArray[np.int64]) -> Values:
-        if self.reduction == "mean":
-            defined = ~np.isnan(values)
-            total = np.add.reduceat(np.where(defined, values, 0.0), starts)
-            count = np.add.reduceat(defined.astype(np.float64), starts)
-            return np.where(count > 0, total / np.maximum(count, 1), np.nan)
-        best = np.fmax if self.higher_is_better else np.fmin
-        return np.asarray(best.reduceat(values, starts))
+    def alone(self, text: str) -> str:
+        """Return a text without the sentences that are its context."""
+        return without_context(text) if self.context else text
 
 
 def plugins() -> dict[str, EntryPoint]:
@@ -264,15 +247,13 @@ def find_metric(name: str, catalog: Catalog) -> tuple[type[Metric], MetricEntry]
         entry = getattr(kind, "entry", None)
         if isinstance(entry, MetricEntry) and entry.name != name:
             raise RegistryError(f"metric {name!r}: its entry is called {entry.name!r}; both names must be the same")
+    elif name.lower() in (known := metric_names(catalog)):
+        return find_metric(name.lower(), catalog)
     else:
-        known = metric_names(catalog)
-        if (lower := name.lower()) in known:
-            return find_metric(lower, catalog)
         from bsx.catalog.published import refuse_published
 
         refuse_published(name, catalog)
-        near = did_you_mean(name, known)
-        raise UnknownNameError(f"unknown metric {name!r}.{near} `bsx metrics` lists all of them.")
+        raise UnknownNameError(f"unknown metric {name!r}.{did_you_mean(name, known)} `bsx metrics` lists all of them.")
     if not (isinstance(kind, type) and issubclass(kind, Metric) and isinstance(entry, MetricEntry)):
         raise RegistryError(
             f"metric {name!r}: {kind!r} is not a subclass of bsx.metrics.base.Metric with an entry of type MetricEntry"
@@ -293,15 +274,10 @@ def needs_of(spec: str, catalog: Catalog) -> frozenset[str]:
 
 
 def check_from_file(spec: str, file: str | Path, catalog: Catalog) -> None:
-    """Refuse a metric that a file names with settings that only the user may give; see `UserOnly`.
-
-    Args:
-        spec: ``name:field=value,…`` as it stands in the file.
-        file: where it stands, for the message.
-        catalog: the registry to look the metric up in.
+    """Refuse a metric, ``name:field=value,…``, that a file names with settings that only the user may give.
 
     Raises:
-        InputError: naming file, metric and setting.
+        InputError: naming file, metric and setting; see `UserOnly`.
     """
     name, spelled = read_spec(spec)
     kind, _ = find_metric(name, catalog)
@@ -318,13 +294,7 @@ def check_from_file(spec: str, file: str | Path, catalog: Catalog) -> None:
 def config_of(
     kind: type[Metric], entry: MetricEntry, spelled: Mapping[str, str], settings: Mapping[str, object]
 ) -> MetricConfig:
-    """Return a metric's settings: the class's defaults, then the entry's, then what the user says.
-
-    Args:
-        kind: the metric's class.
-        entry: its entry.
-        spelled: settings as texts, from a command line.
-        settings: settings as Python values.
+    """Return a metric's settings: the class's defaults, then the entry's, then what the user spelled or gave as values.
 
     Raises:
         InputError: naming the metric and every setting that is wrong.
@@ -370,14 +340,13 @@ def get_metric(spec: str, *, encoders: Encoders | None = None, **settings: objec
     encoders = encoders if encoders is not None else Encoders()
     if not isinstance(encoders, Encoders):
         raise InputError(f"encoders is a {type(encoders).__name__}: give bsx.Encoders(…)")
-    both = [field for field in settings if field in spelled]
-    if both:
+    if both := [field for field in settings if field in spelled]:
         raise InputError(f"metric {name}: {both[0]} is given twice")
     kind, entry = find_metric(name, encoders.catalog)
     config = config_of(kind, entry, spelled, settings)
     if settings:
-        said = {**spelled, **settings}
-        texts = {field: str(value).lower() if isinstance(value, bool) else str(value) for field, value in said.items()}
+        values = {**spelled, **settings}.items()
+        texts = {field: str(value).lower() if isinstance(value, bool) else str(value) for field, value in values}
         spec = f"{name}:" + ",".join(f"{field}={text}" if field else text for field, text in texts.items())
     return kind(entry, config, encoders, spec)
 
@@ -394,12 +363,11 @@ def get_metrics(specs: str | Iterable[str], settings: SharedSettings) -> list[Me
         InputError: as `get_metric`, or if a metric is named twice.
     """
     encoders = settings.opened()
-    if not isinstance(specs, Iterable):
-        raise InputError(f"metrics are named by texts, such as 'chrf' (got {specs!r})")
-    names: Sequence[str] = split_specs(specs) if isinstance(specs, str) else list(specs)
-    for name in names:
-        if not isinstance(name, str):
-            raise InputError(f"metrics are named by texts, such as 'chrf' (got {name!r})")
+    given = split_specs(specs) if isinstance(specs, str) else [*specs] if isinstance(specs, Iterable) else [specs]
+    names = [name for name in given if isinstance(name, str)]
+    if len(names) < len(given):
+        wrong = next(name for name in given if not isinstance(name, str))
+        raise InputError(f"metrics are named by texts, such as 'chrf' (got {wrong!r})")
     if not names:
         raise InputError("name at least one metric; `bsx metrics` lists them")
     results = []

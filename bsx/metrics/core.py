@@ -93,14 +93,12 @@ class BlockScores:
 
     def select(self, rows: NDArray[np.int64]) -> BlockScores:
         """Return the scores of some rows."""
-        return BlockScores(
-            self.values[rows],
-            self.empty[rows],
-            self.lost[rows],
-            None if self.statistics is None else self.statistics[rows],
-            self.undefined[rows],
-            None if self.figures is None else self.figures[:, rows],
-        )
+        columns: dict[str, Untyped] = {
+            name: values[:, rows] if name == "figures" else values[rows]
+            for name, values in vars(self).items()
+            if values is not None
+        }
+        return BlockScores(**columns)
 
     @classmethod
     def joined(cls, parts: Sequence[BlockScores]) -> BlockScores:
@@ -325,7 +323,7 @@ class MetricCore(ABC, Generic[ConfigT]):
         """Doubt a metric that is made for other languages; an encoder that the registry knows speaks for itself."""
         made_for = self.languages
         read = [self.encoders.language, self.encoders.source if "source" in self.needs else None]
-        others = [one for one in read if one is not None and not set(codes_of(one)) & set(made_for)]
+        others = [entry for entry in read if entry is not None and not set(codes_of(entry)) & set(made_for)]
         if made_for == "any" or not others:
             return
         if "model" in type(self.config).model_fields:
@@ -334,7 +332,8 @@ class MetricCore(ABC, Generic[ConfigT]):
             if named is None or named != self.entry.model or self.encoders.catalog.find(named) is not None:
                 return
         few = ", ".join(made_for) if len(made_for) <= _FEW else f"{count_languages(made_for)} other languages"
-        self.encoders.doubt(f"{self.name} is made for {few}, the texts are {' and '.join(one.name for one in others)}")
+        names = " and ".join(entry.name for entry in others)
+        self.encoders.doubt(f"{self.name} is made for {few}, the texts are {names}")
 
     @property
     def context(self) -> int:
@@ -451,11 +450,11 @@ class MetricCore(ABC, Generic[ConfigT]):
         """
         fields: dict[str, object] = {"metric": self.name}
         kind = type(self.config)
-        scored = [name for name in kind.model_fields if not marked(kind, name, Unscored)]
-        fields |= {name: _spelled(getattr(self.config, name)) for name in scored}
-        fields |= self.signature_fields(fitted)
-        fields |= self.entry_fields()
-        fields |= self.spelled_context()
+        for name in (name for name in kind.model_fields if not marked(kind, name, Unscored)):
+            value = getattr(self.config, name)
+            value = value.name if isinstance(value, Path) else f"{value:.15g}" if isinstance(value, float) else value
+            fields[name] = "default" if value is None else value
+        fields |= self.signature_fields(fitted) | self.entry_fields() | self.spelled_context()
         fields["normalize"] = self.encoders.config.normalize
         if references is not None and "reference" in self.needs:
             fewest, most = references
@@ -517,11 +516,3 @@ class MetricCore(ABC, Generic[ConfigT]):
     def system_score(self, statistics: Values) -> float:
         """Return the score of a whole system from the sum of its rows' statistics (k,)."""
         raise NotImplementedError(f"{self.name} has no statistics: the mean is its score of a system")
-
-
-def _spelled(value: object) -> object:
-    if isinstance(value, Path):
-        return value.name
-    if isinstance(value, float):
-        return f"{value:.15g}"
-    return "default" if value is None else value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -22,21 +22,19 @@ Scored = TypeVar("Scored")
 
 @dataclass
 class RowScores:
-    """One metric's scores of items, higher is better.
+    """Metrics' scores of rows of texts, higher is better.
 
     Attributes:
-        metric: as the user spelled it.
-        values: (n,); NaN where the metric failed.
-        signature: the settings behind the numbers.
-        notes: what the user should know: first a turned sign, then empty or cut texts, items that failed.
-        failed: place of a failed item -> the metric's message.
+        values: metric -> scores (rows,); NaN where there is none.
+        signatures: metric -> the settings behind the numbers.
+        notes: what the user should know of each metric: a turned sign, then empty or cut texts, rows that failed.
+        failed: metric that failed on some rows -> number of such a row, from 0 -> the metric's message.
     """
 
-    metric: str
-    values: NDArray[np.float64]
-    signature: str
-    notes: list[str]
-    failed: dict[int, str]
+    values: dict[str, NDArray[np.float64]] = field(default_factory=dict)
+    signatures: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    failed: dict[str, dict[int, str]] = field(default_factory=dict)
 
 
 def score_without_failures(
@@ -103,18 +101,18 @@ def score_rows(
     sources: Sequence[str] | None = None,
     *,
     skip_errors: bool = False,
-    where: Callable[[int], str] = lambda place: f"item {place + 1}",
+    where: Callable[[int], str] = lambda row: f"row {row + 1}",
     progress: Progress | None = None,
-) -> list[RowScores]:
-    """Score items with metrics, those on one model with one encoding; if that fails, one by one.
+) -> RowScores:
+    """Score rows of texts with metrics, those on one model with one encoding; if that fails, one by one.
 
     Args:
-        metrics: the metrics, none for no scores; the sign of scores is turned if lower is better.
+        metrics: the metrics, if any; the sign of scores is turned if lower is better.
         candidates: n texts.
         references: n texts; None if there are none.
         sources: n texts; None if there are none.
-        skip_errors: give items that fail NaN instead of ending.
-        where: says where an item is, for messages.
+        skip_errors: leave rows out on which a metric fails instead of ending.
+        where: says where a row is, for messages.
         progress: called with phase, done and total.
 
     Raises:
@@ -132,43 +130,38 @@ def score_rows(
         result = score_corpus(some, MemoryCorpus({"candidate": texts or []}, others, third), progress=progress)
         return [result[metric.spec]["candidate"] for metric in some]
 
-    n = len(candidates)
+    n, result = len(candidates), RowScores()
     if not metrics:
-        return []
+        return result
     try:
         together = score(metrics, range(n))
-    except Exception:  # noqa: BLE001 - whose fault it is, and on which item, comes out below
+    except Exception:  # noqa: BLE001 - whose fault it is, and on which row, comes out below
         parts = [
             score_without_failures(m.spec, partial(score, [m]), n, skip_errors=skip_errors, where=where)
             for m in metrics
         ]
     else:
         parts = [([scores], list(range(n)), {}) for scores in together]
-    return [
-        _rows(metric, scores, good, n, failed, where)
-        for metric, ((scores,), good, failed) in zip(metrics, parts, strict=True)
-    ]
-
-
-def _rows(
-    metric: Metric, scores: MetricScores, good: list[int], n: int, failed: dict[int, str], where: Callable[[int], str]
-) -> RowScores:
-    """Return the scores of the items at ``good`` among n, with notes."""
-    values, notes = np.full(n, np.nan), []
-    values[good] = scores.values if metric.higher_is_better else -scores.values
-    if not metric.higher_is_better:
-        notes.append(f"lower is better for {metric.spec}: scores are multiplied by -1")
-    kinds = {
-        "have an empty side": scores.empty,
-        "have no defined score": scores.undefined,
-        "were cut off at the model's limit": scores.truncated,
-    }
-    notes += [f"{metric.spec}: {len(rows)} of {len(good)} scores {what}" for what, rows in kinds.items() if len(rows)]
-    if failed:
-        shown = "; ".join(f"{where(place)}: {message}" for place, message in list(failed.items())[:3])
-        more = f"; and {len(failed) - 3} more" if len(failed) > 3 else ""
-        notes.append(f"{metric.spec} failed on {len(failed)} of {n}, left out: {shown}{more}")
-    return RowScores(metric.spec, values, str(scores.signature), notes, failed)
+    for metric, ((scores,), good, failed) in zip(metrics, parts, strict=True):
+        spec = metric.spec
+        result.values[spec] = np.full(n, np.nan)
+        result.values[spec][good] = scores.values if metric.higher_is_better else -scores.values
+        result.signatures[spec] = str(scores.signature)
+        if not metric.higher_is_better:
+            result.notes.append(f"lower is better for {spec}: scores are multiplied by -1")
+        kinds = {
+            "have an empty side": scores.empty,
+            "have no defined score": scores.undefined,
+            "were cut off at the model's limit": scores.truncated,
+        }
+        marked = {what: len(rows) for what, rows in kinds.items() if len(rows)}
+        result.notes += [f"{spec}: {count} of {len(good)} scores {what}" for what, count in marked.items()]
+        if failed:
+            result.failed[spec] = failed
+            shown = "; ".join(f"{where(row)}: {message}" for row, message in list(failed.items())[:3])
+            more = f"; and {len(failed) - 3} more" if len(failed) > 3 else ""
+            result.notes.append(f"{spec} failed on {len(failed)} of {n}, left out: {shown}{more}")
+    return result
 
 
 def _message(error: Exception) -> str:

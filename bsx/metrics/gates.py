@@ -30,15 +30,15 @@ def read_gates(given: Iterable[str], metrics: Sequence[str] | None) -> dict[str,
     spelt = "|".join(sorted(map(re.escape, (*known, *GATES)), key=len, reverse=True))
     gate = re.compile(rf"\s*((?:{spelt})=[^,]*|[^,:=]+=[^,=]*(?=,|$)|.+)(?:,|$)", re.DOTALL)
     gates = {}
-    for text in (one for several in given for one in gate.findall(several) or [several]):
+    for text in (text for several in given for text in gate.findall(several) or [several]):
         name, _, bound = text.strip().rpartition("=")
         if name in gates:
             raise InputError(f"fail_under: {name} has two bounds", setting="fail_under")
         if name in GATES:  # a share of candidates
             share = re.fullmatch(r"([0-9]+(\.[0-9]+)?)%", bound)
             if share is None or float(share[1]) > 100:
-                told = "write the largest share of candidates, from 0% to 100%, such as copy=1%"
-                raise InputError(f"fail_under: {text[:80]!r}: {told}", setting="fail_under")
+                advice = "write the largest share of candidates, from 0% to 100%, such as copy=1%"
+                raise InputError(f"fail_under: {text[:80]!r}: {advice}", setting="fail_under")
             gates[name] = float(share[1]) / 100
             continue
         try:
@@ -86,8 +86,10 @@ def shortfalls(
     if "metrics" not in summary:
         for name in FIGURES:
             scores += [(name, row["name"], row[name.partition(".")[2]], True) for row in summary["systems"]]
-    said = ((name, system, shortfall(score, gates[name], up)) for name, system, score, up in scores if name in gates)
-    missed = [f"{name} of {system} is {what}" for name, system, what in said if what is not None]
+    missed = []
+    for name, system, score, higher_is_better in scores:
+        if name in gates and (short := shortfall(score, gates[name], higher_is_better)) is not None:
+            missed.append(f"{name} of {system} is {short}")
     for name in (name for name in gates if name in GATES):
         for system, (count, rows) in shares(name).items():
             if count > gates[name] * rows:

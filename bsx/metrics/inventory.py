@@ -41,22 +41,18 @@ def list_metrics(registry: Registry = None) -> list[str]:
 
 def _row(entry: MetricEntry, catalog: Catalog) -> JsonObject:
     names = ("name", "title", "needs", "higher_is_better", "extra", "languages", "model")
-    said = {name: getattr(entry, name) for name in names}
-    return {**said, "needs": list(entry.needs), "runs": runs_here(entry, catalog), "citation": entry.citation}
+    fields = {name: getattr(entry, name) for name in names}
+    return {**fields, "needs": list(entry.needs), "runs": runs_here(entry, catalog), "citation": entry.citation}
 
 
 def runs_here(entry: MetricEntry, catalog: Catalog) -> str:
     """Say whether a metric runs on this machine as it is: ``yes``, or what is missing."""
-    if entry.extra is not None:
-        absent = [module for module, extra in EXTRAS.items() if extra == entry.extra and not installed(module)]
-        if absent:
-            return f"needs the extra {entry.extra}"
+    if any(extra == entry.extra and not installed(module) for module, extra in EXTRAS.items()):
+        return f"needs the extra {entry.extra}"
     kind = find_metric(entry.name, catalog)[0]
-    lacking = kind.lacks()
-    if lacking is not None:
+    if (lacking := kind.lacks()) is not None:
         return f"needs {lacking}"
-    package = getattr(kind, "package", None)
-    if package is not None:
+    if (package := getattr(kind, "package", None)) is not None:
         return f"needs python= with {package.name}"
     if "model" in kind.Config.model_fields and not runs_encoders():
         return "needs the extra onnx"
@@ -77,25 +73,21 @@ def describe(name: str, catalog: Catalog) -> JsonObject:
     """
     kind, entry = find_metric(name, catalog)
     settings = []
+    schemas = kind.Config.model_json_schema()["properties"]
     for field, info in kind.Config.model_fields.items():
         default = entry.defaults.get(field, info.default)
-        schema = kind.Config.model_json_schema()["properties"][field]
-        settings.append(
-            {
-                "name": field,
-                "type": _type(schema),
-                "default": json.dumps(default)
-                if isinstance(default, bool)
-                else str(default if default is not None else ""),
-                "help": info.description or "",
-            }
-        )
-    known = {
+        shown = json.dumps(default) if isinstance(default, bool) else "" if default is None else str(default)
+        help_text = info.description or ""
+        settings.append({"name": field, "type": _type(schemas[field]), "default": shown, "help": help_text})
+    low, high = ("unbounded" if end is None else f"{end:g}" for end in (entry.low, entry.high))
+    return {
+        **_row(entry, catalog),
+        "range": f"{low} to {high}",
         "languages_source": entry.languages_source,
         "evidence": [evidence.model_dump(exclude_none=True) for evidence in entry.evidence],
+        "notes": entry.notes,
+        "settings": settings,
     }
-    low, high = ("unbounded" if end is None else f"{end:g}" for end in (entry.low, entry.high))
-    return {**_row(entry, catalog), "range": f"{low} to {high}", **known, "notes": entry.notes, "settings": settings}
 
 
 def _type(schema: JsonObject) -> str:

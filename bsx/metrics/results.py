@@ -105,7 +105,7 @@ class MetricScores(SegmentScores):
     def mean(self) -> float:
         """Return the mean over segments that have a score."""
         defined = self.values[~np.isnan(self.values)]
-        return float(defined.mean()) if len(defined) else float("nan")
+        return float(defined.mean()) if len(defined) else np.nan
 
     def to_dict(self) -> dict[str, object]:
         """Return the summary that ``bsx score`` prints as JSON for one system."""
@@ -124,8 +124,7 @@ class MetricScores(SegmentScores):
 
     def to_json(self) -> str:
         """Return the summary and the score of every segment as JSON."""
-        content = {"summary": self.to_dict(), "ids": list(self.ids), "scores": self.values.tolist()}
-        return to_json(content)
+        return to_json({"summary": self.to_dict(), "ids": list(self.ids), "scores": self.values.tolist()})
 
     def rows(self) -> Iterator[dict[str, object]]:
         """Yield one row a segment: id, and a column named after the metric."""
@@ -141,22 +140,21 @@ def score_corpus(
         How the metric was asked for -> system -> scores.
     """
     prepared, ids, rows = scored_rows(metrics, corpus, progress=progress)
-    result: dict[str, dict[str, MetricScores]] = {}
+    result: dict[str, dict[str, MetricScores]] = {metric.spec: {} for metric in metrics}
     for i, (metric, (totals, scores)) in enumerate(zip(metrics, rows, strict=True)):
-        result[metric.spec] = {}
         for k, name in enumerate(corpus.systems):
-            own = scores.select(np.arange(k, len(scores.values), len(corpus.systems)))
+            part = scores.select(np.arange(k, len(scores.values), len(corpus.systems)))
             result[metric.spec][name] = MetricScores(
                 metric=metric.spec,
-                values=np.asarray(own.values, dtype=np.float64),
+                values=np.asarray(part.values, dtype=np.float64),
                 system=totals.system(k),
                 higher_is_better=metric.higher_is_better,
                 signature=prepared.signature(i),
                 ids=ids,
-                empty=np.flatnonzero(own.empty),
-                undefined=np.flatnonzero(own.undefined),
-                truncated=np.flatnonzero(own.lost),
-                tokens_lost=own.lost[own.lost > 0],
+                empty=np.flatnonzero(part.empty),
+                undefined=np.flatnonzero(part.undefined),
+                truncated=np.flatnonzero(part.lost),
+                tokens_lost=part.lost[part.lost > 0],
             )
     return result
 
@@ -209,26 +207,18 @@ def paired_scores(
     prepared, _, scored = scored_rows(metrics, corpus, plan=plan, progress=progress)
     paired = []
     for metric, (_, scores) in zip(metrics, scored, strict=True):
-        rows = scores.values[:, None] if scores.statistics is None else scores.statistics
-        metric.refuse_missing(rows)
-        by_system = rows.reshape(-1, len(corpus.systems), rows.shape[1])
         whole = scores.statistics is not None
-        scores_of = {
-            name: np.ascontiguousarray(by_system[:, k] if whole else by_system[:, k, 0])
-            for k, name in enumerate(corpus.systems)
-        }
+        rows = scores.values if scores.statistics is None else scores.statistics
+        metric.refuse_missing(rows)
+        by_system = rows.reshape(-1, len(corpus.systems), *rows.shape[1:])
+        scores_of = {name: np.ascontiguousarray(by_system[:, k]) for k, name in enumerate(corpus.systems)}
         aggregate = aggregate_of(metric.system_score, len(by_system)) if whole else None
         paired.append(PairedScores(metric, scores_of, aggregate))
     return prepared, [totals for totals, _ in scored], paired
 
 
 def aggregate_of(score: Callable[[Values], float], segments: int) -> Callable[[Values], Values]:
-    """Return what makes a system's scores of the means of its segments' statistics (draws, k).
-
-    Args:
-        score: from the sums of any number of segments (k,) to the score.
-        segments: how many there are.
-    """
+    """Return what makes scores of means of a system's statistics (draws, k), given what makes one of sums (k,)."""
 
     def aggregate(means: Values) -> Values:
         # Sums of counts are whole numbers again, as the metric wants them; TER's mean lengths keep their fractions.

@@ -30,8 +30,6 @@ _CARD_BLOCK_TOKENS = 524_288  # 16 full batches: a card idles between the last o
 _BLOCK_ROWS = 8_192
 _FEW = 256  # segments that do not repay a thread
 _SHORT = 1_024  # characters of texts that fit in any budget, whatever is computed of them
-
-
 _STEP = 256  # segments between two reports
 
 
@@ -76,13 +74,9 @@ def present_references(segment: Segment) -> int:
 
 
 def survey(corpus: Corpus, form: Form, progress: Callable[[int], None] | None = None, *, reused: bool = True) -> Plan:
-    """Read a corpus once: check all of it, and count texts that are used again.
+    """Read a corpus once: check all of it, and count the texts, in the form in which they will be compared.
 
-    Args:
-        corpus: the segments, as they are.
-        form: in which the texts will be compared.
-        progress: called with the number of segments read.
-        reused: whether to count them, in some 16 bytes a text.
+    Those that are used again are counted if ``reused``, in some 16 bytes a text.
 
     Raises:
         InputError: if it is malformed or empty.
@@ -167,9 +161,8 @@ def check_needs(metrics: Sequence[MetricCore], has: frozenset[str]) -> None:
         InputError: naming metric and what is missing.
     """
     specs = [metric.spec for metric in metrics]
-    for spec in specs:
-        if specs.count(spec) > 1:
-            raise InputError(f"the metric {spec} is asked for twice")
+    if twice := [spec for spec in specs if specs.count(spec) > 1]:
+        raise InputError(f"the metric {twice[0]} is asked for twice")
     for metric in metrics:
         for kind in sorted(metric.needs - {"candidate"} - has):
             raise InputError(lacking(metric.spec, kind))
@@ -194,8 +187,8 @@ def prepare(
     """Check a corpus and let each metric read it, if it wants to.
 
     Args:
-        metrics: the metrics.
-        corpus: the corpus; metrics read its texts in the form that their encoders say.
+        metrics: the metrics, which read texts in the form that their encoders say.
+        corpus: the corpus.
         plan: what `survey` said of it, if it was asked before.
         progress: called with a phase's name, segments done and segments in all.
         say: told what a metric will take that takes long, or costs money.
@@ -290,11 +283,9 @@ def _within(done: int, segments: int, total: int, progress: Progress) -> Callabl
 
 
 def ahead(items: Iterator[Item], *, worthwhile: bool = True) -> Iterator[Item]:
-    """Yield the same items, each prepared in another thread while the one before it is being used.
+    """Yield the same items up to None, each prepared in another thread while the one before it is being used.
 
-    Args:
-        items: the items; None ends them.
-        worthwhile: False does without the thread, which a single small item does not repay.
+    A single small item does not repay the thread: it is not ``worthwhile``.
     """
     if not worthwhile:
         yield from items
@@ -320,13 +311,7 @@ def fill_undefined(metric: MetricCore, scores: BlockScores) -> None:
 def score_segments(
     metrics: Sequence[MetricCore], fitted: Sequence[Fitted], segments: list[Segment], block: Block | None = None
 ) -> ScoredBlock:
-    """Score some segments with every metric.
-
-    Args:
-        metrics: the metrics.
-        fitted: what the `fit` of each returned for the corpus that the segments are from.
-        segments: the segments.
-        block: their rows, if they are there already.
+    """Score some segments with every metric, given what the `fit` of each returned, and the rows if they are made.
 
     Raises:
         InputError: with ``strict``, for a text that a model cuts off.
@@ -374,14 +359,14 @@ def blocks_of(corpus: Iterable[Segment], tokens: int) -> Iterator[list[Segment]]
     texts: set[str] = set()
     size = 0
     for segment in corpus:
-        own = set(texts_of(segment))
-        grows_by = sum(about_tokens(text) for text in own - texts)
+        distinct = set(texts_of(segment))
+        grows_by = sum(map(about_tokens, distinct - texts))
         if segments and (size + grows_by > tokens or len(segments) * len(segment.candidates) >= _BLOCK_ROWS):
             yield segments
             segments, texts, size = [], set(), 0
-            grows_by = sum(about_tokens(text) for text in own)
+            grows_by = sum(map(about_tokens, distinct))
         segments.append(segment)
-        texts |= own
+        texts |= distinct
         size += grows_by
     if segments:
         yield segments

@@ -16,10 +16,9 @@ from bsx.metrics.run import Prepared, ScoredBlock
 from bsx.support.terminal import WIDTH, short_table, table_width
 from bsx.support.untyped import JsonObject
 
-_TOLD = 4
-"""Metrics that a sentence has room for."""
-_NAMES = 22
-"""Columns of a terminal that are kept for the names of systems."""
+_TOLD = 4  # metrics that a sentence has room for
+_NAMES = 22  # columns of a terminal that are kept for the names of systems
+_WORST = 5  # documents that the short form shows
 _UNTESTED = "No difference is tested here: bsx compare does."
 _REMARKS = {
     "empty": "without content on one side",
@@ -31,23 +30,24 @@ _NO_SCORE = "without an answer that can be read; they have no score, and no mean
 
 
 class Totals:
-    """One metric's results, gathered block by block for each system.
+    """One metric's results, gathered block by block for each of some systems.
 
-    Args:
-        metric: the metric.
-        systems: how many systems there are.
+    Attributes:
+        segments: how many were counted in.
+        statistics: what a system's score is computed from, if not as the mean (systems, k).
+        counts: how many rows are of each kind, and the tokens they lost (systems,).
+        first: the names of the first segments of each kind.
     """
 
     def __init__(self, metric: MetricCore, systems: int) -> None:
         self._metric = metric
         self._sums = np.zeros(systems)
-        self._n = 0
         self._defined = np.zeros(systems, dtype=np.int64)
-        self._statistics: NDArray[np.float64] | None = None
         self._figures: NDArray[np.float64] | None = None
+        self.segments = 0
+        self.statistics: NDArray[np.float64] | None = None
         self.counts = {name: np.zeros(systems, dtype=np.int64) for name in ("empty", "undefined", "truncated", "lost")}
         self.first: dict[str, list[str]] = {name: [] for name in ("empty", "undefined", "truncated")}
-        """The names of the first segments of each kind."""
 
     def add(self, scores: BlockScores, segments: Sequence[Segment]) -> None:
         """Count one block's results in."""
@@ -55,30 +55,20 @@ class Totals:
         values = scores.values.reshape(-1, systems)
         self._sums += np.nansum(values, axis=0)  # NaN: a metric that keeps what is missing has no score there
         self._defined += np.sum(~np.isnan(values), axis=0)
-        self._n += len(scores.values) // systems
-        flags = {
-            "empty": scores.empty,
-            "undefined": scores.undefined,
-            "truncated": scores.lost > 0,
-            "lost": scores.lost,
-        }
-        for name, flag in flags.items():
-            by_system = flag.reshape(-1, systems)
+        self.segments += len(scores.values) // systems
+        for name in self.counts:
+            flags = scores.lost > 0 if name == "truncated" else getattr(scores, name)
+            by_system = flags.reshape(-1, systems)
             self.counts[name] += by_system.sum(axis=0)
             if name in self.first and (room := _NAMED - len(self.first[name])):
                 self.first[name] += [segments[i].id for i in np.flatnonzero(by_system.any(axis=1))[:room]]
         if scores.statistics is not None:
             part = scores.statistics.reshape(-1, systems, scores.statistics.shape[-1]).sum(axis=0)
-            self._statistics = part if self._statistics is None else self._statistics + part
+            self.statistics = part if self.statistics is None else self.statistics + part
         if scores.figures is not None:
             layers, _, figures = scores.figures.shape
             part = scores.figures.reshape(layers, -1, systems, figures).sum(axis=1, dtype=np.float64)
             self._figures = part if self._figures is None else self._figures + part
-
-    @property
-    def segments(self) -> int:
-        """How many segments were counted in."""
-        return self._n
 
     def figure_sums(self) -> NDArray[np.float64]:
         """Return the sum of every figure of every system (layers, systems, figures), for a metric with several."""
@@ -92,27 +82,17 @@ class Totals:
         some = slice(None) if system is None else [system]
         return {name: int(self.counts[kind][some].sum()) for kind, name in names.items()}
 
-    @property
-    def has_statistics(self) -> bool:
-        """Whether the score of a system is computed from statistics of its rows instead of being their mean."""
-        return self._statistics is not None
-
     def mean(self, system: int) -> float:
         """Return the mean of a system's scores; NaN if there is none."""
         return float(self._sums[system] / self._defined[system]) if self._defined[system] else float("nan")
 
     def system(self, system: int) -> float:
         """Return the metric's score of a whole system."""
-        if self._statistics is None:
-            return self.mean(system)
-        return self._metric.system_score(self._statistics[system])
+        return self.mean(system) if self.statistics is None else self._metric.system_score(self.statistics[system])
 
 
 class Tally:
-    """What a run comes to, block by block.
-
-    Args:
-        prepared: metrics and corpus.
+    """What a run of metrics on a corpus comes to, block by block.
 
     Attributes:
         totals: each metric's.
@@ -217,25 +197,21 @@ class Tally:
         prepared, systems, n = self._prepared, self._systems, totals[0].segments
         figures = prepared.metrics[0].figures
         if figures is not None:
-            (total,), signature = totals, prepared.signature(0)
-            sums = total.figure_sums()
+            (total,), signature, none = totals, prepared.signature(0), figures.undefined
+            sums, rows = total.figure_sums(), n * len(systems)
+            parts = [
+                {"name": name, "n": n, **_means(figures, sums[:, k] / n), **total.flagged(k, undefined=none)}
+                for k, name in enumerate(systems)
+            ]
             return {
                 "metric": signature["metric"],
                 "model": figures.model,
                 "layer": "all" if figures.every else figures.layers[0],
-                "n": n * len(systems),
-                **_means(figures, sums.sum(axis=1) / (n * len(systems))),
+                "n": rows,
+                **_means(figures, sums.sum(axis=1) / rows),
                 "signature": str(signature),
-                **total.flagged(undefined=figures.undefined),
-                "systems": [
-                    {
-                        "name": name,
-                        "n": n,
-                        **_means(figures, sums[:, k] / n),
-                        **total.flagged(k, undefined=figures.undefined),
-                    }
-                    for k, name in enumerate(systems)
-                ],
+                **total.flagged(undefined=none),
+                "systems": parts,
             }
         metrics = [
             {
@@ -284,13 +260,7 @@ def _means(figures: Figures, means: NDArray[np.float64]) -> dict[str, float | li
 
 
 def to_text(prepared: Prepared, result: JsonObject, *, full: bool = False) -> str:
-    """Return a summary for a terminal: a sentence, a table and the signatures.
-
-    Args:
-        prepared: metrics and corpus.
-        result: the summary of their tally.
-        full: all systems, with whole names.
-    """
+    """Return the summary of a tally for a terminal: a sentence, a table, of all systems if ``full``, and signatures."""
     figures = prepared.metrics[0].figures
     if figures is None:
         signatures = [entry["signature"] for entry in result["metrics"]]
@@ -302,10 +272,6 @@ def to_text(prepared: Prepared, result: JsonObject, *, full: bool = False) -> st
     table = short_table(rows, "llr" if place else "lr", what="rows", full=full, cut=place)
     documents = _of_documents(prepared, result, full=full) if result.get("documents") else []
     return "\n".join([answer, "", table, "", *documents, *signatures])
-
-
-_WORST = 5
-"""Documents that the short form shows."""
 
 
 def _of_documents(prepared: Prepared, result: JsonObject, *, full: bool) -> list[str]:
@@ -320,22 +286,19 @@ def _of_documents(prepared: Prepared, result: JsonObject, *, full: bool) -> list
     several = len({row["system"] for row in every}) > 1
     blank = any(row["empty"] for row in every)
     counting = [name for name in names if blank and any(row["scores"][name] != row["means"][name] for row in every)]
-    heads = ["document", *(["system"] if several else []), "n", *(["blank"] if blank else []), *names]
-    rows = [[*heads, *(f"{name} mean" for name in counting)]]
-    for row in shown:
-        cells = [row["document"], *([row["system"]] if several else []), f"{row['segments']:,}"]
-        cells += [f"{row['empty']:,}"] if blank else []
-        means = (f"{row['means'][name]:.4f}" for name in counting)
-        rows.append([*cells, *(f"{row['scores'][name]:.4f}" for name in names), *means])
+    columns = [["document", *(row["document"] for row in shown)]]
+    if several:
+        columns.append(["system", *(row["system"] for row in shown)])
+    columns.append(["n", *(f"{row['segments']:,}" for row in shown)])
+    if blank:
+        columns.append(["blank", *(f"{row['empty']:,}" for row in shown)])
+    columns += [[name, *(f"{row['scores'][name]:.4f}" for row in shown)] for name in names]
+    columns += [[f"{name} mean", *(f"{row['means'][name]:.4f}" for row in shown)] for name in counting]
+    rows = list(map(list, zip(*columns, strict=True)))
+    table = short_table(rows, "llr" if several else "lr", what="documents", full=full, cut=0, most=_WORST)
     n = len({row["document"] for row in every})
     which = "All" if len(shown) == len(every) else f"The {len(shown)} worst by {first} of {len(every)}"
-    head = f"{which} scores of {n:,} document{'s' * (n != 1)}:"
-    return [
-        head,
-        "",
-        short_table(rows, "llr" if several else "lr", what="documents", full=full, cut=0, most=_WORST),
-        "",
-    ]
+    return [f"{which} scores of {n:,} document{'s' * (n != 1)}:", "", table, ""]
 
 
 def _of_metrics(result: JsonObject) -> tuple[str, list[list[str]]]:
@@ -343,24 +306,21 @@ def _of_metrics(result: JsonObject) -> tuple[str, list[list[str]]]:
     entries, systems = result["metrics"], result["systems"]
     counts = [entries[0]["scores"][place].get("n", result["segments"]) for place in range(len(systems))]
     heads = [entry["metric"] + ("" if entry["higher_is_better"] else " (lower is better)") for entry in entries]
+    scores = {head: [row["score"] for row in entry["scores"]] for head, entry in zip(heads, entries, strict=True)}
     if len(systems) == 1:
-        told = ", ".join(
-            f"{head} {entry['scores'][0]['score']:.4f}" for head, entry in zip(heads, entries, strict=True)
-        )
-        answer = f"Corpus scores of {_counted(counts)}: {told}."
+        values = ", ".join(f"{head} {score:.4f}" for head, (score,) in scores.items())
+        answer = f"Corpus scores of {_counted(counts)}: {values}."
     else:
-        scores = [[score["score"] for score in entry["scores"]] for entry in entries]
-        told = ", ".join(f"{head} from {min(of):.4f} to {max(of):.4f}" for head, of in zip(heads, scores, strict=True))
-        told = f"; corpus scores: {told}" if len(entries) <= _TOLD else f" under {len(entries)} metrics"
-        answer = f"{len(systems):,} systems, {_counted(counts)} each{told}. {_UNTESTED}"
-    rows = [["system", "n", *heads]]
-    for place, system in enumerate(systems):
-        rows.append([system, f"{counts[place]:,}", *(f"{entry['scores'][place]['score']:.4f}" for entry in entries)])
+        ends = ", ".join(f"{head} from {min(of):.4f} to {max(of):.4f}" for head, of in scores.items())
+        ends = f"; corpus scores: {ends}" if len(entries) <= _TOLD else f" under {len(entries)} metrics"
+        answer = f"{len(systems):,} systems, {_counted(counts)} each{ends}. {_UNTESTED}"
+    cells = [[f"{score:.4f}" for score in of] for of in scores.values()]
+    named = [[system, f"{count:,}"] for system, count in zip(systems, counts, strict=True)]
+    rows = [["system", "n", *heads], *([*names, *of] for names, *of in zip(named, *cells, strict=True))]
     if table_width([row[1:] for row in rows]) > WIDTH - _NAMES:  # a row a metric, whose name may be long
         rows = [["metric", "system", "n", "corpus score"]]
-        for head, entry in zip(heads, entries, strict=True):
-            for place, system in enumerate(systems):
-                rows.append([head, system, f"{counts[place]:,}", f"{entry['scores'][place]['score']:.4f}"])
+        for head, of in zip(heads, cells, strict=True):
+            rows += [[head, *names, cell] for names, cell in zip(named, of, strict=True)]
     return answer, rows
 
 
@@ -371,8 +331,8 @@ def _of_figures(figures: Figures, result: JsonObject) -> tuple[str, list[list[st
     means = [mean for entry in systems for mean in np.atleast_1d(entry[last]).tolist()]
     ends = f"from {min(means):.4f} to {max(means):.4f}"
     if every:
-        apart = "whose scores cannot be compared with each other"
-        answer = f"{name} of {counted}: {ends} in {len(figures.layers)} layers, {apart}."
+        layers = f"{len(figures.layers)} layers, whose scores cannot be compared with each other"
+        answer = f"{name} of {counted}: {ends} in {layers}."
     elif len(systems) == 1:
         others = ", ".join(f"{figure} {systems[0][figure]:.4f}" for figure in figures.names[:-1])
         answer = f"{name}: {systems[0][last]:.4f}, the mean over {counted} ({others})."
@@ -381,8 +341,8 @@ def _of_figures(figures: Figures, result: JsonObject) -> tuple[str, list[list[st
     rows = [[*(["layer"] if every else []), "system", "n", *figures.names]]
     for place, layer in enumerate(figures.layers):
         for entry in systems:
-            told = (f"{np.atleast_1d(entry[figure])[place]:.4f}" for figure in figures.names)
-            rows.append([*([str(layer)] if every else []), entry["name"], f"{entry['n']:,}", *told])
+            values = (f"{np.atleast_1d(entry[figure])[place]:.4f}" for figure in figures.names)
+            rows.append([*([str(layer)] if every else []), entry["name"], f"{entry['n']:,}", *values])
     return answer, rows
 
 

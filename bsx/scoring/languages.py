@@ -42,8 +42,7 @@ class ScoredLanguages:
     def to_text(self, result: JsonObject, *, full: bool = False) -> str:
         """Return a summary that `to_dict` made, language by language, for a terminal; of all systems if ``full``."""
         parts = result["languages"]
-        parts_of = (f"{code}: {scored.to_text(parts[code], full=full)}" for code, scored in self.languages.items())
-        return "\n\n".join(parts_of)
+        return "\n\n".join(f"{code}: {of.to_text(parts[code], full=full)}" for code, of in self.languages.items())
 
     def notes(self) -> list[str]:
         """Return what the user should know, one sentence each."""
@@ -107,10 +106,8 @@ def score_languages(settings: ScoreRun) -> ScoredLanguages:
         for code in dict.fromkeys(codes):
             part = _OfLanguage(texts, codes, code)
             plan = survey(part, settings.normalize)
-            of_language = settings.model_copy(update={"lang": code})
-            prepared = prepare(
-                build_metrics(metrics, of_language, settings.context), part, plan=plan, progress=progress
-            )
+            made = build_metrics(metrics, settings.model_copy(update={"lang": code}), settings.context)
+            prepared = prepare(made, part, plan=plan, progress=progress)
             tally, blocks[code] = Tally(prepared), []
             for block in stream(prepared, progress=progress):
                 tally.add(block)

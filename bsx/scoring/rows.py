@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -27,11 +27,7 @@ from bsx.support.untyped import Untyped
 def column_types(corpus: Corpus, specs: Sequence[str] | None, output: Path, *, layers: bool) -> dict[str, Untyped]:
     """Return the Arrow types of a Parquet file's columns, for other files none; refuse columns that would be two.
 
-    Args:
-        corpus: the input, whose columns the output has too.
-        specs: the metrics; None: BERTScore's three figures.
-        output: the file.
-        layers: whether there is a row a layer.
+    The output has the columns of the input too, and a column a metric, or BERTScore's figures if ``specs`` is None.
     """
     figures = [*(["layer"] if layers else []), *FIGURES] if specs is None else specs
     columns = corpus.table.columns if isinstance(corpus, TableFile) else ["id"]
@@ -48,10 +44,6 @@ def rows_of(block: ScoredBlock, prepared: Prepared) -> Iterator[dict[str, object
     """Yield the rows of the table: what the input has, and a column a metric, or for each figure of one with several.
 
     Of several systems, each row says which segment and candidate it is about, where no usual column does.
-
-    Args:
-        block: what was scored.
-        prepared: its metrics and corpus.
     """
     figures = prepared.metrics[0].figures
     if figures is not None:
@@ -103,11 +95,6 @@ def keeping(output: Path | None, resume: bool, say: Say) -> Iterator[Journal | N
 
     A complete run removes it. A killed one leaves it; one that was interrupted or failed for its input leaves it if
     it is to be resumed only.
-
-    Args:
-        output: the file that the run writes.
-        resume: whether the user goes on with unfinished runs.
-        say: told what the user should know.
     """
     if output is None or is_stream(output):
         yield None
@@ -138,20 +125,20 @@ def kept_blocks(
 ) -> Iterator[ScoredBlock]:
     """Yield all blocks of a run: those that an unfinished run left, if they are wanted, then those to be computed.
 
-    Args:
-        journal: the journal, if there is one.
-        resume: whether to take up an unfinished run.
-        prepared: metrics and input.
-        tokens: of a block; a run that goes on keeps to what the first one had.
-        compute: computes blocks from a segment on, of a number of tokens.
-        say: told what the user should know.
+    Blocks are computed from a segment on, with a number of tokens: a run that goes on keeps to what the first one had.
     """
     corpus = prepared.corpus
     settings, files = {"tokens": tokens}, getattr(corpus, "files", [])
 
     def identity() -> dict[str, object]:
+        inputs = [f"{Path(file.name).name} ({file.digest()[:16]})" for file in files]
+        if not files:  # what stands for the texts of a table in memory
+            state = hashlib.sha256()
+            for text in chain.from_iterable(map(texts_of, corpus)):
+                state.update(f"{text}\0".encode("utf-8", "surrogatepass"))
+            inputs = [state.hexdigest()[:16]]
         return {
-            "input": [f"{Path(file.name).name} ({file.digest()[:16]})" for file in files] or [_digest(corpus)],
+            "input": inputs,
             "layout": [*corpus.systems, *getattr(corpus, "layout", [])],
             "signature": [str(prepared.signature(i)) for i in range(len(prepared.metrics))],
         }
@@ -178,15 +165,6 @@ def kept_blocks(
                 journal.start(identity(), settings)
             journal.append(pack(block))
         yield block
-
-
-def _digest(corpus: Corpus) -> str:
-    """Return what stands for the texts of a table in memory."""
-    state = hashlib.sha256()
-    for segment in corpus:
-        for text in texts_of(segment):
-            state.update(f"{text}\0".encode("utf-8", "surrogatepass"))
-    return state.hexdigest()[:16]
 
 
 def pack(block: ScoredBlock) -> Arrays:

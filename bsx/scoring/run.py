@@ -18,7 +18,7 @@ from bsx.errors import InputError
 from bsx.frames.metrics import build_metrics, check_sides, detected, encoding, wanted_sides
 from bsx.frames.settings import Input, Reported
 from bsx.metrics.run import Prepared, ScoredBlock, block_tokens, prepare, stream, survey
-from bsx.metrics.summary import Tally, Totals, about, to_text
+from bsx.metrics.summary import Tally, about, to_text
 from bsx.support.progress import Progress, reporter
 from bsx.support.provenance import provenance
 from bsx.support.result import as_json
@@ -124,11 +124,6 @@ class ScoredFiles:
     column: str | None = None
     gates: Mapping[str, float] = field(default_factory=dict)
 
-    @property
-    def totals(self) -> Sequence[Totals]:
-        """Each metric's totals."""
-        return self.tally.totals
-
     def to_dict(self) -> JsonObject:
         """Return the summary, as ``bsx score`` prints it in JSON."""
         result = self.tally.summary()
@@ -155,11 +150,11 @@ class ScoredFiles:
 
     def notes(self) -> list[str]:
         """Return what the user should know about metrics, encoders and rows, one sentence each."""
-        several = len(self.tally.by_system)
-        column = self.column or "system"
-        below = [f"the column {column!r} names {several} systems: each is summed up by itself"] if several > 1 else []
-        notes = [*about(self.prepared.metrics), *self.tally.flags()]
-        return [*below, *self.tally.notes(), *notes]
+        notes, several = [], len(self.tally.by_system)
+        if several > 1:
+            column = self.column or "system"
+            notes.append(f"the column {column!r} names {several} systems: each is summed up by itself")
+        return [*notes, *self.tally.notes(), *about(self.prepared.metrics), *self.tally.flags()]
 
 
 def computed(
@@ -177,7 +172,7 @@ def computed(
         prepared: the metrics and the corpus.
         start: how many segments are scored already.
         tokens: of a block.
-        progress: called with a phase's name, segments done and segments in all.
+        progress: as `stream` calls it.
         devices: several, if they are named.
         spread: whether processes may score texts that take one of them long.
     """
@@ -187,11 +182,12 @@ def computed(
         devices = ["cpu"] * worthwhile(prepared, start)
     if len(devices) < 2:
         yield from stream(prepared, progress=progress, start=start, tokens=tokens)
-        return
-    from bsx.cluster.devices import stream as on_devices
+    else:
+        from bsx.cluster.devices import stream as on_devices
 
-    with contextlib.closing(on_devices(prepared, devices, tokens=tokens, progress=progress, start=start)) as several:
-        yield from several
+        spread_out = on_devices(prepared, devices, tokens=tokens, progress=progress, start=start)
+        with contextlib.closing(spread_out) as blocks:
+            yield from blocks
 
 
 @settled(ScoreRun)
@@ -253,15 +249,15 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
             refuse_unchecked(gates, tally.outputs.check.unchecked)
 
         def blocks(start: int, tokens: int) -> Iterator[ScoredBlock]:
-            if not elsewhere:
+            if elsewhere:
+                from bsx.cluster.corpus import stream as on_ray
+
+                at, workers = settings.address, settings.workers
+                scored = on_ray(prepared, tokens=tokens, address=at, workers=workers, progress=progress, start=start)
+            else:
                 spread = settings.spread == "auto"
                 scored = computed(prepared, start, tokens, progress=progress, devices=devices, spread=spread)
-                return stack.enter_context(contextlib.closing(scored))
-            from bsx.cluster.corpus import stream as there
-
-            at, workers = settings.address, settings.workers
-            away = there(prepared, tokens=tokens, address=at, workers=workers, progress=progress, start=start)
-            return stack.enter_context(contextlib.closing(away))
+            return stack.enter_context(contextlib.closing(scored))
 
         tokens = block_tokens(made)
         if output is None:

@@ -16,7 +16,7 @@ from bsx.catalog.catalog import load_registry
 from bsx.data.corpus import BREAK, InContext, MemoryCorpus
 from bsx.errors import InputError
 from bsx.metrics.base import find_metric, metric_names
-from tests.helpers.tables import write_lines
+from tests.helpers.tables import write_columns
 
 REFERENCES = ["the old man sat", "rain on the river", "it had rain", "the bank"]
 CANDIDATES = ["an old man sat", "the rain", "it rain", "a river bank"]
@@ -91,35 +91,19 @@ def test_one_token_pooling_is_refused(tiny_model: Callable[[str], str]) -> None:
         bsx.get_metric("sentence:pooling=cls", encoders=bsx.Encoders(model=tiny_model("bert"), context=1))
 
 
-def test_scores_by_document(cli: Callable[..., Any], tmp_path: Path) -> None:
-    file = tmp_path / "docs.tsv"
-    lines = ["document\tcandidate\treference"]
-    lines += [f"{d}\t{c}\t{r}" for d, c, r in zip(DOCUMENTS, CANDIDATES, REFERENCES, strict=True)] + ["b\tnew words\t"]
-    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    done = cli("score", file, "--metrics", "chrf", "--document", "document", "--format", "json")
-    found = json.loads(done.out)["documents"]
-    assert [(row["document"], row["segments"], row["empty"]) for row in found] == [("a", 3, 0), ("b", 2, 1)]
-    chrf = bsx.get_metric("chrf")
-    first = chrf.score(CANDIDATES[:3], REFERENCES[:3])
-    assert found[0]["scores"]["chrf"] == pytest.approx(first.system, abs=1e-9)
-    assert found[0]["means"]["chrf"] == pytest.approx(first.values.mean(), abs=1e-9)
-    # A candidate without a reference counts as nothing in the mean.
-    assert found[1]["means"]["chrf"] == pytest.approx(
-        chrf.score(CANDIDATES[3:], REFERENCES[3:]).values[0] / 2, abs=1e-9
-    )
-
-
 def test_scores_by_document_of_several_columns_of_candidates(cli: Callable[..., Any], tmp_path: Path) -> None:
-    file = tmp_path / "wide.tsv"
-    systems = {"one": CANDIDATES, "two": CANDIDATES[::-1]}
-    rows = zip(DOCUMENTS, *systems.values(), REFERENCES, strict=True)
-    write_lines(file, [("document", *systems, "reference"), *rows])
-    done = cli(
-        "score", file, "--metrics", "chrf", "--candidate", "one,two", "--document", "document", "--format", "json"
-    )
-    found = {(row["document"], row["system"]): row["scores"]["chrf"] for row in json.loads(done.out)["documents"]}
-    for name, candidates in systems.items():
-        for document in "ab":
-            places = [i for i, one in enumerate(DOCUMENTS) if one == document]
-            texts = ([column[i] for i in places] for column in (candidates, REFERENCES))
-            assert found[document, name] == pytest.approx(bsx.get_metric("chrf").score(*texts).system, abs=1e-9)
+    systems = {"one": [*CANDIDATES, "new words"], "two": [*CANDIDATES[::-1], "words"]}
+    columns = {"document": [*DOCUMENTS, "b"], **systems, "reference": [*REFERENCES, ""]}
+    file = write_columns(tmp_path / "wide.tsv", columns)
+    options = ("--metrics", "chrf", "--candidate", "one,two", "--document", "document", "--format", "json")
+    found = {(row["document"], row["system"]): row for row in json.loads(cli("score", file, *options).out)["documents"]}
+    assert {key: (row["segments"], row["empty"]) for key, row in found.items()} == {
+        (document, system): n for system in systems for document, n in (("a", (3, 0)), ("b", (2, 1)))
+    }
+    for system, candidates in systems.items():
+        for document, rows in (("a", slice(3)), ("b", slice(3, 4))):
+            scores = bsx.get_metric("chrf").score(candidates[rows], REFERENCES[rows])
+            row = found[document, system]
+            assert row["scores"]["chrf"] == pytest.approx(scores.system, abs=1e-9)
+            # A candidate without a reference counts as nothing in the mean.
+            assert row["means"]["chrf"] == pytest.approx(scores.values.sum() / row["segments"], abs=1e-9)

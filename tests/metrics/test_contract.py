@@ -5,7 +5,6 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
@@ -29,8 +28,9 @@ from bsx.metrics.judging.config import JudgeConfig
 from bsx.metrics.judging.endpoint import size_of
 from bsx.metrics.learned.external import ExternalConfig
 from bsx.metrics.learned.trained import Trained
-from bsx.metrics.results import score_corpus
+from bsx.metrics.results import MetricScores, score_corpus
 from bsx.metrics.summary import about
+from bsx.support.provenance import Signature
 from tests.helpers import tiny
 
 ENTRIES = shipped().metrics
@@ -97,11 +97,8 @@ def make(tiny_model: Callable[[str], str], request: pytest.FixtureRequest) -> Ma
 def score(metric: Metric, candidates: Sequence[str], others: Sequence[Any]) -> bsx.MetricScores:
     """Score with ``others`` as whatever the metric compares candidates with."""
     sources = [other if isinstance(other, str) else other[0] for other in others]
-    return metric.score(
-        candidates,
-        others if "reference" in metric.needs else None,
-        sources if "source" in metric.needs else None,
-    )
+    sides = {"reference": others, "source": sources}
+    return metric.score(candidates, *(texts if side in metric.needs else None for side, texts in sides.items()))
 
 
 def matrix(metric: Metric, candidates: Sequence[str], others: Sequence[str]) -> np.ndarray:
@@ -205,14 +202,13 @@ def test_texts_without_content(name: str, make: Make) -> None:
 
 @on_each_backend()
 def test_one_segment(name: str, make: Make) -> None:
+    pair = ["the cat sat on a mat"], ["a cat sat on the mat"]
     metric = make(name)
-    got = score(metric, ["the cat sat on a mat"], ["a cat sat on the mat"])
-    assert len(got) == 1
+    got = score(metric, *pair)
     assert got.ids == ("1",)
     in_bounds(metric, got)
-    if without_idf(metric):
-        metric = make(name, idf=False)
-        got = score(metric, ["the cat sat on a mat"], ["a cat sat on the mat"])
+    if settings := without_idf(metric):
+        got = score(make(name, **settings), *pair)
     # Nothing but idf is undefined for one segment.
     assert len(got.undefined) == 0
     assert got.values[0] != metric.entry.empty
@@ -235,10 +231,9 @@ def test_every_script(name: str, make: Make) -> None:
 
 @on_each_backend([name for name in NAMES if "reference" in ENTRIES[name].needs and name not in BOTH])
 def test_several_references(name: str, make: Make) -> None:
-    metric = make(name)
     candidates = ["the cat sat", "the rain", "a man walked to the city"]
     groups = [["a dog", "the cat sat on a mat", ""], ["rain"], ["money", "the man walked to the city", "a year", "."]]
-    metric = make(name, **without_idf(metric))
+    metric = make(name, **without_idf(make(name)))
     got = score(metric, candidates, groups)
     in_bounds(metric, got)
     assert len(got.empty) == 0
@@ -261,7 +256,7 @@ def test_systems_of_a_corpus_are_scored_as_if_alone(name: str, make: Make) -> No
     others, first, second = TEXTS, TEXTS[1:] + TEXTS[:1], TEXTS[3:] + TEXTS[:3]
     sides = (others if "reference" in metric.needs else None, others if "source" in metric.needs else None)
     got = score_corpus([metric], MemoryCorpus({"one": first, "two": second}, *sides))[metric.spec]
-    for system, candidates in (("one", first), ("two", second)):
+    for system, candidates in {"one": first, "two": second}.items():
         alone = score(metric, candidates, others)
         np.testing.assert_allclose(got[system], alone, atol=1e-5)
         assert got[system].system == pytest.approx(alone.system, abs=1e-5)
@@ -285,11 +280,7 @@ def test_what_it_needs_is_enforced_and_what_it_does_not_is_ignored(name: str, ma
         score(metric, texts, others[:2])
     everything = metric.score(texts, others, others)
     np.testing.assert_allclose(everything, score(metric, texts, others), atol=1e-5)
-    changed = metric.score(
-        texts,
-        others if "reference" in metric.needs else texts,
-        others if "source" in metric.needs else texts,
-    )
+    changed = metric.score(texts, *(others if kind in metric.needs else texts for kind in ("reference", "source")))
     np.testing.assert_allclose(everything, changed, atol=1e-5)
 
 
@@ -332,42 +323,22 @@ def test_five_metrics_on_one_encoder_encode_each_distinct_text_once(tiny_model: 
 
 
 def test_texts_beyond_the_limit_are_counted(tiny_model: Callable[[str], str], make: Make) -> None:
-    long = "the cat sat on a mat " * 20
-    tokens = 6 * 20
-    endless = "the cat sat on a mat " * 300  # MetricX reads more than the tiny models
-    for name in NAMES:
+    for name in (name for name in NAMES if ENTRIES[name].check.model is not None):
         metric = make(name)
-        if ENTRIES[name].check.model is None:
-            continue
-        much = endless if name.startswith("metricx") else long
-        got = score(metric, ["a cat", much, "the cat"], ["the cat sat", "the cat sat", much])
+        long = "the cat sat on a mat " * (300 if name.startswith("metricx") else 20)  # MetricX reads more than others
+        got = score(metric, ["a cat", long, "the cat"], ["the cat sat", "the cat sat", long])
         assert got.truncated.tolist() == [1, 2], name
-        if name not in ("bleurt", "metricx", "metricx-qe"):  # which read all texts as one sequence
-            assert got.tokens_lost.tolist() == [tokens + 2 - tiny.POSITIONS] * 2, name
+        if name not in OTHER_MODELS:  # which read all texts as one sequence
+            assert got.tokens_lost.tolist() == [6 * 20 + 2 - tiny.POSITIONS] * 2, name
         assert len(score(metric, ["a cat"], ["the cat sat"]).truncated) == 0
 
 
 # -- signatures ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Files:
-    """Files that settings name."""
-
-    clp: str
-    other_clp: str
-    umd: str
-    other_trained: str
-    words: str
-    other_words: str
-    model: str
-    other_model: str
-    language_model: str
-    ensemble: str
-
-
 @pytest.fixture(scope="module")
-def files(tiny_model: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory) -> Files:
+def files(tiny_model: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Files that settings name."""
     home = tmp_path_factory.mktemp("settings")
     rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(tiny.DIM, tiny.DIM)))[0]
     (home / "other").mkdir()
@@ -378,18 +349,9 @@ def files(tiny_model: Callable[[str], str], tmp_path_factory: pytest.TempPathFac
     (home / "other" / "words.txt").write_text("a\nman\nwalked\n", encoding="utf-8")
     saved = (Path(str(resources.files("bsx.registry"))) / "ensembles" / "lexical.yaml").read_text(encoding="utf-8")
     (home / "lexical.yaml").write_text(saved.replace("spread: 16.", "spread: 17."), encoding="utf-8")
-    return Files(
-        clp=str(home / "map.npy"),
-        other_clp=str(home / "other" / "map.npy"),
-        umd=str(home / "umd.npy"),
-        other_trained=str(tiny.build_trained(home / "trained", seed=11)),
-        words=str(home / "words.txt"),
-        other_words=str(home / "other" / "words.txt"),
-        model=tiny_model("bert"),
-        other_model=tiny_model("mpnet"),
-        language_model=tiny_model("gpt2"),
-        ensemble=str(home / "lexical.yaml"),
-    )
+    tiny.build_trained(home / "trained", seed=11)
+    names = ("map.npy", "other/map.npy", "umd.npy", "words.txt", "other/words.txt", "lexical.yaml", "trained")
+    return {name: str(home / name) for name in names} | {name: tiny_model(name) for name in ("mpnet", "gpt2")}
 
 
 def other_value(annotation: Any, current: Any) -> Any:
@@ -407,48 +369,42 @@ def other_value(annotation: Any, current: Any) -> Any:
     raise AssertionError(f"say in special_settings how to vary a field of type {annotation}")
 
 
-def special_settings(metric: Metric, field: str, files: Files) -> tuple[dict[str, Any], dict[str, Any]] | None:
+def special_settings(metric: Metric, field: str, files: dict[str, str]) -> tuple[dict[str, Any], dict[str, Any]] | None:
     """Return two valid settings that differ in a field, where it depends on others or names a file."""
-    clp = {"mapping": "clp", "mapping_file": files.clp}
-    umd = {"mapping": "umd", "mapping_file": files.umd}
+    clp, umd = (
+        {"mapping": kind, "mapping_file": files[file]} for kind, file in (("clp", "map.npy"), ("umd", "umd.npy"))
+    )
+    floor, moses = {"smooth_method": "floor", "smooth_value": 0.1}, {"system": "mean", "variant": "moses"}
+    minilm = {"model": "minilm", "layer": None}
     both: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         "BleuConfig.tokenize": ({}, {"tokenize": "char"}),
-        "BleuConfig.smooth_value": (
-            {"smooth_method": "floor", "smooth_value": 0.1},
-            {"smooth_method": "floor", "smooth_value": 0.2},
-        ),
-        "BleuConfig.variant": ({"system": "mean"}, {"system": "mean", "variant": "moses"}),
+        "BleuConfig.smooth_value": (floor, {**floor, "smooth_value": 0.2}),
+        "BleuConfig.variant": ({"system": "mean"}, moses),
         "MoverScoreConfig.layer": ({"pmeans": False}, {"pmeans": False, "layer": 1}),
         "MoverScoreConfig.last_layers": ({"last_layers": 2}, {"last_layers": 3}),
-        "MoverScoreConfig.idf_texts": ({"idf_texts": files.words}, {"idf_texts": files.other_words}),
-        "MoverScoreConfig.stop_words": ({"stop_words": files.words}, {"stop_words": files.other_words}),
-        "SentenceConfig.pooling": ({}, {"pooling": "cls"}),  # "mean" is what a plain encoder's "model" means
-        "SentenceConfig.max_tokens": ({}, {"max_tokens": 8}),
-        "SentenceConfig.prefix": ({}, {"prefix": "query:"}),
         "BertScoreConfig.prefix": ({}, {"prefix": "query:"}),
-        "TrainedConfig.folder": ({}, {"folder": files.other_trained}),
-        "SentenceQeConfig.pooling": ({}, {"pooling": "cls"}),
-        "SentenceQeConfig.max_tokens": ({}, {"max_tokens": 8}),
-        "SentenceQeConfig.prefix": ({}, {"prefix": "query:"}),
-        "SentenceQeConfig.mapping": (clp, umd),
-        "SentenceQeConfig.mapping_file": (clp, {**clp, "mapping_file": files.other_clp}),
-        "XMoverScoreConfig.mapping": (clp, umd),
-        "XMoverScoreConfig.mapping_file": (clp, {**clp, "mapping_file": files.other_clp}),
+        "TrainedConfig.folder": ({}, {"folder": files["trained"]}),
         "RougeConfig.tokenizer": ({}, {"tokenizer": "whitespace"}),  # of English texts, ascii is chosen anyway
         "XMoverScoreConfig.drop_subwords": ({"drop_subwords": True}, {"drop_subwords": False}),
         "XMoverScoreConfig.umd_scalar": (umd, {**umd, "umd_scalar": True}),
-        "XMoverScoreConfig.lm": ({}, {"lm": files.language_model}),
-        "EnsembleConfig.file": ({}, {"file": files.ensemble}),
-        "MetricXConfig.tokenizer": ({}, {"tokenizer": files.other_model}),
-        "BertScoreConfig.rescale": (
-            {"model": "minilm", "layer": None},
-            {"model": "minilm", "layer": None, "rescale": True},
-        ),
+        "XMoverScoreConfig.lm": ({}, {"lm": files["gpt2"]}),
+        "EnsembleConfig.file": ({}, {"file": files["lexical.yaml"]}),
+        "MetricXConfig.tokenizer": ({}, {"tokenizer": files["mpnet"]}),
+        "BertScoreConfig.rescale": (minilm, {**minilm, "rescale": True}),
     }
+    for name in ("idf_texts", "stop_words"):
+        both[f"MoverScoreConfig.{name}"] = ({name: files["words.txt"]}, {name: files["other/words.txt"]})
+    for config in ("SentenceConfig", "SentenceQeConfig"):
+        both[f"{config}.pooling"] = ({}, {"pooling": "cls"})  # "mean" is what a plain encoder's "model" means
+        both[f"{config}.max_tokens"] = ({}, {"max_tokens": 8})
+        both[f"{config}.prefix"] = ({}, {"prefix": "query:"})
+    for config in ("SentenceQeConfig", "XMoverScoreConfig"):
+        both[f"{config}.mapping"] = (clp, umd)
+        both[f"{config}.mapping_file"] = (clp, {**clp, "mapping_file": files["other/map.npy"]})
     if field == "model":
-        if metric.name in OTHER_MODELS:
-            return {}, {"model": files.other_model.replace("mpnet", f"{OTHER_MODELS[metric.name]}-other")}
-        return {}, {"model": files.other_model}
+        other = files["mpnet"]
+        of_its_own = metric.name in OTHER_MODELS
+        return {}, {"model": other.replace("mpnet", f"{OTHER_MODELS[metric.name]}-other") if of_its_own else other}
     return both.get(f"{type(metric.config).__name__}.{field}")
 
 
@@ -458,7 +414,7 @@ FIELDS = [(name, field) for name in NAMES for field in CONFIGS[name].model_field
 @pytest.mark.parametrize("make", ["auto"], indirect=True)  # no backend changes it, and PyTorch loads slowly
 @pytest.mark.parametrize(("name", "field"), FIELDS)
 def test_the_signature_tells_every_setting(
-    name: str, field: str, make: Make, files: Files, request: pytest.FixtureRequest
+    name: str, field: str, make: Make, files: dict[str, str], request: pytest.FixtureRequest
 ) -> None:
     if (name, field) == ("meteor", "synonyms"):
         request.getfixturevalue("wordnet")
@@ -470,14 +426,10 @@ def test_the_signature_tells_every_setting(
         declared = type(metric.config).model_fields[field].annotation
         special = {}, {field: other_value(declared, getattr(metric.config, field))}
     run = {"lang": "en"} if field == "rescale" else None
-    signatures = []
-    for settings in special:
-        metric = make(name, run=run, **settings)
-        signature = score(metric, TEXTS[:3], TEXTS[3:6]).signature
-        assert signature["metric"].startswith(name.partition(":")[0])
-        signatures.append(signature)
-    assert str(signatures[0]) != str(signatures[1])
-    assert signatures[0].digest != signatures[1].digest
+    one, two = (score(make(name, run=run, **settings), TEXTS[:3], TEXTS[3:6]).signature for settings in special)
+    assert one["metric"].startswith(name.partition(":")[0])
+    assert str(one) != str(two)
+    assert one.digest != two.digest
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -567,7 +519,10 @@ def test_settings_that_contradict_each_other() -> None:
         "moverscore:layer=1": "layer needs pmeans=false",
         "moverscore:idf=false,idf_texts=x.txt": "idf_texts needs idf=true",
         "xmoverscore:mapping=clp": "mapping .* and mapping_file go together",
+        "sentence-qe:mapping=clp": "mapping .* and mapping_file go together",
         "xmoverscore:umd_scalar=true": "umd_scalar needs mapping=umd",
+        "bertr": "lang.*model",  # it chooses its model by the language
+        "laser:source_lang=deu_Latn": "laser: source_lang needs laser-qe: laser reads no sources",
         "bleu:smooth_value=1": "smooth_value needs",
         "bleu:variant=moses": "needs system=mean",
         "bleu:tokenize=nothing": "none of sacreBLEU's tokenizers",
@@ -584,15 +539,13 @@ def test_settings_that_contradict_each_other() -> None:
             get_metric(spec)
 
 
+NOT_SWAHILI = "minilm was not trained on Swahili; bert-base-multilingual-cased was"
 LANGUAGES = {  # what is to be said of a language: by a model or a metric that is not made for it, chosen or named
-    **dict.fromkeys(
-        [
-            "sentence",
-            *(f"{name}:model=minilm" for name in ("bertscore", "bertr", "moverscore", "xmoverscore", "sbert-wk")),
-            *(f"{name}:model=minilm" for name in ("muse", "labse-qe")),
-        ],
-        "minilm was not trained on Swahili; bert-base-multilingual-cased was",
-    ),
+    "sentence": NOT_SWAHILI,
+    **{
+        f"{name}:model=minilm": NOT_SWAHILI
+        for name in ("bertscore", "bertr", "moverscore", "xmoverscore", "sbert-wk", "muse", "labse-qe")
+    },
     "rouge-l:tokenizer=ascii": "rouge-l is made for en, the texts are Swahili",
     "rouge-l:tokenizer=whitespace": None,
     "rouge-l:variant=coco": None,
@@ -632,24 +585,26 @@ def test_metrics_that_read_sources_go_by_both_languages_of_a_pair(lang: str, sou
     assert said == {"sentence-qe": sources, "sentence": references}
 
 
-def _ascii(metric: str) -> str:
-    return f"{metric}:tokenizer=ascii" if metric == "rouge-l" else metric
-
-
 def test_the_language_of_an_ensemble_is_that_of_its_members(tmp_path: Path) -> None:
     saved = shipped().ensemble("lexical")
     first, *others = saved.combination.members
-    others = [item.model_copy(update={"metric": _ascii(item.metric)}) for item in others]
+    ascii_words = {"rouge-l": "rouge-l:tokenizer=ascii"}
+    others = [item.model_copy(update={"metric": ascii_words.get(item.metric, item.metric)}) for item in others]
     members = [first.model_copy(update={"metric": "sentence"}), *others]
     entry = saved.model_copy(update={"combination": saved.combination.model_copy(update={"members": members})})
     file = write_ensemble(entry, file=tmp_path / "mixed.yaml")
     metric = get_metric(f"ensemble:{file}", encoders=Encoders(lang="sw"))
-    assert metric.signature().notes[0] == "minilm was not trained on Swahili; bert-base-multilingual-cased was"
+    assert metric.signature().notes[0] == NOT_SWAHILI
     assert "rouge-l is made for en, the texts are Swahili" in metric.signature().notes
     english = get_metric(f"ensemble:{file}", encoders=Encoders(lang="en")).signature()
     assert (english.notes, english.digest) == ((), metric.signature().digest)
     with pytest.raises(InputError, match=r"not trained on Swahili.*leave out strict"):
         get_metric(f"ensemble:{file}", encoders=Encoders(lang="sw", strict=True))
+
+
+def test_a_row_is_undefined_for_an_ensemble_if_it_is_for_one_member() -> None:
+    metric = get_metric("ensemble:lexical", encoders=Encoders(lang="en"))
+    assert metric.score(["?!", "a cat"], ["a cat", "a cat"]).undefined.tolist() == [0]  # without a word for rouge-l
 
 
 @pytest.mark.parametrize(("text", "said"), [("Кот сидит на ковре.", 1), ("A cat sat.", 0)])
@@ -678,11 +633,6 @@ def test_strict_refuses_texts_that_any_model_cuts_off() -> None:
         assert len(get_metric(spec, encoders=encoders).score(["a cat"], ["the cat"])) == 1
         with pytest.raises(InputError, match=r"segment 2.*leave out strict"):
             get_metric(spec, encoders=encoders).score(["a cat", "cat " * 600], ["the cat", "a dog"])
-
-
-def test_bertr_chooses_its_model_by_language() -> None:
-    with pytest.raises(InputError, match=r"lang.*model"):
-        get_metric("bertr")
 
 
 # -- metrics of other packages -------------------------------------------------------------------------------------
@@ -770,9 +720,8 @@ def test_an_installed_package_adds_a_metric(plugin: None) -> None:
 
 def test_the_first_setting_may_lack_its_name(plugin: None) -> None:
     for spec, factor, shift in (("lengths:2", 2, 0), ("lengths:2,shift=1", 2, 1), ("lengths:shift=1", 1, 1)):
-        metric = get_metric(spec)
-        config: Any = metric.config
-        assert (config.factor, config.shift, metric.spec) == (factor, shift, spec)
+        metric: Any = get_metric(spec)
+        assert (metric.config.factor, metric.config.shift, metric.spec) == (factor, shift, spec)
     assert [metric.spec for metric in bsx.get_metrics("lengths:2,shift=1,chrf")] == ["lengths:2,shift=1", "chrf"]
     assert get_metric("lengths:2", shift=1.0).spec == "lengths:2,shift=1.0"
     named, bare = (get_metric(spec).signature() for spec in ("lengths:factor=2", "lengths:2"))
@@ -816,3 +765,17 @@ def test_metrics_of_words_keep_no_vectors(tiny_model: Callable[[str], str]) -> N
 def test_a_conversation_is_its_texts_and_four_tokens_a_message() -> None:
     messages = [{"content": "one two three"}, {"content": "four"}]
     assert size_of(messages) == sum(about_tokens(message["content"]) for message in messages) + 8
+
+
+def test_the_mean_of_a_metric_is_over_segments_that_have_a_score() -> None:
+    signature, none = Signature.read("metric:m|layer:3"), np.zeros(0, dtype=np.int64)
+    values = np.array([0.5, np.nan, 1.0])
+    flags = none, np.array([1]), np.array([0]), np.array([9])  # empty, undefined, truncated, and tokens lost of that
+    found = MetricScores("m", values, 0.7, True, signature, ("a", "b", "c"), *flags)
+    counts = {"n": 3, "empty": 0, "undefined": 1, "truncated": 1, "tokens_lost": 9}
+    assert found.to_dict().items() >= {**counts, "system": 0.7, "mean": 0.75}.items()
+    assert (len(found), found[2], next(iter(found))) == (3, 1.0, 0.5)
+    np.testing.assert_array_equal(np.asarray(found), values)
+    assert found.to_frame()["m"].tolist()[::2] == [0.5, 1.0]
+    empty = MetricScores("m", np.full(1, np.nan), 0.7, True, signature, ("a",), none, none, none, none)
+    assert np.isnan(empty.mean())

@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from bsx.encode.session import Encoders
 from bsx.errors import BsxError, InputError, MissingExtraError, ModelUnavailableError
 from bsx.metrics.base import get_metric
 from bsx.metrics.learned.comet import Comet
-from bsx.metrics.learned.external import Package, Worker
+from bsx.metrics.learned.external import ExternalConfig, Package, Worker
 from bsx.metrics.learned.laser import Laser
 from bsx.support.environment import SILENT
 
@@ -100,63 +101,46 @@ def test_the_entries_are_honest(name: str) -> None:
     ],
 )
 def test_a_missing_package_names_the_command(name: str, package: str, command: str) -> None:
-    cases: tuple[dict[str, Any], ...] = ({}, {"python": sys.executable})
-    for settings in cases:
+    for python in (None, sys.executable):
         with pytest.raises(MissingExtraError) as caught:
-            get_metric(name, encoders=Encoders(**CPU), **settings)
+            get_metric(name, encoders=Encoders(**CPU), python=python)
         message = str(caught.value)
         assert message.startswith(f"{name} needs the package {package}, which {sys.executable} has not")
         assert command in message
         assert "\n" not in message
 
 
-def script(folder: Path, text: str) -> Path:
-    file = folder / "python"
-    file.write_text(f"#!{sys.executable}\n{text}")
-    file.chmod(0o755)
-    return file
+SHEBANG = f"#!{sys.executable}\n"
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         (None, "comet: there is no interpreter .*python: python -m venv comet-env"),
-        ("", "ended with status 0"),
-        ("import sys; sys.exit('first\\nthe last word')", "ended with status 1: the last word"),
-        ("print('hello')", "ended with status 0"),
-        ("print([1], flush=True)\nimport time; time.sleep(60)", "answered what is no answer"),
-        ("import os; os.kill(os.getpid(), 9)", r"was killed by SIGKILL \(out of memory\?\)"),
+        (SHEBANG, "ended with status 0"),
+        (f"{SHEBANG}import sys; sys.exit('first\\nthe last word')", "ended with status 1: the last word"),
+        (f"{SHEBANG}print('hello')", "ended with status 0"),
+        (f"{SHEBANG}print([1], flush=True)\nimport time; time.sleep(60)", "answered what is no answer"),
+        (f"{SHEBANG}import os; os.kill(os.getpid(), 9)", r"was killed by SIGKILL \(out of memory\?\)"),
+        ("\x00\x01 no program", "python cannot be run: Exec format error"),
     ],
 )
 def test_what_is_no_interpreter_is_one_clear_line(tmp_path: Path, text: str | None, message: str) -> None:
-    python = tmp_path / "python" if text is None else script(tmp_path, text)
+    python = tmp_path / "python"
+    if text is not None:
+        python.write_text(text)
+        python.chmod(0o755)
     with pytest.raises(InputError, match=message) as caught:
         get_metric("comet", encoders=Encoders(**CPU), python=python)
     assert "\n" not in str(caught.value)
-
-
-def test_a_file_that_cannot_be_run(tmp_path: Path) -> None:
-    file = tmp_path / "python"
-    file.write_bytes(b"\x00\x01 no program")
-    file.chmod(0o755)
-    with pytest.raises(InputError, match=r"python cannot be run: Exec format error"):
-        get_metric("laser", encoders=Encoders(**CPU), python=file)
-
-
-def test_source_lang_needs_sources() -> None:
-    with pytest.raises(InputError, match="laser: source_lang needs laser-qe: laser reads no sources"):
-        get_metric("laser", encoders=Encoders(**CPU), source_lang="deu_Latn")
 
 
 # The worker, with a package that is here: a stand-in adapter in another folder
 
 STAND_IN = """
 import os, time
-PACKAGE = "pydantic"
+PACKAGE, MODULE = "pydantic", "stand_in_package"
 class ModelMissing(Exception): pass
-def load():
-    print("packages print what they like")
-    if os.environ.get("STAND_IN") == "broken": raise ValueError("no\\ngood")
 def open_model(options, device):
     if options["model"] == "absent": raise ModelMissing("absent is\\nnot here")
     if options["model"] == "bad": raise RuntimeError("cannot")
@@ -169,6 +153,12 @@ def open_model(options, device):
         if request["do"] == "fail": raise KeyError("why")
         return {"said": request["do"], "pid": os.getpid(), "path": os.environ.get("PYTHONPATH")}
     return {"model": options["model"]}, answer
+"""
+
+IMPORTED = """
+import os
+print("packages print what they like")
+if os.environ.get("STAND_IN") == "broken": raise ValueError("no\\ngood")
 """
 
 TORCH = """
@@ -185,12 +175,14 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Work
 
     (tmp_path / "serve.py").write_text((external._WORKERS / "serve.py").read_text())
     (tmp_path / "stand_in.py").write_text(STAND_IN)
+    (tmp_path / "stand_in_package.py").write_text(IMPORTED)
     (tmp_path / "torch.py").write_text(TORCH)  # the real one takes seconds
     monkeypatch.setattr(external, "_WORKERS", tmp_path)
     package = Package("pydantic", "stand_in", "env", (("pydantic",),))
 
     def start(model: str = "m", device: str = "cpu", strict: bool = False, python: Path | None = None) -> Worker:
-        return Worker(package, python, {"model": model}, device=device, strict=strict, metric="it")
+        run: Any = SimpleNamespace(device=device, config=SimpleNamespace(device=device if strict else "auto"))
+        return Worker(package, ExternalConfig(python=python), run, {"model": model}, "it")
 
     return start
 
@@ -337,13 +329,13 @@ def test_comet_on_a_named_model(comet: tuple[str, Path]) -> None:
 
 def test_comet_with_several_references(comet: tuple[str, Path]) -> None:
     python, home = comet
-    given: dict[str, Any] = {"python": python, "model": str(home / "comet")}
+    best, mean = (
+        get_metric("comet", encoders=Encoders(**CPU), python=python, model=str(home / "comet"), multi_ref=how)
+        for how in ("best", "mean")
+    )
     both = [[a, b, " "] for a, b in zip(REFERENCES, REFERENCES[::-1], strict=True)]
-    best = get_metric("comet", encoders=Encoders(**CPU), **given)
-    one = best.score(CANDIDATES, REFERENCES, SOURCES).values
-    other = best.score(CANDIDATES, REFERENCES[::-1], SOURCES).values
+    one, other = (best.score(CANDIDATES, texts, SOURCES).values for texts in (REFERENCES, REFERENCES[::-1]))
     np.testing.assert_allclose(best.score(CANDIDATES, both, SOURCES).values, np.maximum(one, other), atol=1e-6)
-    mean = get_metric("comet", encoders=Encoders(**CPU), **given, multi_ref="mean")
     np.testing.assert_allclose(mean.score(CANDIDATES, both, SOURCES).values, (one + other) / 2, atol=1e-6)
     matrix = best.score_matrix(CANDIDATES[:2], REFERENCES[:3], sources=SOURCES[0])
     direct = best.score([CANDIDATES[1]] * 3, REFERENCES[:3], [SOURCES[0]] * 3).values
@@ -353,36 +345,28 @@ def test_comet_with_several_references(comet: tuple[str, Path]) -> None:
 def test_comet_counts_what_its_limit_cuts_off(comet: tuple[str, Path]) -> None:
     python, home = comet
     metric = get_metric("comet", encoders=Encoders(**CPU), python=python, model=str(home / "comet"))
-    long = " ".join(
-        ["cat"] * 50
-    )  # 50 words of one token each, two special tokens; 42 positions less 2, less 2, are read
+    long = "cat " * 50  # of one token each, and two special tokens; 42 positions less 2, less 2, are read
     scores = metric.score([long, "cat"], ["cat", long], ["cat", long])
     assert scores.tokens_lost.tolist() == [14, 28]
 
 
 @pytest.mark.parametrize(
-    ("name", "model", "kind", "message"),
+    ("name", "model", "message"),
     [
-        ("comet", "comet-qe", InputError, "reads no references: use comet-qe with it"),
-        ("comet", "unified-qe", InputError, "reads no references: use comet-qe with it"),
-        ("comet-qe", "comet", InputError, "needs references: use comet with it"),
-        ("comet", ".", ModelUnavailableError, r"holds no hparams.yaml with checkpoints/\*.ckpt beside it"),
-        ("comet", "none.ckpt", ModelUnavailableError, "is not a checkpoint with hparams.yaml in the folder above it"),
-        ("comet", "", ModelUnavailableError, "Unbabel/wmt22-comet-da is not on this machine and cannot be fetched"),
+        ("comet", "comet-qe", "reads no references: use comet-qe with it"),
+        ("comet", "unified-qe", "reads no references: use comet-qe with it"),
+        ("comet-qe", "comet", "needs references: use comet with it"),
+        ("comet", ".", r"holds no hparams.yaml with checkpoints/\*.ckpt next to it"),
+        ("comet", "none.ckpt", "is not a checkpoint with hparams.yaml in the folder above it"),
+        ("comet", "", "Unbabel/wmt22-comet-da is not on this machine and cannot be fetched"),
     ],
 )
 def test_comet_models_that_do_not_fit(
-    comet: tuple[str, Path],
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    name: str,
-    model: str,
-    kind: type[BsxError],
-    message: str,
+    comet: tuple[str, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, model: str, message: str
 ) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
-    monkeypatch.setenv("HOME", str(tmp_path))
+    kind = InputError if "use comet" in message else ModelUnavailableError
+    for variable, value in (("HF_HUB_OFFLINE", "1"), ("HF_HUB_CACHE", str(tmp_path)), ("HOME", str(tmp_path))):
+        monkeypatch.setenv(variable, value)
     settings: dict[str, Any] = {"model": str(comet[1] / model)} if model else {}
     with pytest.raises(kind, match=message) as caught:
         get_metric(name, encoders=Encoders(**CPU), python=comet[0], **settings)
@@ -427,13 +411,10 @@ def test_laser_equals_the_package(
     np.testing.assert_allclose(scores.values[:-1], expected, atol=1e-6)
     assert scores.values[-1] == 0
     assert scores.empty.tolist() == [5]
-    assert metric.score(["the cat"], ["the cat"], ["the cat"]).values[0] == pytest.approx(
-        1 if langs[0] == langs[1] else metric.score(["the cat"] * 2, None, ["the cat"] * 2).values[1]
-    )
-    told = scores.signature["model_dir"]
-    assert [part.partition("@")[0] for part in told.split("+")] == list(
-        dict.fromkeys("laser3-wol_Latn.v1" if lang == "wol_Latn" else "laser2" for lang in langs)
-    )
+    same = metric.score(["the cat"] * 2, ["the cat"] * 2, ["the cat"] * 2).values
+    assert same.tolist() == pytest.approx([1.0, 1.0] if langs[0] == langs[1] else [same[0]] * 2)
+    names = dict.fromkeys("laser3-wol_Latn.v1" if lang == "wol_Latn" else "laser2" for lang in langs)
+    assert [part.partition("@")[0] for part in scores.signature["model_dir"].split("+")] == list(names)
 
 
 def test_laser_without_its_models(laser: tuple[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

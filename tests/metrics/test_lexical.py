@@ -76,9 +76,7 @@ TER = [
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("name", "settings"),
-    [("chrf", settings) for settings in CHRF]
-    + [("bleu", settings) for settings in BLEU]
-    + [("ter", settings) for settings in TER],
+    [(name, settings) for name, several in (("chrf", CHRF), ("bleu", BLEU), ("ter", TER)) for settings in several],
 )
 def test_segments_and_corpus_have_sacrebleus_digits(name: str, settings: dict[str, Any]) -> None:
     import sacrebleu.metrics as peers
@@ -124,7 +122,7 @@ def test_edits_with_shifts_are_sacrebleus_in_and_beyond_its_beam() -> None:
         assert Reference(reference).edits(words) == translation_edit_rate(words, reference)[0]
 
 
-def test_edits_that_the_beam_costs_are_counted() -> None:
+def test_edits_are_sacrebleus_where_the_beam_or_the_number_of_shifts_costs_some() -> None:
     from sacrebleu.metrics.lib_ter import translation_edit_rate
 
     # Without a beam, 30 words taken out and 30 put in.
@@ -132,13 +130,8 @@ def test_edits_that_the_beam_costs_are_counted() -> None:
     reference = words[30:] + [f"c{i}" for i in range(30)]
     found = Reference(reference).edits(words)
     assert found == translation_edit_rate(words, reference)[0] != Reference(reference).edits(words[30:]) + 30
-
-
-def test_more_than_a_thousand_shifts_are_not_tried() -> None:
-    from sacrebleu.metrics.lib_ter import translation_edit_rate
-
-    words = ["a", "b", "a", "c"] * 5
-    reference = ["b", "a", "c", "a"] * 3 + ["a", "b"] * 4
+    # More than a thousand shifts are not tried.
+    words, reference = ["a", "b", "a", "c"] * 5, ["b", "a", "c", "a"] * 3 + ["a", "b"] * 4
     assert Reference(reference).edits(words) == translation_edit_rate(words, reference)[0]
 
 
@@ -247,13 +240,55 @@ def test_overlap_is_f1_of_what_is_shared(unit: str, candidate: str, reference: s
 
 def test_length_counts_what_it_says() -> None:
     texts, others = ["ab  c", "x"], ["a b c d", "xyz"]
-    expected = {
-        ("candidate", "characters"): [3, 1],
-        ("candidate", "words"): [2, 1],
-        ("other", "characters"): [4, 3],
-        ("other", "words"): [4, 1],
-    }
-    for (of, unit), lengths in expected.items():
-        assert get_metric("length", of=of, unit=unit).score(texts, others).values.tolist() == lengths
+    for of, letters, words in (("candidate", [3, 1], [2, 1]), ("other", [4, 3], [4, 1])):
+        assert get_metric("length", of=of, unit="characters").score(texts, others).values.tolist() == letters
+        assert get_metric("length", of=of, unit="words").score(texts, others).values.tolist() == words
     assert get_metric("length").score(texts, others).values.tolist() == [3, 1]
     assert get_metric("overlap").score(["a b", "a b"], [["a c d", "a b"], ["c d", "a"]]).values.tolist() == [1, 2 / 3]
+
+
+# -- every candidate against every reference at once --------------------------------------------------------------
+
+WORDS = ["the", "cat", "sat", "on", "a", "mat", "and", "The", "dog", "ran"]
+
+
+def sentences(seed: int) -> list[str]:
+    drawn = random.Random(seed)  # noqa: S311 - words for a test
+    made = [" ".join(drawn.choices(WORDS, k=drawn.randint(1, 12))) for _ in range(20)]
+    return [*made, "", "  ", "the the the the the", "cat."]
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "bleu",
+        "bleu:effective_order=false,max_ngram_order=3",
+        "bleu:smooth_method=floor",
+        "bleu:smooth_method=add-k,smooth_value=2",
+        "bleu:smooth_method=add-k,effective_order=false",
+        "bleu:smooth_method=none,effective_order=false",
+        "bleu:variant=coco",
+        "bleu:lowercase=true",
+        "sentbleu",
+        "sentbleu:lowercase=true",
+        "chrf",
+        "chrf:whitespace=true",
+        "chrf:char_order=15,beta=1",
+        "chrf++:eps_smoothing=true",
+        "chrf++:lowercase=true",
+    ],
+)
+def test_a_product_is_pair_by_pair(spec: str) -> None:
+    metric = get_metric(spec)
+    candidates, references = sentences(1), sentences(2)
+    flat = metric.score([text for text in candidates for _ in references], references * len(candidates))
+    found = metric.score_matrix(candidates, references)
+    # The same operations; only the logarithms of NumPy and of the C library may differ in the last bit.
+    np.testing.assert_allclose(found, flat.values.reshape(found.shape), rtol=1e-13, atol=1e-13)
+
+
+def test_a_product_in_parts_is_the_product(monkeypatch: pytest.MonkeyPatch) -> None:
+    metric = get_metric("chrf")
+    whole = metric.score_matrix(sentences(5), sentences(6))
+    monkeypatch.setattr("bsx.metrics.lexical.ngrams._COLUMNS", 7)
+    assert (metric.score_matrix(sentences(5), sentences(6)) == whole).all()

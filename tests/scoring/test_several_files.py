@@ -11,6 +11,7 @@ import pytest
 
 from bsx import score_files
 from bsx.errors import InputError
+from tests.helpers.tables import write_rows
 
 Row = dict[str, Any]
 ROWS: list[Row] = [
@@ -27,8 +28,7 @@ def write(path: Path, rows: Sequence[Row]) -> str:
     elif path.suffix == ".jsonl":
         path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     else:
-        lines = ["\t".join(rows[0]), *("\t".join(map(str, row.values())) for row in rows)]
-        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        write_rows(path, rows)
     return str(path)
 
 

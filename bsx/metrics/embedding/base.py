@@ -12,18 +12,12 @@ from bsx.metrics.core import ConfigT, Fitted
 class EncoderMetric(PairMetric[ConfigT]):
     """A metric on hidden states of one encoder; its configuration has a field ``model``."""
 
-    def open_model(self, *, default: str | None = None, limit: int | None = None) -> None:
-        """Find the model, its tokenizer and how deep it is.
-
-        Args:
-            default: the metric's own model; the entry's unless given.
-            limit: a further limit on the tokens of a text.
-        """
-        named = getattr(self.config, "model", None)
-        default = default or self.entry.model
+    def open_model(self, *, default: str | None = None) -> None:
+        """Find the model, its tokenizer and how deep it is; ``default`` is the metric's own model, else the entry's."""
+        named, default = getattr(self.config, "model", None), default or self.entry.model
         self.located = self.encoders.locate(named, default=default, sources="source" in self.needs)
         self.depth = self.located.architecture.depth
-        self.tokenizer = self.located.tokenizer(limit=limit, context=self.context > 0)
+        self.tokenizer = self.located.tokenizer(context=self.context > 0)
 
     def use_layers(self, layers: Iterable[int]) -> None:
         """Say which layers `states` returns, in rising order.

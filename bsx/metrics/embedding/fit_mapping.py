@@ -76,33 +76,31 @@ def fit_mapping(
     Source: Zhao et al. 2020, section 3.2 (2,000 sentence pairs of under 100 words; links by fast_align there).
     """
     links, progress = settings.links, reporter(settings.progress)
-    languages: dict[str, str] = {}
-    if settings.lang is not None:
-        languages = dict(zip(("source", "target"), language_pair(settings.lang), strict=True))
+    codes = () if settings.lang is None else language_pair(settings.lang)
     if links is not None:
         _check_links(links, texts)
     located = encoders.locate(None, default="bert-base-multilingual-cased")
     layer = located.architecture.depth if settings.layer is None else settings.layer
     view = encoders.encoder(located).view([layer])
     tokenizer = located.tokenizer()
-    chosen = [
-        i
-        for i, pair in enumerate(texts)
-        if all(text.strip() and len(text.split()) <= settings.max_words for text in pair)
-    ][: settings.pairs]
+    usable = [all(0 < len(text.split()) <= settings.max_words for text in pair) for pair in texts]
+    chosen = np.flatnonzero(usable)[: settings.pairs].tolist()
     if not chosen:
         raise InputError("there is no sentence pair to fit on: every pair has an empty or too long side")
     sides: tuple[list[NDArray[np.float32]], list[NDArray[np.float32]]] = ([], [])
     for start in range(0, len(chosen), _BLOCK):
         block = chosen[start : start + _BLOCK]
-        words = [
-            _words(encoders.in_form(texts[i][side] for i in block), tokenizer, view, apart=links is None)
+        words = (
+            _words(encoders.in_form(texts[i][side] for i in block), tokenizer, view, unspaced=links is None)
             for side in (0, 1)
-        ]
-        for row, i in enumerate(block):
-            source, target = words[0][row], words[1][row]
+        )
+        for i, source, target in zip(block, *words, strict=True):
+            pairs = links[i] if links is not None else []
+            if links is None and len(source) and len(target):  # the words that are each other's nearest by cosine
+                similarity = normalise(source) @ normalise(target).T
+                forward, backward = similarity.argmax(axis=1), similarity.argmax(axis=0)
+                pairs = [(a, int(b)) for a, b in enumerate(forward) if backward[b] == a]
             # A sentence that the model's limit cut has fewer words than its text.
-            pairs = _mutual(source, target) if links is None else links[i]
             pairs = [(a, b) for a, b in pairs if a < len(source) and b < len(target)]
             sides[0].append(source[[a for a, _ in pairs]])
             sides[1].append(target[[b for _, b in pairs]])
@@ -127,7 +125,7 @@ def fit_mapping(
         "words": str(len(x)),
         "links": "mutual nearest vectors" if links is None else "given",
         "text": digest[:12],
-        **languages,
+        **dict(zip(("source", "target"), codes, strict=False)),
     }
     return Mapping(settings.kind, array, facts)
 
@@ -145,14 +143,10 @@ def _check_links(links: Sequence[Links], texts: Sequence[tuple[str, str]]) -> No
                 raise InputError(f"links, pair {number}: {link} points beyond the sentence's words")
 
 
-def _words(texts: list[str], tokenizer: Tokenizer, view: LayerView, *, apart: bool) -> list[NDArray[np.float32]]:
+def _words(texts: list[str], tokenizer: Tokenizer, view: LayerView, *, unspaced: bool) -> list[NDArray[np.float32]]:
     """Return the vectors of each text's words (words, dim): means of their pieces.
 
-    Args:
-        texts: the texts.
-        tokenizer: the encoder's tokenizer.
-        view: the layer.
-        apart: whether a piece of a script without spaces is a word of its own; without it, white space alone counts.
+    Words are what white space separates, and with ``unspaced`` each piece of a script without spaces.
     """
     distinct = list(dict.fromkeys(texts))
     states = encode_texts(distinct, tokenizer, view)
@@ -161,21 +155,12 @@ def _words(texts: list[str], tokenizer: Tokenizer, view: LayerView, *, apart: bo
         rows = slice(int(states.offsets[i]), int(states.offsets[i] + states.lengths[i]))
         vectors = states.vectors[0, rows][beside(~tokenizer.is_special[states.ids[rows]], states.vectors)]
         word_of = tokenizer.words(text)[: len(vectors)]
-        if apart and _UNSPACED.search(text):
-            unspaced = np.array([_UNSPACED.search(word) is not None for word in text.split()])
-            starts = np.diff(word_of, prepend=-1).astype(bool) | unspaced[word_of]
+        if unspaced and _UNSPACED.search(text):
+            single = np.array([_UNSPACED.search(word) is not None for word in text.split()])
+            starts = np.diff(word_of, prepend=-1).astype(bool) | single[word_of]
             word_of = np.cumsum(starts) - 1
         whole = int(word_of.max()) + 1 if len(word_of) else 0
         sums = segment_sum(vectors, word_of, whole)
         sizes = np.maximum(np.bincount(word_of, minlength=whole), 1)
         results[text] = (fetch(sums) / sizes[:, None]).astype(np.float32)
     return [results[text] for text in texts]
-
-
-def _mutual(source: NDArray[np.float32], target: NDArray[np.float32]) -> Links:
-    """Return the words that are each other's nearest by cosine."""
-    if not len(source) or not len(target):
-        return []
-    similarity = normalise(source) @ normalise(target).T
-    forward, backward = similarity.argmax(axis=1), similarity.argmax(axis=0)
-    return [(i, int(j)) for i, j in enumerate(forward) if backward[j] == i]

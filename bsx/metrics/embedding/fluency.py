@@ -14,7 +14,7 @@ from bsx.encode.batching import pad, plan_batches
 from bsx.encode.session import Encoders
 from bsx.encode.tokenizer import load_tokenizer
 from bsx.errors import InputError
-from bsx.metrics.learned.resources import locate_resource
+from bsx.metrics.learned.regression import locate_resource
 from bsx.support.arrays import finite, tensor
 from bsx.support.untyped import Settings, Untyped, blaming
 
@@ -22,11 +22,7 @@ _BATCH_TOKENS = 2048
 
 
 class LanguageModel:
-    """A causal language model that scores texts.
-
-    Args:
-        name: a folder or a hub id.
-        encoders: says where to run.
+    """A causal language model, named by a folder or a hub id, that scores texts where the encoders run.
 
     Attributes:
         identity: name and shortened digest, for a signature.

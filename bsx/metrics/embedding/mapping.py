@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.catalog.entries.models import LanguageEntry
+from bsx.encode.session import Encoders
 from bsx.errors import InputError
 from bsx.support.arrays import Array, beside, finite
 from bsx.support.optional import need
@@ -79,30 +79,19 @@ def check_mapping(mapping: str, file: Path | None) -> None:
         raise ValueError("mapping (clp or umd) and mapping_file go together: `bsx.fit_mapping` fits one")
 
 
-def fit_notes(
-    mapping: Mapping, layer: int, language: LanguageEntry | None, source: LanguageEntry | None, spec: str
-) -> tuple[str, ...]:
-    """Return what to say of a map that was fitted on another layer or language, or of which nobody knows it.
-
-    Args:
-        mapping: the map.
-        layer: the layer it is used on.
-        language: of the run's texts: the target's.
-        source: of their sources, where the run names a pair.
-        spec: the metric, for the notes.
-    """
-    facts, said = mapping.facts, []
+def fit_notes(mapping: Mapping, layer: int, encoders: Encoders, spec: str) -> tuple[str, ...]:
+    """Return what to say of a map fitted on another layer or language than a metric's, or on a model nobody knows."""
+    facts, notes = mapping.facts, []
     if "model" not in facts:
-        said.append(f"{spec}: nothing says which model the mapping was fitted on")
+        notes.append("nothing says which model the mapping was fitted on")
     if facts.get("layer") not in (None, str(layer)):
-        said.append(f"{spec}: the mapping was fitted on layer {facts['layer']}, this is layer {layer}")
-    into = facts.get("target")
-    if into is not None and language is not None and into != language.code:
-        said.append(f"{spec}: the mapping was fitted on translations into {into!r}, the texts are {language.name}")
-    out_of = facts.get("source")
-    if out_of is not None and source is not None and out_of != source.code:
-        said.append(f"{spec}: the mapping was fitted on translations from {out_of!r}, the sources are {source.name}")
-    return tuple(said)
+        notes.append(f"the mapping was fitted on layer {facts['layer']}, this is layer {layer}")
+    sides = {"target": ("into", "texts", encoders.language), "source": ("from", "sources", encoders.source)}
+    for side, (way, texts, language) in sides.items():
+        if language is not None and facts.get(side, language.code) != language.code:
+            fitted = f"translations {way} {facts[side]!r}"
+            notes.append(f"the mapping was fitted on {fitted}, the {texts} are {language.name}")
+    return tuple(f"{spec}: {note}" for note in notes)
 
 
 def fit_clp(source: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.float32]:
@@ -128,14 +117,10 @@ def fit_umd(source: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray
 
 
 def open_mapping(kind: Kind | Literal["none"], file: Path | None, dimensions: int, identity: str) -> Mapping | None:
-    """Return the map that a metric's settings name; None for none.
+    """Return the map of vectors (dim,) that a metric's settings ``mapping`` and ``mapping_file`` name; None for none.
 
-    Args:
-        kind: the setting ``mapping``.
-        file: the setting ``mapping_file``.
-        dimensions: size of the vectors.
-        identity: the model's name and digest; see `bsx.encode.model.LocatedModel`. The same weights may have another
-            name, and the map of another program does not say which model it is for.
+    The model's ``identity`` is its name and digest: the same weights may have another name, and the map of another
+    program does not say which model it is for.
 
     Raises:
         InputError: if there is no such map, or it was fitted on another model.
@@ -154,12 +139,9 @@ def open_mapping(kind: Kind | Literal["none"], file: Path | None, dimensions: in
 
 
 def load_mapping(path: Path, kind: Kind, dimensions: int) -> Mapping:
-    """Read a map: our safetensors file, or an array saved by NumPy (.npy) or PyTorch (any other name).
+    """Read a map for vectors (dim,): our safetensors file, or an array saved by NumPy (.npy) or PyTorch (other names).
 
-    Args:
-        path: the file.
-        kind: the kind of map that is wanted.
-        dimensions: size of the vectors it is for. A vector may be stored as (dim,), (1, dim) or (dim, 1).
+    A direction may be stored as (dim,), (1, dim) or (dim, 1).
 
     Raises:
         InputError: if there is no such file, or it holds another kind or size of map, or zeros.
@@ -173,14 +155,13 @@ def load_mapping(path: Path, kind: Kind, dimensions: int) -> Mapping:
         tensors, facts = load_arrays(path)
         if kind not in tensors:
             raise InputError(f"holds {', '.join(tensors)}, not a {kind} map", file=path)
-        array: NDArray[Untyped] = tensors[kind]
+        array: Untyped = tensors[kind]
     elif path.suffix in (".npy", ".npz"):
         with blaming(f"{path}: is not an array saved by NumPy"):
-            loaded: Untyped = np.load(path, allow_pickle=False)
-        if not isinstance(loaded, np.ndarray):
-            loaded.close()
+            array = np.load(path, allow_pickle=False)
+        if not isinstance(array, np.ndarray):
+            array.close()
             raise InputError("holds several arrays; save the map alone, as .npy", file=path)
-        array = loaded
     else:
         from bsx.support.tensors import load_saved
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from bsx.data.corpus import Corpus, without_context
+from bsx.data.corpus import Corpus
 from bsx.data.lines import NamedFile
 from bsx.encode.idf import Idf, IdfCounter, count_idf
 from bsx.encode.states import normalise
@@ -69,19 +68,9 @@ class MoverScoreConfig(MetricConfig):
         return self
 
 
-@dataclass(frozen=True)
-class IdfTables:
-    """Weights of every id: one table for references, one for each system's candidates.
-
-    Attributes:
-        tables: (tables, vocabulary); the first is the references'.
-        of_system: which table each system's candidates use.
-        name: digests and sizes of what was counted, for the signature.
-    """
-
-    tables: NDArray[np.float32]
-    of_system: NDArray[np.int64]
-    name: str
+IdfTables = tuple[NDArray[np.float32], str]
+"""Weights of every id (tables, vocabulary), one table for references and one for each system's candidates unless these
+use that of the references; and digests and sizes of what was counted, for the signature."""
 
 
 class MoverScore(EncoderMetric[MoverScoreConfig]):
@@ -104,11 +93,8 @@ class MoverScore(EncoderMetric[MoverScoreConfig]):
             self.use_layers(range(max(1, self.depth - config.last_layers + 1), self.depth + 1))
         else:
             self.use_layers([self.depth if config.layer is None else config.layer])
-        words = frozenset[str]()
-        if config.stop_words is not None:
-            lines = self.encoders.in_form(NamedFile(config.stop_words).lines())
-            words = frozenset(word.strip().lower() for word in lines if word.strip())
-        self._words = words
+        lines = () if config.stop_words is None else self.encoders.in_form(NamedFile(config.stop_words).lines())
+        self._words = words = frozenset(word.strip().lower() for word in lines if word.strip())
         self._filter = TokenFilter(
             self.tokenizer, punctuation=config.drop_punctuation, subwords=config.drop_subwords, words=words
         )
@@ -119,7 +105,7 @@ class MoverScore(EncoderMetric[MoverScoreConfig]):
 
         fields = super().signature_fields(fitted)
         if self.config.idf:
-            fields["idf"] = fitted.name if fitted is not None else "references"
+            fields["idf"] = fitted[1] if fitted is not None else "references"
         if self.config.stop_words is not None:
             listed = "\n".join(sorted(self._words)).encode()
             fields["stop_words"] = f"{len(self._words)}@{hashlib.sha256(listed).hexdigest()[:8]}"
@@ -135,9 +121,9 @@ class MoverScore(EncoderMetric[MoverScoreConfig]):
         """Count the tokens of references, and of each system's candidates; see `Metric.count`."""
         counters = [IdfCounter() for _ in range(self._counters(corpus))]
         for segment in corpus:
-            references = list(map(self._own, segment.references))
+            references = list(map(self.alone, segment.references))
             counters[0].add(references, self.tokenizer.tokenize(references))
-            for counter, text in zip(counters[1:], map(self._own, segment.candidates), strict=False):
+            for counter, text in zip(counters[1:], map(self.alone, segment.candidates), strict=False):
                 counter.add([text], self.tokenizer.tokenize([text]))
         return counters
 
@@ -146,23 +132,16 @@ class MoverScore(EncoderMetric[MoverScoreConfig]):
 
     def fit(self, corpus: Reading) -> IdfTables:
         """Return the weights of tokens of references, and of each system's candidates."""
-        config = self.config
-        size = self.tokenizer.vocabulary_size
-        systems = len(corpus.systems)
+        config, size = self.config, self.tokenizer.vocabulary_size
         if not config.idf:
-            return IdfTables(np.ones((1, size), dtype=np.float32), np.zeros(systems, dtype=np.int64), "no")
+            return np.ones((1, size), dtype=np.float32), "no"
         counters = [IdfCounter()] if self.counts is None else corpus.counters(self, self._counters(corpus))
         weights: list[Idf | None] = [counter.result() if counter.documents else None for counter in counters]
         if config.idf_texts is not None:
             texts = self.encoders.in_form(NamedFile(config.idf_texts).lines())
             weights[0] = count_idf(texts, self.tokenizer)
         tables = [np.ones(size, dtype=np.float32) if idf is None else idf.table(size) for idf in weights]
-        of_system = np.arange(1, systems + 1) if config.separate_idf else np.zeros(systems, dtype=np.int64)
-        name = "+".join(f"{idf.digest[:8]}({idf.documents})" for idf in weights if idf is not None)
-        return IdfTables(np.stack(tables), of_system.astype(np.int64), name)
-
-    def _own(self, text: str) -> str:
-        return without_context(text) if self.context else text
+        return np.stack(tables), "+".join(f"{idf.digest[:8]}({idf.documents})" for idf in weights if idf is not None)
 
     def score_pairs(self, pairs: Pairs, fitted: IdfTables) -> PairScores:
         """Score pairs; see `PairMetric.score_pairs`."""
@@ -173,16 +152,17 @@ class MoverScore(EncoderMetric[MoverScoreConfig]):
         vectors = normalise(states.vectors)
         vectors = power_means(vectors) if config.pmeans else vectors[0]
         # A text weighs its tokens by the table of its side: units belong to a text and a table.
-        tables = len(fitted.tables)
-        left = pairs.left * tables + fitted.of_system[pairs.systems]
-        right = pairs.right * tables
+        tables = len(fitted[0])
+        left, right = pairs.left * tables, pairs.right * tables
+        if config.idf and config.separate_idf:
+            left = left + 1 + pairs.systems
         keys, places = np.unique(np.concatenate([left, right]), return_inverse=True)
         texts, table = keys // tables, keys % tables
         count = states.lengths[texts]
         first = np.concatenate([[0], np.cumsum(count)[:-1]]).astype(np.int64)
         rows = np.arange(int(count.sum())) - np.repeat(first - states.offsets[texts], count)
         ids = states.ids[rows]
-        weights = fitted.tables[np.repeat(table, count), ids]
+        weights = fitted[0][np.repeat(table, count), ids]
         if not config.idf and config.matching == "greedy":
             weights = np.where(self.tokenizer.is_special[ids], 0, weights).astype(np.float32)
         n = 1 if config.ignore_ngram else config.ngram

@@ -126,10 +126,7 @@ class SbertWk(EncoderMetric[SbertWkConfig]):
 def dissect(layers: Array, window: int, rule: WindowRule = "corrected") -> tuple[Array, NDArray[np.float64]]:
     """Return each word's unified vector (tokens, dim) and its weight in the sentence (tokens,), not normalised.
 
-    Args:
-        layers: hidden states (layers, tokens, dim), lowest layer first.
-        window: neighbouring layers on either side.
-        rule: see `layer_weights`.
+    ``layers`` are hidden states (layers, tokens, dim), lowest layer first; for the rest see `layer_weights`.
     """
     xp = namespace(layers)
     by_token = as_fp64(xp.moveaxis(layers, 0, 1))

@@ -20,7 +20,7 @@ from bsx.metrics.embedding.base import EncoderMetric
 from bsx.support.arrays import Array, as_fp32, beside, fetch, finite, namespace, within
 from bsx.support.optional import need
 from bsx.support.tensors import load_arrays, load_weights
-from bsx.support.untyped import blaming
+from bsx.support.untyped import Untyped, blaming
 
 Pooling = Literal["mean", "cls", "max", "mean-sqrt", "last"]
 
@@ -95,53 +95,46 @@ class Recipe:
         recipe = cls(known=True)
         with blaming(f"{folder}: its modules.json, or a file that it names, cannot be used"):
             prompts = folder / "config_sentence_transformers.json"
-            if prompts.is_file() and json.loads(prompts.read_text(encoding="utf-8")).get("default_prompt_name"):
+            if prompts.is_file() and _read(prompts).get("default_prompt_name"):
                 raise InputError("puts a prompt before every text, which bsx does not do", file=folder)
-            for module in json.loads(listing.read_text(encoding="utf-8")):
-                kind = str(module["type"]).rpartition(".")[2]
-                if Path(module["path"]).is_absolute() or ".." in Path(module["path"]).parts:
-                    raise InputError(f"{listing}: names {module['path']!r}, which is outside the model's folder")
-                at = folder / module["path"]
-                if kind in ("Pooling", "Dense") and not (at / "config.json").is_file():
-                    raise InputError(
-                        f"lacks {module['path']}, which its modules.json names: fetch it whole", file=folder
-                    )
+            for module in _read(listing):
+                kind, path = str(module["type"]).rpartition(".")[2], module["path"]
+                if Path(path).is_absolute() or ".." in Path(path).parts:
+                    raise InputError(f"{listing}: names {path!r}, which is outside the model's folder")
+                if kind in ("Pooling", "Dense") and not (folder / path / "config.json").is_file():
+                    raise InputError(f"lacks {path}, which its modules.json names: fetch it whole", file=folder)
                 if kind == "Transformer":
-                    if module["path"]:
-                        raise InputError(
-                            f"keeps its encoder in {module['path']}: name that folder as the model", file=folder
-                        )
+                    if path:
+                        raise InputError(f"keeps its encoder in {path}: name that folder as the model", file=folder)
                     limits = folder / "sentence_bert_config.json"
-                    if limits.is_file():
-                        said = json.loads(limits.read_text(encoding="utf-8"))
-                        recipe.max_tokens = said.get("max_seq_length")
-                        if recipe.max_tokens is not None and not recipe.max_tokens >= 1:
-                            raise ValueError(f"it says max_seq_length {recipe.max_tokens}")
-                        recipe.lowercase = bool(said.get("do_lower_case"))
+                    settings = _read(limits) if limits.is_file() else {}
+                    recipe.max_tokens = settings.get("max_seq_length")
+                    if recipe.max_tokens is not None and not recipe.max_tokens >= 1:
+                        raise ValueError(f"it says max_seq_length {recipe.max_tokens}")
+                    recipe.lowercase = bool(settings.get("do_lower_case"))
                 elif kind == "Pooling":
-                    recipe.pooling = _poolings(at)
+                    recipe.pooling = _poolings(folder / path)
                 elif kind == "Dense":
-                    recipe.dense.append(_dense(at))
+                    recipe.dense.append(_dense(folder / path))
                 elif kind != "Normalize":  # the cosine does not see it
                     raise InputError(f"{listing}: names a module {kind}; bsx runs Pooling, Dense and Normalize")
         return recipe
 
 
+def _read(file: Path) -> Untyped:
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
 def _poolings(folder: Path) -> list[Pooling]:
-    said = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    names: dict[str, Pooling] = {
-        "cls": "cls",
-        "max": "max",
-        "mean": "mean",
-        "mean_sqrt_len_tokens": "mean-sqrt",
-        "lasttoken": "last",
-    }
-    mode = said.get("pooling_mode")
-    if isinstance(mode, str | list):  # how newer versions write it
-        modes = [mode] if isinstance(mode, str) else mode
-    else:
+    config = _read(folder / "config.json")
+    names: dict[str, Pooling] = {"cls": "cls", "max": "max", "mean": "mean"}
+    names |= {"mean_sqrt_len_tokens": "mean-sqrt", "lasttoken": "last"}
+    modes = config.get("pooling_mode")
+    if isinstance(modes, str):  # how newer versions write it, or as a list
+        modes = [modes]
+    elif not isinstance(modes, list):
         switches = {"cls": "cls_token", "max": "max_tokens", "mean": "mean_tokens"}
-        modes = [key for key in names if said.get(f"pooling_mode_{switches.get(key, key)}")]
+        modes = [key for key in names if config.get(f"pooling_mode_{switches.get(key, key)}")]
     unknown = [m for m in modes if m not in names]
     if unknown or not modes:
         raise InputError(f"{folder}/config.json: its pooling {unknown or 'none'} is not one of {', '.join(names)}")
@@ -149,8 +142,8 @@ def _poolings(folder: Path) -> list[Pooling]:
 
 
 def _dense(folder: Path) -> Dense:
-    said = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    name = str(said.get("activation_function", "torch.nn.modules.linear.Identity")).rpartition(".")[2]
+    config = _read(folder / "config.json")
+    name = str(config.get("activation_function", "torch.nn.modules.linear.Identity")).rpartition(".")[2]
     if name not in _ACTIVATIONS:
         raise InputError(f"{folder}/config.json: its activation {name} is not one of {', '.join(_ACTIVATIONS)}")
     file = folder / "model.safetensors"
@@ -206,28 +199,23 @@ class SentenceCosine(EncoderMetric[SentenceConfig]):
     def setup(self) -> None:
         """Find the encoder and read what happens after it."""
         config = self.config
-        self.open_model(limit=config.max_tokens)
-        self._recipe = Recipe.read(self.located.checkpoint.folder)
+        self.open_model()
+        folder, entry = self.located.checkpoint.folder, self.located.choice.entry
+        self._recipe = Recipe.read(folder)
         limit = config.max_tokens or self._recipe.max_tokens
-        entry = self.located.choice.entry
-        before = config.prefix if config.prefix is not None else entry.prefix if entry is not None else None
-        self.tokenizer = self.located.tokenizer(
-            limit=limit, before=before or "", keep_before=True, context=self.context > 0
-        )
+        before = config.prefix if config.prefix is not None else (entry and entry.prefix) or ""
+        self.tokenizer = self.located.tokenizer(limit=limit, before=before, keep_before=True, context=self.context > 0)
         self._pooling: list[Pooling] = self._recipe.pooling if config.pooling == "model" else [config.pooling]
         if self.context and {"cls", "last"} & {*self._pooling}:
-            raise self.without_context(
-                f"pooling={'+'.join(self._pooling)} makes a vector of one token, which stands for the context too"
-            )
+            how = f"pooling={'+'.join(self._pooling)}"
+            raise self.without_context(f"{how} makes a vector of one token, which stands for the context too")
         size = self.located.architecture.dimensions * len(self._pooling)
         for dense in self._recipe.dense:
-            if dense.weight.shape[1] != size:
-                raise InputError(
-                    f"a layer that its modules.json names takes vectors of {dense.weight.shape[1]} numbers, "
-                    f"and gets {size}",
-                    file=self.located.checkpoint.folder,
-                )
-            size = dense.weight.shape[0]
+            made, takes = dense.weight.shape
+            if takes != size:
+                problem = f"a layer that its modules.json names takes vectors of {takes} numbers, and gets {size}"
+                raise InputError(problem, file=folder)
+            size = made
         self.use_layers([self.layer])
 
     @property
@@ -244,9 +232,9 @@ class SentenceCosine(EncoderMetric[SentenceConfig]):
 
     def signature_fields(self, fitted: object) -> dict[str, object]:
         """Return the model's fields and how sentences are pooled."""
-        pooling = "+".join(self._pooling) + f"+dense*{len(self._recipe.dense)}@{self._recipe.digest}" * bool(
-            self._recipe.dense
-        )
+        pooling = "+".join(self._pooling)
+        if self._recipe.dense:
+            pooling += f"+dense*{len(self._recipe.dense)}@{self._recipe.digest}"
         case = {"case": "lower"} if self._recipe.lowercase else {}
         return {**super().signature_fields(fitted), "pooling": pooling, **case, "prefix": self.tokenizer.before or "no"}
 

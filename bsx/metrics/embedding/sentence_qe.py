@@ -64,8 +64,7 @@ class SentenceQe(SentenceCosine):
         """Say when the model is no sentence encoder, or the map was fitted otherwise."""
         if self._mapping is None:
             return super().notes
-        run = self.encoders
-        return (*super().notes, *fit_notes(self._mapping, self.layer, run.language, run.source, self.spec))
+        return (*super().notes, *fit_notes(self._mapping, self.layer, self.encoders, self.spec))
 
     def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
         """Score pairs of candidate (left) and source (right); see `PairMetric.score_pairs`."""

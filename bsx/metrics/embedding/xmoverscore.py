@@ -75,11 +75,10 @@ class XMoverScore(EncoderMetric[XMoverScoreConfig]):
         self.open_model()
         self._layer = self.depth if config.layer is None else config.layer
         self.use_layers([self._layer])
-        drop, keep = (
-            TokenFilter(self.tokenizer, punctuation=config.drop_punctuation, subwords=subwords)
-            for subwords in (config.drop_subwords is not False, False)
-        )
-        self._filters = {True: drop, False: keep}
+        self._filters = {
+            drops: TokenFilter(self.tokenizer, punctuation=config.drop_punctuation, subwords=drops)
+            for drops in (True, False)
+        }
         self._drops = config.drop_subwords
         if self._drops is None and not self.looks_at_script:
             self._drops = True
@@ -96,13 +95,13 @@ class XMoverScore(EncoderMetric[XMoverScoreConfig]):
         if self._drops is not None:
             return None
         scripts = scripts_of(corpus)
-        found = [script for side in sorted(self.needs) if (script := scripts.get(side)) in UNSPACED]
+        unspaced = [script for side in sorted(self.needs) if (script := scripts.get(side)) in UNSPACED]
         note = None
-        if found:
-            script = SCRIPTS[found[0]]
+        if unspaced:
+            script = SCRIPTS[unspaced[0]]
             note = f"{self.spec}: pieces inside words are kept, as {script} script has no spaces (drop_subwords)"
         self.encoders.remark(self.spec, note)
-        return not found
+        return not unspaced
 
     def signature_fields(self, fitted: bool | None) -> dict[str, object]:
         """Return the model's fields, and the digests of map and language model."""
@@ -123,14 +122,15 @@ class XMoverScore(EncoderMetric[XMoverScoreConfig]):
                 f"{self.spec}: no mapping is given, so vectors of the two languages are compared as they are; "
                 "`bsx.fit_mapping` fits one",
             )
-        return fit_notes(self._mapping, self._layer, self.encoders.language, self.encoders.source, self.spec)
+        return fit_notes(self._mapping, self._layer, self.encoders, self.spec)
 
     def score_pairs(self, pairs: Pairs, fitted: bool | None) -> PairScores:
         """Score pairs of candidate (left) and source (right); see `PairMetric.score_pairs`."""
         config = self.config
         states = self.states(pairs.texts)
         lost = states.lost
-        states = states.select(self._filters[fitted is not False].keep(states))
+        drops = fitted if self._drops is None else self._drops
+        states = states.select(self._filters[drops is not False].keep(states))
         plain = states.vectors[0]
         mapped = plain if self._mapping is None else self._mapping.apply(plain, scalar=config.umd_scalar)
 
@@ -145,9 +145,7 @@ class XMoverScore(EncoderMetric[XMoverScoreConfig]):
         )
         values = 1 / (1 + costs) if config.transform == "inverse" else 1 - costs
         if self._fluency is not None:
-            texts = sorted(set(pairs.left.tolist()))
+            texts, place = np.unique(pairs.left, return_inverse=True)
             scored = self._fluency.score([pairs.texts[i] for i in texts], root=config.lm_term == "root-likelihood")
-            term = np.zeros(len(pairs.texts))
-            term[texts] = scored
-            values = values + config.lm_weight * term[pairs.left]
+            values = values + config.lm_weight * scored[place]
         return PairScores(values, lost)

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from bsx.catalog.entries.metrics import NumberAnswer, SpanAnswer
 
-CUT = "length"
-"""How an endpoint says that an answer was cut off at its greatest length."""
+_CUT = "length"  # how an endpoint says that an answer was cut off at its greatest length
 _WHOLE = ("stop", "eos", "end_turn")
 _NUMBER = re.compile(r"(?<![\w.,])[-−–]?\d+(?:[.,]\d+)*(?:[eE][-+]?\d+)?")
 _PLAIN = re.compile(r"[-−–]?\d+(?:[.,]\d+)?(?:[eE][-+]?\d+)?")
@@ -58,16 +57,16 @@ def read_answer(
         how: what the prompt asks for.
         content: the answer.
         finish: how the endpoint says that it ended: ``stop``, or ``length`` if it was cut off.
-        scores: the tokens that could have stood where the score stands, each with its log probability.
+        scores: tokens that could have stood where the score stands, with log probabilities.
     """
-    if finish not in (*_WHOLE, CUT):
+    if finish not in (*_WHOLE, _CUT):
         return Verdict(math.nan, f"it ended by {finish or 'nothing that was said'}")
     if not content.strip():
         return Verdict(math.nan, "it is empty")
     if isinstance(how, SpanAnswer):
-        value = "it is cut off at max_tokens" if finish == CUT else _errors(how, content)
+        value = "it is cut off at max_tokens" if finish == _CUT else _errors(how, content)
     else:
-        value = _number(how, content.strip(), cut=finish == CUT)
+        value = _number(how, content.strip(), cut=finish == _CUT)
     if isinstance(value, str):
         return Verdict(math.nan, value)
     weights: dict[int, float] = {}
@@ -97,15 +96,14 @@ def _number(how: NumberAnswer, answer: str, *, cut: bool) -> float | str:
     """
     whole = _LISTED.fullmatch(answer) or re.fullmatch(rf"(\d+(?:\.\d+)?)\s*/\s*{how.high:g}", answer)
     if how.where == "only" and whole:
-        found = [(whole[1], "")]
+        text, rest = whole[1], ""
     else:
         matches = list(_NUMBER.finditer(answer))
         if how.where == "start":
             matches = [match for match in matches[:1] if match.start() == 0]
-        found = [(match[0], answer[match.end() :]) for match in matches]
-    if len(found) != 1:
-        return f"it holds {len(found) or 'no'} number{'s' * (len(found) != 1)}"
-    text, rest = found[0]
+        if len(matches) != 1:
+            return f"it holds {len(matches) or 'no'} numbers"
+        text, rest = matches[0][0], answer[matches[0].end() :]
     if cut and not rest.strip(".,"):
         return "it is cut off at max_tokens where the number stands"
     follows = rest[:1]
@@ -123,11 +121,10 @@ def _errors(how: SpanAnswer, content: str) -> float | str:
     """
     level: str | None = None
     clean = False
-    found: list[str] = []
+    errors: list[str] = []
     for raw in content.splitlines():
         line = _DRESS.sub("", raw.strip()).strip()
-        header = _HEADER.fullmatch(line)
-        if header is not None:
+        if header := _HEADER.fullmatch(line):
             level, line = header[1].lower(), header[2].strip("* ").strip()
         if not line:
             continue
@@ -138,7 +135,7 @@ def _errors(how: SpanAnswer, content: str) -> float | str:
         category = (quoted[1] if quoted else line).strip().lower()
         is_error = quoted is not None or category.startswith(_CATEGORIES)
         if level is not None and is_error:
-            found.append("critical" if "non-translation" in category else level)
+            errors.append("critical" if "non-translation" in category else level)
         elif level is not None:
             return f"{line[:60]!r} is no error"
         elif is_error:
@@ -146,5 +143,5 @@ def _errors(how: SpanAnswer, content: str) -> float | str:
     if level is None and not clean:
         return "it names no severity"
     weights = {str(severity): weight for severity, weight in how.weights.items()}
-    lost = sum(weights.get(severity, 0.0) for severity in sorted(found, key=_GRAVEST.index)[: how.counted])
+    lost = sum(weights.get(severity, 0.0) for severity in sorted(errors, key=_GRAVEST.index)[: how.counted])
     return -min(how.cap, lost) + 0.0

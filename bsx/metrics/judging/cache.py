@@ -80,20 +80,20 @@ class AnswerCache:
             raise InputError(f"cannot be read ({error.strerror})", file=self.path) from error
         if not (lines[-1].startswith(_BEGINNING) or _BEGINNING.startswith(lines[-1])):  # nobody's answer, torn or not
             raise InputError("holds no answers of a judge: name another cache", file=self.path, line=len(lines))
-        found: dict[str, KeptAnswer] = {}
+        answers: dict[str, KeptAnswer] = {}
         for number, line in enumerate(lines[:-1], start=1):  # after the last line break stands nothing, or a torn line
             if not line.strip():
                 continue
             try:
                 fields = json.loads(line)
                 scores = tuple((str(token), float(log)) for token, log in fields["scores"])
-                found[fields["key"]] = KeptAnswer(**{**fields, "scores": scores})
+                answers[fields["key"]] = KeptAnswer(**{**fields, "scores": scores})
             except (ValueError, TypeError, KeyError, RecursionError):
                 raise InputError(
                     "holds no answer of a judge: name another cache, or delete the line", file=self.path, line=number
                 ) from None
-        self._answers = found
-        return found
+        self._answers = answers
+        return answers
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:

@@ -30,8 +30,7 @@ _PUBLIC = "https://api.openai.com/v1"
 _TOP = 20  # the most that OpenAI gives
 _OF_ONE_TEXT = frozenset({"content_filter", "context_length_exceeded", "string_above_max_length"})
 _LONG = 300
-_SECRET = 8
-"""Characters from which on a key is a secret; a shorter one, such as EMPTY, is made up where none is wanted."""
+_SECRET = 8  # characters from which on a key is a secret; a shorter one, such as EMPTY, is made up where none is wanted
 _PORTS = {"http": 80, "https": 443}
 _PER_MESSAGE = 4  # tokens that a conversation adds to a message's own
 _POLL = 0.2  # seconds until an interrupt is noticed
@@ -54,12 +53,7 @@ class Question(NamedTuple):
 
 
 class Endpoint:
-    """An endpoint, and what its model is told.
-
-    Args:
-        config: model, address, limits and budget.
-        prompt: what is asked.
-        digest: of the prompt.
+    """An endpoint, and what its model is told: settings, a prompt, and the digest of that.
 
     Raises:
         InputError: if the address or the name of the variable is none, or the key is missing.
@@ -77,10 +71,10 @@ class Endpoint:
             raise InputError(f"judge: {self.host} wants a key: put it into the environment variable {config.key}, or "
                              "name another endpoint with base_url")  # fmt: skip
         name, why = urlsplit(self.url).hostname or "", forbidden()
-        here = name == "localhost"
+        local = name == "localhost"
         with contextlib.suppress(ValueError):
-            here = here or ipaddress.ip_address(name).is_loopback
-        if why is not None and not here:
+            local = local or ipaddress.ip_address(name).is_loopback
+        if why is not None and not local:
             raise ModelUnavailableError(
                 f"judge: {self.host} is not asked ({why}): budget_requests=0 takes kept answers alone"
             )
@@ -93,31 +87,13 @@ class Endpoint:
     def ask_all(
         self, questions: Sequence[Question], cache: AnswerCache, before: int, progress: Progress | None = None
     ) -> None:
-        """Ask all questions; every answer is kept the moment it comes.
-
-        Args:
-            questions: what to ask.
-            cache: where answers are kept.
-            before: how many questions of the run were answered already.
-            progress: called with what is done.
+        """Ask all questions; every answer is kept the moment it comes. ``before`` of the run's were answered already.
 
         Raises:
             ModelUnavailableError: if the endpoint or the budget ends the run; what is done is kept.
         """
-        from anyio.from_thread import start_blocking_portal
-
-        # In a thread: this one may have a loop already, as in a notebook, and notices Ctrl-C, which ends the work.
-        with cache.writing(), start_blocking_portal() as portal:
-            work = portal.start_task_soon(self._ask_all, questions, cache, before, progress)
-            while concurrent.futures.wait([work], timeout=_POLL).not_done:
-                continue
-            work.result()
-
-    async def _ask_all(
-        self, questions: Sequence[Question], cache: AnswerCache, before: int, progress: Progress | None
-    ) -> None:
-        """Ask all questions, in as many rows as may be asked at once."""
         import httpx2  # the client's own
+        from anyio.from_thread import start_blocking_portal
 
         config, waiting, total = self._config, deque(questions), before + len(questions)
         asked, tokens, done, blocked = 0, 0, before, ""
@@ -146,25 +122,29 @@ class Endpoint:
                 if progress is not None:
                     progress("judging", done, total)
 
-        http: Untyped = self._openai.DefaultAsyncHttpxClient(follow_redirects=False)  # texts and key are for this host
-        send = http.send
+        async def side_by_side() -> None:
+            # Texts and key are for this host alone.
+            http: Untyped = self._openai.DefaultAsyncHttpxClient(follow_redirects=False)
+            send = http.send
 
-        async def send_in_time(*args: object, **named: object) -> object:
-            try:
-                async with asyncio.timeout(config.timeout):  # that of a connection begins anew with each byte
-                    return await send(*args, **named)
-            except TimeoutError as error:
-                raise httpx2.ReadTimeout(str(error)) from error
+            async def send_in_time(*args: object, **named: object) -> object:
+                try:
+                    async with asyncio.timeout(config.timeout):  # that of a connection begins anew with each byte
+                        return await send(*args, **named)
+                except TimeoutError as error:
+                    raise httpx2.ReadTimeout(str(error)) from error
 
-        http.send = send_in_time
-        async with self._openai.AsyncOpenAI(
-            api_key=self._secret or "none",
-            base_url=self.url,
-            timeout=None,
-            max_retries=config.retries,
-            http_client=http,
-        ) as self._client:
-            await asyncio.gather(*(one_by_one() for _ in range(config.concurrency)))
+            http.send = send_in_time
+            settings = {"api_key": self._secret or "none", "base_url": self.url, "max_retries": config.retries}
+            async with self._openai.AsyncOpenAI(**settings, timeout=None, http_client=http) as self._client:
+                await asyncio.gather(*(one_by_one() for _ in range(config.concurrency)))
+
+        # In a thread: this one may have a loop already, as in a notebook, and notices Ctrl-C, which ends the work.
+        with cache.writing(), start_blocking_portal() as portal:
+            work = portal.start_task_soon(side_by_side)
+            while concurrent.futures.wait([work], timeout=_POLL).not_done:
+                continue
+            work.result()
         kept = f"{done:,} of {total:,} answers are kept in {cache.path}"
         if ended:
             raise ModelUnavailableError(f"{ended[0]}; {kept}, and the same command goes on")
@@ -201,8 +181,8 @@ class Endpoint:
         Raises:
             ValueError: if it is none.
         """
-        model: object = ""
-        content, finish, usage = "", filtered, getattr(reply, "usage", None)
+        model: Untyped = ""
+        content, finish = "", filtered
         scores: list[tuple[str, float]] = []
         if filtered is None:
             choices, model = getattr(reply, "choices", None), getattr(reply, "model", None)
@@ -215,8 +195,9 @@ class Endpoint:
             # What could have stood at the first token that is a score.
             for token in getattr(getattr(choice, "logprobs", None), "content", None) or ():
                 if self._weighted is not None and as_score(self._weighted, token.token) is not None:
-                    scores = [(one.token, float(one.logprob)) for one in token.top_logprobs or [token]]
+                    scores = [(option.token, float(option.logprob)) for option in token.top_logprobs or [token]]
                     break
+        usage = getattr(reply, "usage", None)
         tokens_in, tokens_out = (getattr(usage, name, None) for name in ("prompt_tokens", "completion_tokens"))
         return KeptAnswer(
             key=asked.key,
@@ -224,7 +205,7 @@ class Endpoint:
             name=self._prompt.name,
             asked=str(self._config.model),
             endpoint=self.host,
-            model=self._redacted(str(model)),
+            model=self._redacted(model),
             content=self._redacted(content),
             finish=self._redacted(finish) if isinstance(finish, str) else None,
             scores=tuple((self._redacted(token), log) for token, log in scores),
@@ -238,12 +219,12 @@ class Endpoint:
         if 300 <= status < 400:
             return ", a redirect, and none is followed: give base_url the address that is meant"
         message = body.get("message") if isinstance(body, Mapping) else body
-        said = f" ({self._clean(message)})" if isinstance(message, str) and message.strip() else ""
-        return said + {
+        advice = {
             401: ": the key is missing or wrong; it is read from the environment variable that key names",
             403: ": the key may not do this",
             404: f": there is no model {self._config.model!r}, or base_url is not what stands before /chat/completions",
         }.get(status, "")
+        return f" ({self._clean(message)}){advice}" if isinstance(message, str) and message.strip() else advice
 
     def _clean(self, text: str) -> str:
         """Return what an endpoint said on one line, short, and without the key."""

@@ -24,7 +24,6 @@ from bsx.support.progress import Progress, Say
 
 _SHOWN = 60  # characters of an answer in a message
 
-
 Heard = list[tuple[str, KeptAnswer, Verdict]]
 """What the judge said of a corpus: the segment, for messages, the answer to a question, and what that says."""
 
@@ -43,12 +42,7 @@ class Judge(Metric[JudgeConfig]):
     keeps_missing = True
 
     def setup(self) -> None:
-        """Check prompt, languages, model and address; nothing is asked.
-
-        Raises:
-            InputError: naming the setting that is wrong or missing.
-            MissingExtraError: if the package openai is not installed, unless nothing will be asked.
-        """
+        """Check prompt, languages, model and address, and that the package openai is installed; nothing is asked."""
         config = self.config
         self.prompt = self.encoders.catalog.judge(config.prompt)
         content = self.prompt.model_dump(include={"messages", "answer"})
@@ -61,17 +55,15 @@ class Judge(Metric[JudgeConfig]):
             raise InputError(
                 f"{self.name}: model names the model to ask for, as the endpoint calls it", setting="model"
             )
-        wanted = self.prompt.placeholders & {"source_lang", "target_lang"}
         known = {"source_lang": self.encoders.source, "target_lang": self.encoders.language}
-        if any(known[name] is None for name in wanted):
+        wanted = {name: language for name, language in known.items() if name in self.prompt.placeholders}
+        if None in wanted.values():
             raise InputError(
                 f"{self.name}: the prompt {self.prompt.name} names the languages: give lang, such as "
                 f"{'en-de' if 'source_lang' in wanted else 'de'}",
                 setting="lang",
             )
-        self._languages = {
-            name: language.name for name, language in known.items() if name in wanted and language is not None
-        }
+        self._languages = {name: language.name for name, language in wanted.items() if language is not None}
         self._max_tokens = config.max_tokens or self.prompt.max_tokens
         if config.base_url is not None:
             checked_address(config.base_url)
@@ -97,14 +89,14 @@ class Judge(Metric[JudgeConfig]):
         if len(names) > 1 or not all(re.fullmatch(re.escape(asked) + r"([-@][\d-]+)?", name) for name in names):
             counts = ", ".join(f"{name!r} ({count:,})" for name, count in names.most_common())
             notes.append(f"{self.name}: {asked!r} is asked for, and the answers are by {counts}")
-        unread = [one for one in heard if one[2].problem is not None]
+        unread = [(where, answer.content, verdict.problem) for where, answer, verdict in heard if verdict.problem]
         if unread:
-            where, answer, verdict = unread[0]
-            shown = " ".join(answer.content.split())
+            where, content, problem = unread[0]
+            shown = " ".join(content.split())
             shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
             notes.append(
                 f"{self.name}: {len(unread):,} of {len(heard):,} answers cannot be read, segment {where}: "
-                f"{verdict.problem}: {shown!r}"
+                f"{problem}: {shown!r}"
             )
         plain, weighted = _read_how(heard)
         if plain and weighted:
@@ -118,18 +110,19 @@ class Judge(Metric[JudgeConfig]):
         """Return the prompt with its digest, endpoint, model as that names it, and the days of the answers."""
         fields: dict[str, object] = {"prompt": f"{self.prompt.name}@{self.digest}", "max_tokens": self._max_tokens}
         if self._languages:
-            codes = [one.code for one in (self.encoders.source, self.encoders.language) if one is not None]
-            fields["lang"] = "-".join(codes)
+            languages = (self.encoders.source, self.encoders.language)
+            fields["lang"] = "-".join(language.code for language in languages if language is not None)
         if fitted is not None:
             answers = [answer for _, answer, _ in fitted]
-            fields["model"] = ", ".join(sorted({one.model for one in answers if one.model})) or self.config.model
-            fields["endpoint"] = ", ".join(sorted({one.endpoint or "unknown" for one in answers})) or "none"
-            days = sorted(one.at[:10] for one in answers) or ["none"]
+            fields["model"] = ", ".join(sorted({a.model for a in answers if a.model})) or self.config.model
+            fields["endpoint"] = ", ".join(sorted({a.endpoint or "unknown" for a in answers})) or "none"
+            days = sorted(a.at[:10] for a in answers) or ["none"]
             fields["answered"] = "..".join(dict.fromkeys([days[0], days[-1]]))
             plain, weighted = _read_how(fitted)
-            if weighted or getattr(self.prompt.answer, "weighted", False):
-                all_or_some = "yes" if not plain else f"{weighted} of {weighted + plain}"
-                fields["weighted"] = all_or_some if weighted else "no"
+            if weighted:
+                fields["weighted"] = f"{weighted} of {weighted + plain}" if plain else "yes"
+            elif getattr(self.prompt.answer, "weighted", False):
+                fields["weighted"] = "no"
         return fields
 
     @property
@@ -171,9 +164,9 @@ class Judge(Metric[JudgeConfig]):
             texts = {name: known[name] for name in self.prompt.needs} | self._languages
             questions = []
             for number in range(config.answers):
-                told = [config.model, config.temperature, config.seed, self._max_tokens, number]
-                asked = json.dumps([self.digest, told, texts], sort_keys=True, ensure_ascii=True)
-                questions.append(Question(hashlib.sha256(asked.encode()).hexdigest(), texts, number, where))
+                settings = [config.model, config.temperature, config.seed, self._max_tokens, number]
+                content = json.dumps([self.digest, settings, texts], sort_keys=True, ensure_ascii=True)
+                questions.append(Question(hashlib.sha256(content.encode()).hexdigest(), texts, number, where))
             yield questions
 
     def _read(self, question: Question) -> tuple[KeptAnswer, Verdict]:
@@ -193,11 +186,11 @@ class Judge(Metric[JudgeConfig]):
             f"{self._max_tokens * len(wanted):,} out"
         )
         if self._endpoint is None:
-            held = sorted({f"{one.name}@{one.prompt} by {one.asked}" for one in answers.values()})
+            others = sorted({f"{a.name}@{a.prompt} by {a.asked}" for a in answers.values()})
             raise ModelUnavailableError(
                 f"{self.name}: budget_requests=0 asks nothing, and {file} lacks {takes} (first: segment "
                 f"{wanted[0].where}); {kept:,} answers are kept for {self.prompt.name}@{self.digest} with these texts, "
-                f"temperature, seed, max_tokens and number of answers; it has {', '.join(held) or 'nothing'}"
+                f"temperature, seed, max_tokens and number of answers; it has {', '.join(others) or 'nothing'}"
             )
         if say is not None:
             say(f"{self.name}: {takes}, at {self._endpoint.host}; {kept:,} answers are kept in {file}")

@@ -85,8 +85,7 @@ class Bleurt(Regression[BleurtConfig]):
     @cached_property
     def _pieces(self) -> Path | None:
         """SentencePiece's file, if the checkpoint has one."""
-        names = ("sent_piece.model", "spiece.model", "spm.model")
-        files = (self.folder / name for name in names)
+        files = (self.folder / name for name in ("sent_piece.model", "spiece.model", "spm.model"))
         return next((file for file in files if file.is_file()), None)
 
     @cached_property
@@ -136,14 +135,8 @@ class Bleurt(Regression[BleurtConfig]):
         texts = [self._normalise(text) for text in pairs.texts]
         references, candidates = [texts[j] for j in pairs.right], [texts[i] for i in pairs.left]
         whole = self._tokenizer(references, candidates, verbose=False)["input_ids"]
-        cut = self._tokenizer(
-            references,
-            candidates,
-            return_token_type_ids=True,
-            truncation="longest_first",
-            max_length=self.limit,
-            verbose=False,
-        )
+        limits = {"truncation": "longest_first", "max_length": self.limit}
+        cut = self._tokenizer(references, candidates, return_token_type_ids=True, verbose=False, **limits)
         lost = [len(ids) - len(kept) for ids, kept in zip(whole, cut["input_ids"], strict=True)]
 
         def forward(batch: list[int], ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:

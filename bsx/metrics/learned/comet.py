@@ -10,7 +10,7 @@ from pydantic import Field
 from bsx.errors import InputError
 from bsx.metrics.base import Metric
 from bsx.metrics.core import Block, BlockScores
-from bsx.metrics.learned.external import ExternalConfig, Package, open_worker
+from bsx.metrics.learned.external import ExternalConfig, Package, Worker
 from bsx.support.settings import UserOnly
 
 
@@ -43,22 +43,18 @@ class Comet(Metric[CometConfig]):
     )
 
     def setup(self) -> None:
-        """Start the worker, which loads the model.
-
-        Raises:
-            InputError: if the model reads references and the metric gives it none, or the other way round.
-        """
+        """Start the worker, which loads the model; refuse one that reads other texts than the metric gives it."""
         name = str(self.config.model or self.entry.model)
-        self._worker = open_worker(self.package, self.config, self.encoders, {"model": name}, self.name)
+        self._worker = Worker(self.package, self.config, self.encoders, {"model": name}, self.name)
         greeting, with_references = self._worker.greeting, "reference" in self.needs
-        problem = None
         if with_references and not greeting["reads_references"]:
-            problem = f"{name} reads no references: use comet-qe with it"
+            problem = "reads no references: use comet-qe with it"
         elif not with_references and greeting["needs_references"]:
-            problem = f"{name} needs references: use comet with it"
-        if problem is not None:
-            self._worker.close()
-            raise InputError(problem, file=self.name)
+            problem = "needs references: use comet with it"
+        else:
+            return
+        self._worker.close()
+        raise InputError(f"{name} {problem}", file=self.name)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -89,6 +85,7 @@ class Comet(Metric[CometConfig]):
         reply = self._worker.ask({"samples": samples})
         scores, lost = np.array(reply["scores"]), np.add.reduceat(np.array(reply["lost"], dtype=np.int64), starts)
         if self.config.multi_ref == "mean":
-            counts = np.diff([*starts, len(samples)])
-            return BlockScores(np.add.reduceat(scores, starts) / counts, empty, lost)
-        return BlockScores(np.maximum.reduceat(scores, starts), empty, lost)
+            values = np.add.reduceat(scores, starts) / np.diff([*starts, len(samples)])
+        else:
+            values = np.maximum.reduceat(scores, starts)
+        return BlockScores(values, empty, lost)

@@ -90,13 +90,12 @@ class Ensemble(Metric[EnsembleConfig]):
         self._combination = self._saved.combination
         self._members = [get_metric(member.metric, encoders=self.encoders) for member in self._combination.members]
         for member in self._members:
-            now, then = dict(member.signature(None).fields), self._then(member)
-            settings = [name for name in _changed(member, then) if name not in SOFTWARE]
-            if settings:
-                was = ", ".join(f"{one} {then.get(one) or 'none'} (now {now.get(one) or 'none'})" for one in settings)
+            now, then = member.signature(None), self._then(member)
+            if settings := [name for name in _changed(member, then) if name not in SOFTWARE]:
+                was = [f"{name} {then.get(name) or 'none'} (now {now.get(name) or 'none'})" for name in settings]
                 raise InputError(
-                    f"ensemble {self._saved.name}: its member {member.spec} was fitted with {was}: set it up like that "
-                    "again, or fit the ensemble anew"
+                    f"ensemble {self._saved.name}: its member {member.spec} was fitted with {', '.join(was)}: set it "
+                    "up like that again, or fit the ensemble anew"
                 )
 
     def _then(self, member: Metric) -> Signature:
@@ -114,28 +113,27 @@ class Ensemble(Metric[EnsembleConfig]):
     @property
     def notes(self) -> tuple[str, ...]:
         """Return the members' notes, and say where other versions run than when the ensemble was fitted."""
-        changed = []
+        notes = [note for member in self._members for note in member.notes]
         for member in self._members:
             then = self._then(member)
-            cut = _cut_otherwise(dict(member.signature(None).fields), dict(then.fields))
-            if set(_changed(member, then)) - set(cut):
-                changed.append(f"{self.spec}: {member.spec} was fitted with other versions: {then}")
-        return tuple(dict.fromkeys([*(note for member in self._members for note in member.notes), *changed]))
+            if set(_changed(member, then)) - set(_cut_otherwise(member.signature(None), then)):
+                notes.append(f"{self.spec}: {member.spec} was fitted with other versions: {then}")
+        return tuple(dict.fromkeys(notes))
 
     def signature_fields(self, fitted: list[Fitted] | None) -> dict[str, object]:
         """Return the ensemble's name and digest, its rule, and weight and signature of each member."""
         content = json.dumps(self._combination.model_dump(), sort_keys=True)
         digest = hashlib.sha256(content.encode()).hexdigest()[:12]
         learnt = fitted if fitted is not None else [None] * len(self._members)
-        members = zip(self._combination.members, self._members, learnt, strict=True)
+        terms = []
+        for term, member, of_corpus in zip(self._combination.members, self._members, learnt, strict=True):
+            signature = str(member.signature(of_corpus).without_notes()).replace("|", " ")
+            terms.append(f"{term.weight:.6g} * ({signature})")
         return {
             "file": f"{self._saved.name}@{digest}",
             "how": self._combination.how,
             "normalise": self._combination.normalise,
-            "members": " + ".join(
-                f"{said.weight:.6g} * ({str(member.signature(place).without_notes()).replace('|', ' ')})"
-                for said, member, place in members
-            ),
+            "members": " + ".join(terms),
         }
 
     @property
@@ -151,32 +149,32 @@ class Ensemble(Metric[EnsembleConfig]):
         """Let every member read the corpus, and say where its language or script asks for other words than then."""
         learnt = [member.fit(corpus) for member in self._members]
         other = []
-        for member, one in zip(self._members, learnt, strict=True):
-            now, then = dict(member.signature(one).fields), dict(self._then(member).fields)
+        for member, of_corpus in zip(self._members, learnt, strict=True):
+            now, then = member.signature(of_corpus), self._then(member)
             other += [f"{member.spec} with {name} {then[name]}, now {now[name]}" for name in _cut_otherwise(now, then)]
-        told = f"{self.spec} was fitted on texts of another language ({'; '.join(other)}): scale and weights are theirs"
-        self.encoders.remark(f"{self.spec} members", told if other else None)
+        note = f"{self.spec} was fitted on texts of another language ({'; '.join(other)}): scale and weights are theirs"
+        self.encoders.remark(f"{self.spec} members", note if other else None)
         return learnt
 
     def score_block(self, block: Block, fitted: list[Fitted]) -> BlockScores:
         """Score rows with every member and add up; a row counts as undefined if it is for one of them."""
-        columns, parts = {}, []
-        undefined = np.zeros(len(block), dtype=bool)
-        for said, member, learnt in zip(self._combination.members, self._members, fitted, strict=True):
-            scores = member.score_block(block, learnt)
+        parts: dict[str, BlockScores] = {}
+        for term, member, learnt in zip(self._combination.members, self._members, fitted, strict=True):
+            parts[term.metric] = scores = member.score_block(block, learnt)
             fill_undefined(member, scores)
             member.refuse_missing(scores.values)
-            undefined |= scores.undefined
-            columns[said.metric] = scores.values
-            parts.append(scores)
-        empty = np.any([scores.empty for scores in parts], axis=0)
-        lost = np.max([scores.lost for scores in parts], axis=0)
-        return BlockScores(self._combination.apply(columns), empty, lost, undefined=undefined & ~empty)
+        empty, undefined, lost = (
+            np.max([getattr(scores, name) for scores in parts.values()], axis=0)
+            for name in ("empty", "undefined", "lost")
+        )
+        values = self._combination.apply({metric: scores.values for metric, scores in parts.items()})
+        return BlockScores(values, empty, lost, undefined=undefined & ~empty)
 
 
-def _cut_otherwise(now: dict[str, str], then: dict[str, str]) -> list[str]:
+def _cut_otherwise(now: Signature, then: Signature) -> list[str]:
     """Return the fields by which a language's words are cut otherwise; an encoder's tokenizer is none of them."""
-    return [name for name in _OF_LANGUAGE if name in now and "@" not in then.get(name, "@") and now[name] != then[name]]
+    both = [name for name in _OF_LANGUAGE if now.get(name) and then.get(name)]
+    return [name for name in both if "@" not in then[name] and now[name] != then[name]]
 
 
 def _changed(member: Metric, then: Signature) -> list[str]:

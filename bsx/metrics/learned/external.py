@@ -61,16 +61,12 @@ class Package:
     python: str = "python"
 
     @property
-    def command(self) -> str:
-        """The shell commands that make its environment."""
-        pip = f"{self.environment}/bin/pip install"
-        steps = [f"{pip} {shlex.join(names)}" for names in self.requirements]
-        return " && ".join([f"{self.python} -m venv {self.environment}", *steps])
-
-    @property
     def advice(self) -> str:
         """How to get its environment, and how to use it."""
-        return f"{self.command} makes an environment for it, python={self.environment}/bin/python uses it"
+        folder = f"{self.environment}/bin"
+        steps = [f"{folder}/pip install {shlex.join(names)}" for names in self.requirements]
+        command = " && ".join([f"{self.python} -m venv {self.environment}", *steps])
+        return f"{command} makes an environment for it, python={folder}/python uses it"
 
 
 class Worker:
@@ -78,10 +74,9 @@ class Worker:
 
     Args:
         package: the package.
-        python: the interpreter; this one unless given.
+        config: the metric's settings, which name the interpreter; this one unless given.
+        encoders: say where it is to run; the CPU if it does not see that device, unless the user named it.
         options: what the adapter is to open.
-        device: where it is to run; the CPU if it does not see that device, unless ``strict``.
-        strict: the device was asked for by name.
         metric: the metric's name, for messages.
 
     Attributes:
@@ -94,23 +89,16 @@ class Worker:
     """
 
     def __init__(
-        self,
-        package: Package,
-        python: Path | None,
-        options: Mapping[str, object],
-        *,
-        device: str,
-        strict: bool,
-        metric: str,
+        self, package: Package, config: ExternalConfig, encoders: Encoders, options: Mapping[str, object], metric: str
     ) -> None:
         self._package, self._metric = package, metric
-        self._own = python is None
-        wanted = sys.executable if python is None else str(python.expanduser())
-        result = shutil.which(wanted)
-        if result is None:
+        self._elsewhere = config.python is not None
+        wanted = sys.executable if config.python is None else str(config.python.expanduser())
+        python = shutil.which(wanted)
+        if python is None:
             raise InputError(f"{metric}: there is no interpreter {wanted}: {package.advice}")
-        self._python = result
-        self._options = {**options, "device": device, "strict": strict, "offline": forbidden()}
+        self._python, strict = python, encoders.config.device != "auto"
+        self._options = {**options, "device": str(encoders.device), "strict": strict, "offline": forbidden()}
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] | None = None
         self._stop: weakref.finalize[..., Worker] | None = None
@@ -136,12 +124,8 @@ class Worker:
         errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the process
         try:
             # A session of its own: Ctrl-C is for this process, which then ends the worker.
-            process = start(
-                str(_WORKERS / "serve.py"),
-                self._package.adapter,
-                python=None if self._own else self._python,
-                stderr=errors,
-            )
+            python = self._python if self._elsewhere else None
+            process = start(str(_WORKERS / "serve.py"), self._package.adapter, python=python, stderr=errors)
         except OSError as error:
             errors.close()
             raise InputError(f"{self._metric}: {self._python} cannot be run: {error.strerror}") from error
@@ -185,21 +169,17 @@ class Worker:
         assert self._errors is not None  # noqa: S101 - for the type checker
         self._errors.seek(max(0, os.fstat(self._errors.fileno()).st_size - 4096))
         lines = self._errors.read().decode("utf-8", "replace").split("\n")
-        said = next((f": {' '.join(line.split())[:300]}" for line in reversed(lines) if line.strip()), "")
-        return InputError(f"{self._metric}: the worker {self._python} for {self._package.name} {how}{said}")
+        last = next((f": {' '.join(line.split())[:300]}" for line in reversed(lines) if line.strip()), "")
+        return InputError(f"{self._metric}: the worker {self._python} for {self._package.name} {how}{last}")
 
     def _explain(self, reply: JsonObject) -> BsxError:
-        name, message = self._package.name, reply.get("message", "")
+        name, message, advice = self._package.name, reply.get("message", ""), self._package.advice
         if reply["error"] == "missing":
-            return MissingExtraError(
-                f"{self._metric} needs the package {name}, which {self._python} has not; it wants an environment of "
-                f"its own: {self._package.advice}"
-            )
+            needs = f"{self._metric} needs the package {name}, which {self._python} has not"
+            return MissingExtraError(f"{needs}; it wants an environment of its own: {advice}")
         if reply["error"] == "broken":
-            return InputError(
-                f"{self._metric}: {name} {reply.get('version', '')} is installed for {self._python} but cannot be "
-                f"imported ({message}): {self._package.advice}"
-            )
+            version = f"{self._metric}: {name} {reply.get('version', '')} is installed for {self._python}"
+            return InputError(f"{version} but cannot be imported ({message}): {advice}")
         if reply["error"] == "model":
             return ModelUnavailableError(f"{self._metric}: {message}")
         return InputError(f"{self._metric}: {name} failed: {message}")
@@ -234,11 +214,3 @@ def _end(process: subprocess.Popen[bytes], errors: IO[bytes]) -> None:
         process.kill()
         process.wait()
     errors.close()
-
-
-def open_worker(
-    package: Package, config: ExternalConfig, encoders: Encoders, options: Mapping[str, object], metric: str
-) -> Worker:
-    """Start the worker of a metric, on the device of its run; see `Worker`."""
-    strict = encoders.config.device != "auto"
-    return Worker(package, config.python, options, device=str(encoders.device), strict=strict, metric=metric)

@@ -11,7 +11,7 @@ from pydantic import Field
 from bsx.errors import InputError
 from bsx.metrics.base import PairMetric
 from bsx.metrics.core import Pairs, PairScores
-from bsx.metrics.learned.external import ExternalConfig, Package, open_worker
+from bsx.metrics.learned.external import ExternalConfig, Package, Worker
 from bsx.support.folders import cache_folder
 from bsx.support.settings import UserOnly
 
@@ -61,7 +61,7 @@ class Laser(PairMetric[LaserConfig]):
         folder = None if config.model_dir is None else str(config.model_dir)
         langs = [config.lang, config.source_lang if by_source else config.lang]
         options = {"model_dir": folder, "cache": str(cache_folder() / "laser_encoders"), "langs": langs}
-        self._worker = open_worker(self.package, config, self.encoders, options, self.name)
+        self._worker = Worker(self.package, config, self.encoders, options, self.name)
 
     @property
     def notes(self) -> tuple[str, ...]:

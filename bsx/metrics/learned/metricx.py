@@ -88,12 +88,7 @@ class MetricX(Regression[MetricXConfig]):
         return load_tokenizer(self._pieces())
 
     def _pieces(self) -> Path:
-        """Return the folder of the tokenizer's files: the checkpoint's, one that was named, or the hub's.
-
-        Raises:
-            InputError: if it is neither a folder nor a hub id.
-            ModelUnavailableError: if the hub cannot be reached and the files are not here.
-        """
+        """Return the folder of the tokenizer's files: the checkpoint's, one that was named, or the hub's."""
         if self.config.tokenizer is None and matching_files(self.folder, ("tokenizer.json", "*.model")):
             return self.folder
         name = self.config.tokenizer or _TOKENIZER
@@ -105,11 +100,10 @@ class MetricX(Regression[MetricXConfig]):
 
         wanted = [*TOKENIZERS, "config.json"]
         try:
-            found = snapshot_download(name, allow_patterns=wanted, local_files_only=forbidden() is not None)
+            return Path(snapshot_download(name, allow_patterns=wanted, local_files_only=forbidden() is not None))
         except Exception as error:  # a connection's errors share no class that the client exports
             why = forbidden() or str(error).partition("\n")[0]
             raise ModelUnavailableError(f"{self.name}: the tokenizer {name} is not on this machine: {why}") from error
-        return Path(found)
 
     def build(self, weights: dict[str, torch.Tensor]) -> tuple[Untyped, torch.Tensor]:
         """Return the encoder-decoder, and the row of the output layer that gives the score (d_model,)."""
@@ -131,13 +125,7 @@ class MetricX(Regression[MetricXConfig]):
         return model.to(device).eval().requires_grad_(False), row.to(device)
 
     def read(self, candidate: str, other: str, source: str | None) -> str:
-        """Return what the model reads.
-
-        Args:
-            candidate: the candidate.
-            other: its reference; its source, for a metric without references.
-            source: its source, for a metric that reads both.
-        """
+        """Return what the model reads: a candidate with its reference or source, or the first and ``source``."""
         with_references = "reference" in self.needs
         if self.config.layout == "23":
             return f"candidate: {candidate} {'reference' if with_references else 'source'}: {other}"

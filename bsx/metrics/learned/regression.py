@@ -3,21 +3,53 @@
 from __future__ import annotations
 
 import json
+import os
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import ClassVar
 
 import torch
 
+from bsx.catalog.entries.models import Source
 from bsx.encode.batching import default_batch_tokens, pad, plan_batches
-from bsx.errors import InputError
+from bsx.encode.model import identified
+from bsx.errors import InputError, ModelUnavailableError
 from bsx.metrics.base import PairMetric
 from bsx.metrics.core import ConfigT, Values
-from bsx.metrics.learned.resources import locate_resource
+from bsx.models.files import fetch, find
 from bsx.support.arrays import finite, gathered, tensor
 from bsx.support.tensors import load_weights
 from bsx.support.untyped import JsonObject, Untyped, blaming
+
+
+def locate_resource(name: str, purpose: str) -> tuple[Path, str]:
+    """Return the folder of a checkpoint, and its name and shortened digest for a signature.
+
+    It is named by a folder, taken as it is, or by a hub id, looked for in the cache and on the hub.
+
+    Raises:
+        InputError: if it is neither a folder with a checkpoint nor a hub id.
+        ModelUnavailableError: if the hub cannot be reached and the files are not here.
+    """
+    if Path(name).is_dir():
+        source = Source(path=name)
+    elif name.count("/") == 1 and not name.startswith((".", "/", "~")):
+        source = Source(hub=name, revision="main")
+    else:
+        raise InputError(f"{purpose}: {name!r} is neither a folder nor a hub id like owner/name")
+    folder = find(source)
+    if folder is None:
+        if source.hub is None:
+            raise InputError(f"{purpose}: {name} holds no config.json with weights next to it")
+        try:
+            folder = fetch(source)
+        except ModelUnavailableError as error:
+            raise ModelUnavailableError(f"{purpose}: the model {name} is not on this machine: {error}") from error
+    result = identified(source, folder, name)
+    shown = name if source.path is None else Path(os.path.realpath(folder)).name
+    return folder, f"{shown}@{result.label}"
 
 
 class Regression(PairMetric[ConfigT]):
@@ -97,12 +129,9 @@ class Regression(PairMetric[ConfigT]):
         pad_id: int,
         forward: Callable[[list[int], torch.Tensor, torch.Tensor], torch.Tensor],
     ) -> Values:
-        """Return the scores of sequences of token ids (sequences,).
+        """Return the scores of sequences of token ids (sequences,), short ones filled up with ``pad_id``.
 
-        Args:
-            sequences: the ids of each pair's texts.
-            pad_id: the id that fills short ones.
-            forward: returns the scores (batch,) of some, given which they are, their ids and mask (batch, tokens).
+        ``forward`` returns the scores (batch,) of some, given which they are, their ids and mask (batch, tokens).
 
         Raises:
             InputError: if scores are no finite numbers.

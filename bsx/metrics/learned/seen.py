@@ -13,17 +13,14 @@ from bsx.data.seen import RowTexts, SeenRows, beside_entry
 from bsx.errors import BsxError
 from bsx.support.result import Notice
 
-_TRAINED = "bsx.metrics.learned.trained:Trained"
-_ENSEMBLE = "bsx.metrics.learned.ensemble:Ensemble"
+_NAMED_BY = {"bsx.metrics.learned.trained:Trained": "folder", "bsx.metrics.learned.ensemble:Ensemble": "file"}
 
 
 def _learned(spec: str, catalog: Catalog, signature: str = "") -> Iterator[tuple[str, SeenRows | None]]:
     """Yield what in a metric was fitted to human scores by ``bsx train`` or ``bsx ensemble``; no model is loaded.
 
-    Args:
-        spec: the metric, or a column that is called as one; a name that is none has learned nothing here.
-        catalog: the registry.
-        signature: of the scores, if it is known; a folder that was trained anew since is not what scored.
+    A column that is called as no metric has learned nothing here. By the signature of the scores, if it is known, a
+    folder that was trained anew since is not what scored.
 
     Yields:
         What was fitted, ``networks``, ``weights`` or the member of an ensemble, and to which rows; None if unknown.
@@ -33,7 +30,7 @@ def _learned(spec: str, catalog: Catalog, signature: str = "") -> Iterator[tuple
     except BsxError:
         return
     entry = catalog.metric(name)
-    field = None if entry is None else {_TRAINED: "folder", _ENSEMBLE: "file"}.get(entry.implementation)
+    field = None if entry is None else _NAMED_BY.get(entry.implementation)
     if entry is None or field is None:
         return
     named = settings.get(field, settings.get(UNNAMED, entry.defaults.get(field)))
@@ -86,20 +83,20 @@ def seen_notices(
     """
     read = cache(read)
     where = {"table": table} if table else {}
-    found: list[Notice] = []
+    notices: list[Notice] = []
     for metric in dict.fromkeys(metrics):
         learned = list(_learned(metric, catalog, (signatures or {}).get(metric, "")))
         if any(rows is None for _, rows in learned):
-            found.append(Notice("training-unknown", metric))
+            notices.append(Notice("training-unknown", metric))
         for by, rows in learned:
             if rows is None:
                 continue
             texts = read()
             if texts is None or not len(texts.digests[0]):
-                found.append(Notice("no-texts", metric, where))
+                notices.append(Notice("no-texts", metric, where))
                 break
             for part, count in rows.count(texts).items():
                 if count:
                     values = {"rows": count, "of": len(texts), "part": part, "by": by}
-                    found.append(Notice("seen-rows", metric, values | where))
-    return tuple(found)
+                    notices.append(Notice("seen-rows", metric, values | where))
+    return tuple(notices)

@@ -83,11 +83,8 @@ class Trained(EncoderMetric[TrainedConfig]):
         lost = states.lost
         states = states.select(~self.tokenizer.is_special[states.ids])
         present = (states.lengths[pairs.left] > 0) & (states.lengths[pairs.right] > 0)
-        record = self.saved.record
-        outputs = [
-            record.shift + record.scale * score_pairs(network, states, pairs.left[present], pairs.right[present])
-            for network in self._networks
-        ]
+        record, left, right = self.saved.record, pairs.left[present], pairs.right[present]
+        outputs = [record.shift + record.scale * score_pairs(each, states, left, right) for each in self._networks]
         values = np.full(len(pairs.left), np.nan)
         values[present] = np.mean(outputs, axis=0)
         return PairScores(values, lost)

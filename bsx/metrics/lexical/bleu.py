@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import Annotated, Literal
 
 import numpy as np
@@ -90,35 +90,30 @@ class Bleu(Metric[BleuConfig]):
 
     def setup(self) -> None:
         """Build sacreBLEU's object."""
-        config = self.config
+        config, name = self.config, self.name
         as_they_are = config.variant != "sacrebleu"
         if as_they_are and config.tokenize not in (None, "none"):
-            raise InputError(
-                f"variant={config.variant} reads tokens as they are: tokenize cannot be combined with it",
-                file=self.name,
-            )
+            problem = f"variant={config.variant} reads tokens as they are: tokenize cannot be combined with it"
+            raise InputError(problem, file=name)
         language = self.encoders.language
         by_language = None if language is None else language.sacrebleu
         self._chosen = "none" if as_they_are else config.tokenize or by_language
         if self._chosen is None and not self.looks_at_script:
             self._chosen = "13a"
-        self._settings = config.model_dump(include={"lowercase", "smooth_method", "smooth_value", "max_ngram_order"})
-        self._scorers: dict[str, Untyped] = {}
+        settings = config.model_dump(include={"lowercase", "smooth_method", "smooth_value", "max_ngram_order"})
+        kind = need("sacrebleu.metrics.bleu", "BLEU").BLEU
+
+        @cache
+        def scorer(tokenize: str) -> Untyped:
+            with opening(tokenize, name):
+                return kind(**settings, tokenize=tokenize, effective_order=config.effective_order)
+
+        self._scorer = scorer
         self._cutter: Cutter13a | None = None
-        self._scorer(self._chosen)
-        self._corpus = need("sacrebleu.metrics.bleu", "BLEU").BLEU(**self._settings, tokenize="none")
+        self._scorer(self._chosen or "13a")
+        self._corpus = kind(**settings, tokenize="none")
         value = config.smooth_value
         self._smooth_value = self._corpus.SMOOTH_DEFAULTS[config.smooth_method] if value is None else value
-
-    def _scorer(self, tokenize: str | None) -> Untyped:
-        """Return sacreBLEU's object with a tokenizer, which counts n-grams of segments."""
-        tokenize = tokenize or "13a"
-        if tokenize not in self._scorers:
-            made = need("sacrebleu.metrics.bleu", "BLEU").BLEU
-            order = self.config.effective_order
-            with opening(tokenize, self.name):
-                self._scorers[tokenize] = made(**self._settings, tokenize=tokenize, effective_order=order)
-        return self._scorers[tokenize]
 
     def fit(self, corpus: Reading) -> str | None:
         """Return the tokenizer that the texts' script needs; None if settings or language chose it."""
@@ -126,7 +121,7 @@ class Bleu(Metric[BleuConfig]):
             return None
         language = language_of(self, corpus)
         tokenize = "13a" if language is None else language.sacrebleu
-        self._scorer(tokenize)  # what it lacks is said before anything is scored
+        self._scorer(tokenize or "13a")  # what it lacks is said before anything is scored
         say_cut(self, language, f"cut into words by sacreBLEU's tokenizer {tokenize}")
         return tokenize
 
@@ -150,15 +145,15 @@ class Bleu(Metric[BleuConfig]):
         first = np.cumsum(many) - many
         near = lengths[first + 1]
         for row in np.flatnonzero(many > 2).tolist():
-            own, *others = lengths[first[row] : first[row] + many[row]].tolist()
-            near[row] = self._corpus._get_closest_ref_len(own, others)
+            length, *others = lengths[first[row] : first[row] + many[row]].tolist()
+            near[row] = self._corpus._get_closest_ref_len(length, others)
         statistics = np.concatenate([[lengths[first], near], counted.matches, counted.candidate])
         values = self._scores(statistics[0], statistics[1], counted.matches, counted.candidate, exact=True)
         return block_scores(block, values, statistics.T if config.system == "corpus" else None)
 
     def _words(self, texts: Sequence[str], fitted: str | None) -> Words:
         """Return texts cut into words."""
-        scorer = self._scorer(fitted or self._chosen)
+        scorer = self._scorer(fitted or self._chosen or "13a")
         if scorer.tokenizer.signature() != "13a":
             return numbered(scorer._preprocess_segment(text).split() for text in texts)
         self._cutter = self._cutter or Cutter13a(scorer.tokenizer._post_tokenizer._re)

@@ -49,12 +49,9 @@ class Chrf(Metric[ChrfConfig]):
     def score_block(self, block: Block, fitted: object) -> BlockScores:
         """Score rows; see `Metric.score_block`."""
         groups = [present(references) for references in block.references]
-        pairs = [(one, other) for one, others in zip(block.candidates, groups, strict=True) for other in others]
+        pairs = [(text, other) for text, others in zip(block.candidates, groups, strict=True) for other in others]
         statistics = self._statistics(pairs)
-        by_order = [
-            (statistics[:, i], statistics[:, i + 1], statistics[:, i + 2]) for i in range(0, statistics.shape[1], 3)
-        ]
-        values = self._scores(iter(by_order))
+        values = self._scores(iter(np.split(statistics.T, statistics.shape[1] // 3)))
         many = np.array([len(others) for others in groups], dtype=np.int64)
         if len(pairs) > len(block):  # of several references, the first of those with the highest score counts
             first = np.cumsum(many) - many
@@ -94,10 +91,9 @@ class Chrf(Metric[ChrfConfig]):
         if config.word_order:
             words = numbered(self._chrf._remove_punctuation(text) for text in texts)
             ngrams = chain(ngrams, ngrams_of(words, config.word_order))
-        counts = ((one.totals[left][:, None], one.totals[right][None, :], one.shared(left, right)) for one in ngrams)
-        return self._scores(counts)
+        return self._scores((n.totals[left][:, None], n.totals[right][None, :], n.shared(left, right)) for n in ngrams)
 
-    def _scores(self, counts: Iterable[tuple[Values, Values, Values]]) -> Values:
+    def _scores(self, counts: Iterable[Sequence[Values] | Values]) -> Values:
         """Return F-scores of n-grams order by order: numbers in candidates and in references, and matches.
 
         The same operations in the same order as in sacreBLEU, so that the scores are the same bit for bit.

@@ -34,16 +34,12 @@ def _wordnet_is_here() -> bool:
     if "nltk" in sys.modules:
         places = list(sys.modules["nltk"].data.path)
     else:  # as nltk.data begins
-        prefix = Path(sys.prefix)
-        places = [place for place in os.environ.get("NLTK_DATA", "").split(os.pathsep) if place]
-        places += [Path("~/nltk_data").expanduser()]
-        places += [prefix / "nltk_data", prefix / "share" / "nltk_data", prefix / "lib" / "nltk_data"]
+        usual = ["/usr/share", "/usr/local/share", "/usr/lib", "/usr/local/lib"]
         if sys.platform == "win32":
-            places += [Path(os.environ[name]) / "nltk_data" for name in ("APPDATA",) if name in os.environ]
-            places += [f"{drive}:\\nltk_data" for drive in "CDE"]
-        else:
-            usual = ("/usr/share", "/usr/local/share", "/usr/lib", "/usr/local/lib")
-            places += [Path(place, "nltk_data") for place in usual]
+            usual = [os.environ.get("APPDATA", sys.prefix), "C:\\", "D:\\", "E:\\"]
+        folders = [Path("~").expanduser(), *(Path(sys.prefix, name) for name in ("", "share", "lib"))]
+        places = [place for place in os.environ.get("NLTK_DATA", "").split(os.pathsep) if place]
+        places += [folder / "nltk_data" for folder in (*folders, *map(Path, usual))]
     return any(Path(place, "corpora", name).exists() for place in places for name in ("wordnet", "wordnet.zip"))
 
 

@@ -78,13 +78,13 @@ def _lengths(several: Sequence[Sequence[object]]) -> NDArray[np.int64]:
 
 
 def count_ngrams(words: Words, texts: NDArray[np.int64], many: NDArray[np.int64], orders: int) -> Counted:
-    """Count n-grams part by part, where there are several on all cores: NumPy sorts without the interpreter.
+    """Count n-grams up to a length, part by part, several on all cores: NumPy sorts without the interpreter.
 
     Args:
         words: of some texts.
         texts: which of these each row has: the candidate and at least one other, row by row.
         many: how many each row has (rows,).
-        orders: the longest n-gram.
+        orders: that length.
     """
     lengths = words.lengths[texts]
     first = np.concatenate([[0], np.cumsum(many)])
@@ -108,8 +108,8 @@ def count_ngrams(words: Words, texts: NDArray[np.int64], many: NDArray[np.int64]
     else:
         with ThreadPoolExecutor(workers, thread_name_prefix="bsx-ngrams") as pool:
             done = list(pool.map(counted, parts))
-    sides = ([getattr(part, name) for part in done] for name in ("candidate", "other", "matches"))
-    return Counted(*(np.concatenate(side, axis=1) for side in sides))
+    columns = zip(*((part.candidate, part.other, part.matches) for part in done), strict=True)
+    return Counted(*(np.concatenate(column, axis=1) for column in columns))
 
 
 def _counted(codes: NDArray[np.int64], lengths: NDArray[np.int64], many: NDArray[np.int64], orders: int) -> Counted:
@@ -217,13 +217,13 @@ class Cutter13a:
                 self._forget(next(letter for letter in _letters() if letter not in page))
             runs = f" {self._end} ".join([*texts, ""]).split()
             before = len(self._runs)
-            found = np.fromiter(map(self._runs.__getitem__, runs), dtype=np.int64, count=len(runs))
+            places = np.fromiter(map(self._runs.__getitem__, runs), dtype=np.int64, count=len(runs))
             if new := len(self._runs) - before:
                 self._learn(list(islice(reversed(self._runs), new))[::-1])
             first, many, parts = (np.array(table) for table in (self._first, self._many, self._parts))
-        lengths = many[found]
-        ends = np.concatenate([[0], np.cumsum(lengths)[found == 0]])
-        return Words(parts[_spans(first[found], lengths)], np.diff(ends))
+        lengths = many[places]
+        ends = np.concatenate([[0], np.cumsum(lengths)[places == 0]])
+        return Words(parts[_spans(first[places], lengths)], np.diff(ends))
 
     def _learn(self, runs: Sequence[str]) -> None:
         """Cut new runs, in the order of their numbers."""
@@ -330,7 +330,7 @@ def ngrams_of(words: Words, orders: int) -> Iterator[Ngrams]:
         # An n-gram, and in the last bits its text.
         keys = np.sort(codes << name | text_of[starts])
         first = np.flatnonzero(np.diff(keys, prepend=-1))
-        found = keys[first]
-        columns = np.cumsum(np.diff(found >> name, prepend=-1) > 0) - 1
+        distinct = keys[first]
+        columns = np.cumsum(np.diff(distinct >> name, prepend=-1) > 0) - 1
         counts = np.diff(first, append=len(keys))
-        yield Ngrams(np.maximum(lengths - order + 1.0, 0.0), found & ((1 << name) - 1), columns, counts)
+        yield Ngrams(np.maximum(lengths - order + 1.0, 0.0), distinct & ((1 << name) - 1), columns, counts)

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Annotated, Literal
 
 import numpy as np
+import regex
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
@@ -57,20 +58,13 @@ class RougeConfig(MetricConfig):
         return self
 
 
-@cache
-def _unspaced() -> Untyped:
-    """Return the pattern of a character of a script without spaces; a vowel sign or tone mark belongs to its letter."""
-    import regex
-
-    scripts = "".join(rf"\p{{Script={script}}}" for script in ("Kana", *UNSPACED))
-    return regex.compile(rf"[{scripts}]\p{{M}}*")
-
-
+_SCRIPTS = "".join(rf"\p{{Script={script}}}" for script in ("Kana", *UNSPACED))
+_UNSPACED = regex.compile(rf"[{_SCRIPTS}]\p{{M}}*")  # a vowel sign or tone mark belongs to its letter
 _TOKENIZERS: dict[str, Callable[[str], list[str]]] = {
     # The package's tokens without its stemmer: it filters what it has split by regular expressions, word by word.
     "ascii": lambda text: _ASCII_WORD.findall(text.lower()),
     "whitespace": lambda text: text.lower().split(),
-    "characters": lambda text: str(_unspaced().sub(r" \g<0> ", text.lower())).split(),
+    "characters": lambda text: _UNSPACED.sub(r" \g<0> ", text.lower()).split(),
     "coco": str.split,
 }
 
@@ -152,7 +146,7 @@ class Rouge(PairMetric[RougeConfig]):
         if self.config.variant == "coco":
             figures = _coco(figures, pairs.rows)
         else:
-            words = np.array([bool(found) for found in tokens])
+            words = np.array([bool(cut) for cut in tokens])
             figures[~(words[pairs.left] & words[pairs.right])] = np.nan
         return PairScores(figures[:, _FIGURES.index(self.config.measure)])
 

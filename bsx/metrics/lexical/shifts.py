@@ -81,11 +81,7 @@ class _Cells:
 
 
 class Reference:
-    """The words of a reference, to compare candidates with.
-
-    Args:
-        words: its words.
-    """
+    """The words of a reference, to compare candidates with."""
 
     def __init__(self, words: list[str]) -> None:
         self._words = words
@@ -128,14 +124,9 @@ class Reference:
     def _advance(
         self, words: list[str], cells: _Cells, start: int, row: tuple[int, int, int], rows: _Rows | None = None
     ) -> tuple[int, int, int]:
-        """Return ``vp``, ``vn`` and ``last`` of a row from those of an earlier one; see `_Rows`.
+        """Return ``vp``, ``vn`` and ``last`` of a row from those of the row ``start``, given the words between the two.
 
-        Args:
-            words: the words between the two.
-            cells: which are looked at.
-            start: number of the earlier row.
-            row: its ``vp``, ``vn`` and ``last``.
-            rows: where to put the further rows.
+        The further rows go to ``rows``; see `_Rows`.
         """
         vp, vn, last = row
         places = self._bits.get
@@ -183,13 +174,7 @@ class Reference:
     ) -> tuple[int, int, list[str]]:
         """Return the edits that the best shift saves, how many were tried by now, and the shifted words.
 
-        Args:
-            words: of the candidate.
-            rows: theirs.
-            cells: those of the rows.
-            fewest: edits that are left after any number of shifts.
-            least: edits without shifts, all cells looked at.
-            tried: shifts that were tried before.
+        ``fewest`` edits are left after any number of shifts, ``least`` without shifts if all cells are looked at.
         """
         distance, n = rows.last[-1], len(words)
         if distance <= fewest:

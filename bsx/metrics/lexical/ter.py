@@ -87,9 +87,8 @@ class Ter(Metric[TerConfig]):
         """Return how texts are split, and the version."""
         import sacrebleu
 
-        normalized, asian = fitted or self._split
-        if fitted is None and not self._fixed:
-            return {"normalized": BY_SCRIPT, "asian_support": BY_SCRIPT, "sacrebleu": sacrebleu.__version__}
+        by_script = fitted is None and not self._fixed
+        normalized, asian = (BY_SCRIPT, BY_SCRIPT) if by_script else fitted or self._split
         return {"normalized": normalized, "asian_support": asian, "sacrebleu": sacrebleu.__version__}
 
     def score_block(self, block: Block, fitted: Split | None) -> BlockScores:
@@ -102,8 +101,8 @@ class Ter(Metric[TerConfig]):
         known = {text: Reference(cut) for text, cut in twice.items()}
         statistics = np.zeros((len(block), 2))
         for row, (candidate, kept) in enumerate(zip(block.candidates, groups, strict=True)):
-            own = words[candidate].split()
-            fewest = min([known[text].edits(own) for text in kept])
+            cut = words[candidate].split()
+            fewest = min([known[text].edits(cut) for text in kept])
             statistics[row] = fewest, sum([len(twice[text]) for text in kept]) / len(kept)
         edits, lengths = statistics.T
         # Where no reference has a word, any word is wrong.

@@ -6,6 +6,7 @@ import asyncio
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -28,6 +29,7 @@ from bsx.metrics.judging.answers import read_answer
 from bsx.metrics.run import prepare
 from bsx.scoring.run import score_files
 from tests.helpers.judge_server import NAME, UNREADABLE, JudgeServer
+from tests.helpers.tables import read_rows, write_rows
 
 SECRET = "-".join(["sk", "never", "to", "be", "seen", "0123456789"])
 WORDS = ["die Katze", "der Hund", "ein Haus", "ein Berg", "der Regen"]
@@ -60,15 +62,13 @@ def test_scores_are_what_the_model_says(server: JudgeServer) -> None:
     assert len(set(wanted)) > 1
     assert server.asked == {"plain": 5}
     body = server.bodies[0]
-    assert (body["model"], body["temperature"], body["max_tokens"]) == (NAME, 0.0, 500)
-    assert "logprobs" not in body
-    assert "seed" not in body
-    signature = got.signature
-    assert signature["model"] == NAME
+    assert {name: value for name, value in body.items() if name != "messages"} == {
+        "model": NAME, "temperature": 0.0, "max_tokens": 500,
+    }  # fmt: skip
+    signature, today = got.signature, time.strftime("%Y-%m-%d", time.gmtime())
+    wanted_fields = {"model": NAME, "lang": "en-de", "endpoint": urlsplit(server.url()).netloc, "answered": today}
+    assert {name: signature[name] for name in wanted_fields} == wanted_fields
     assert signature["prompt"].startswith("gemba-da@")
-    assert signature["lang"] == "en-de"
-    assert signature["endpoint"] == urlsplit(server.url()).netloc
-    assert signature["answered"] == time.strftime("%Y-%m-%d", time.gmtime())
     for hidden in ("base_url", "cache", "key", "concurrency", "budget_requests"):
         assert f"{hidden}:" not in str(signature)
 
@@ -80,10 +80,6 @@ def test_references_are_read_and_the_best_counts(server: JudgeServer) -> None:
     assert server.asked["plain"] == 2
     asked = [body["messages"][0]["content"] for body in server.bodies]
     assert any('human reference: eine Katze\nGerman machine translation: "die Katze"' in text for text in asked)
-    with pytest.raises(InputError, match="use judge-qe"):
-        judge(server, name="judge", prompt="gemba-mqm")
-    with pytest.raises(InputError, match="use judge with it"):
-        judge(server, prompt="gemba-da-ref")
 
 
 def test_answers_are_kept_and_replayed_without_an_endpoint(server: JudgeServer, tmp_path: Path) -> None:
@@ -115,10 +111,9 @@ def test_replaying_what_was_never_asked(
 ) -> None:
     file = tmp_path / "answers.jsonl"
     judge(server, cache=file).score(WORDS, sources=SOURCES)
-    with pytest.raises(ModelUnavailableError) as caught:
+    with pytest.raises(ModelUnavailableError, match=re.escape(str(file))) as caught:
         judge(server, **{"cache": file, "budget_requests": 0, **settings}).score(WORDS, sources=SOURCES)
     assert named in str(caught.value)
-    assert str(file) in str(caught.value)
     assert len(kept(file)) == 5
     with pytest.raises(ModelUnavailableError, match="it has nothing"):
         judge(server, cache=tmp_path / "none.jsonl", budget_requests=0).score(WORDS, sources=SOURCES)
@@ -231,10 +226,8 @@ def test_scores_weighted_by_probabilities(server: JudgeServer, tmp_path: Path) -
     assert 1 < weighted.values[0] < 5
     assert weighted.values[0] != got.values[0]
     _, _, tokens = server.model.answer("- Coherence:", 5, 20)
-    digits = {
-        one["token"]: math.exp(one["logprob"]) for one in tokens[0]["top_logprobs"] if one["token"] in list("12345")
-    }
-    mean = sum(int(digit) * weight for digit, weight in digits.items()) / sum(digits.values())
+    options = [option for option in tokens[0]["top_logprobs"] if option["token"] in list("12345")]
+    mean = np.average([int(option["token"]) for option in options], weights=[math.exp(o["logprob"]) for o in options])
     assert weighted.values[0] == pytest.approx(mean, abs=1e-5)  # the model reads no more than this
 
 
@@ -280,32 +273,21 @@ def test_a_busy_endpoint_is_asked_again(server: JudgeServer, manner: str) -> Non
     assert got.values.tolist() == judge(server, cache=None).score(WORDS, sources=SOURCES).values.tolist()
 
 
-@pytest.mark.parametrize(
-    ("manner", "told"),
-    [
-        ("401", "401"),
-        ("404", "404"),
-        ("500", "500"),
-        ("later", "429"),
-        ("half", "hangs up"),
-        ("nothing", "no answer"),
-        ("nested", "no answer"),
-        ("nested-error", "400"),
-    ],
-)
+ENDS = {"401": "401.*key is missing", "404": "404.*no model", "500": "500", "later": "429", "nested-error": "400"}
+ENDS |= {"half": "hangs up", "nothing": "no answer", "nested": "no answer"}
+
+
+@pytest.mark.parametrize(("manner", "told"), ENDS.items())
 def test_what_ends_a_run(
     server: JudgeServer, manner: str, told: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", SECRET)
     file = tmp_path / "answers.jsonl"
     judge(server, cache=file).score(WORDS[:2], sources=SOURCES[:2])
-    with pytest.raises(ModelUnavailableError) as caught:
+    with pytest.raises(ModelUnavailableError, match=f"{told}.*answers are kept") as caught:
         judge(server, manner, cache=file).score(WORDS, sources=SOURCES)
-    message = str(caught.value)
-    assert told in message
-    assert "\n" not in message
-    assert "answers are kept" in message
-    assert SECRET not in message
+    assert "\n" not in str(caught.value)
+    assert SECRET not in str(caught.value)
     assert len(kept(file)) >= 2  # nothing is lost
     assert judge(server, cache=file).score(WORDS[:2], sources=SOURCES[:2]).undefined.size == 0
 
@@ -404,11 +386,11 @@ def test_what_it_will_take_is_said_before_it_begins(server: JudgeServer) -> None
     takes = said[0].split(": ", 1)[1].split(", at ")[0]
     assert takes.startswith("5 questions")
     assert takes in str(caught.value)
-    own = {"source_lang": "English", "target_lang": "German"}
-    pairs = [{**own, "candidate": a, "source": b} for a, b in zip(WORDS, SOURCES, strict=True)]
-    prompts = [shipped().judge("gemba-da").filled(texts)[0]["content"] for texts in pairs]
+    languages = {"source_lang": "English", "target_lang": "German"}
+    pairs = [{**languages, "candidate": a, "source": b} for a, b in zip(WORDS, SOURCES, strict=True)]
+    letters = sum(len(shipped().judge("gemba-da").filled(texts)[0]["content"]) for texts in pairs)
     told = int(said[0].split("about ")[1].split(" ")[0].replace(",", ""))
-    assert sum(len(one) / 4 for one in prompts) < told < sum(len(one) / 2 for one in prompts)  # by four letters a token
+    assert letters / 4 < told < letters / 2  # by four letters a token
     assert f"at most {5 * 500:,} out" in said[0]
 
 
@@ -446,32 +428,35 @@ def test_the_key_is_read_from_the_environment_and_never_written(
     written = [one.read_text("utf-8", "replace") for one in tmp_path.rglob("*") if one.is_file()]
     for text in (str(got.signature), str(got), repr(metric), str(caught.value), *capfd.readouterr(), *written):
         assert SECRET not in text
-    for wrong in (SECRET, "my key"):
-        with pytest.raises(InputError) as refused:
-            judge(server, key=wrong)
-        assert SECRET not in str(refused.value)
-    with pytest.raises(InputError, match="wants a key"):
-        judge(server, base_url="https://api.openai.com/v1")
-    for url in (f"http://me:{SECRET}@127.0.0.1/v1", f"http://127.0.0.1/v1?key={SECRET}", "127.0.0.1"):
-        with pytest.raises(InputError, match="base_url") as refused:
-            judge(server, base_url=url)
+    urls = (f"http://me:{SECRET}@127.0.0.1/v1", f"http://127.0.0.1/v1?key={SECRET}", "127.0.0.1")
+    wrong = [
+        *(("key", key, "key names") for key in (SECRET, "my key")),
+        *(("base_url", url, "base_url") for url in urls),
+    ]
+    for setting, value, message in [*wrong, ("base_url", "https://api.openai.com/v1", "wants a key")]:
+        with pytest.raises(InputError, match=message) as refused:
+            judge(server, **{setting: value})
         assert SECRET not in str(refused.value)
 
 
 def test_settings_that_are_wrong_or_missing(server: JudgeServer, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="model names the model"):
-        judge(server, model=None)
+    wrong: list[tuple[dict[str, Any], type[bsx.BsxError], str]] = [
+        ({"model": None}, InputError, "model names the model"),
+        ({"prompt": "gemba-dd"}, UnknownNameError, "Near: gemba-da"),
+        ({"prompt": "gemba-da-ref"}, InputError, "use judge with it"),
+        ({"prompt": "gemba-mqm", "name": "judge"}, InputError, "use judge-qe"),
+        ({"cache": tmp_path}, InputError, "is a folder"),
+    ]
+    for settings, kind, message in wrong:
+        with pytest.raises(kind, match=message):
+            judge(server, **settings)
     with pytest.raises(InputError, match="lang, such as en-de"):
         get_metric("judge-qe", model=NAME, base_url=server.url())
-    with pytest.raises(UnknownNameError, match="Near: gemba-da"):
-        judge(server, prompt="gemba-dd")
     own = tmp_path / "judges" / "own.yaml"
     own.parent.mkdir()
     own.write_text("name: own\n", encoding="utf-8")
     with pytest.raises(RegistryError, match=r"own\.yaml: .*messages"):
         get_metric("judge-qe:own", encoders=bsx.Encoders(registry=tmp_path), model=NAME)
-    with pytest.raises(InputError, match="is a folder"):
-        judge(server, cache=tmp_path)
 
 
 def test_a_forbidden_network_is_not_used(server: JudgeServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -492,9 +477,8 @@ def test_other_metrics_import_no_openai() -> None:
 @pytest.mark.slow
 def test_a_killed_run_goes_on_where_it_was(server: JudgeServer, tmp_path: Path) -> None:
     n = 40
-    table = tmp_path / "texts.tsv"
-    rows = [f"{i}\tthe house {i}\tdas Haus {i} {'abcdefgh'[i % 8]}" for i in range(n)]
-    table.write_text("\n".join(["id\tsource\tcandidate", *rows]) + "\n", encoding="utf-8")
+    rows = [{"id": i, "source": f"the house {i}", "candidate": f"das Haus {i} {'abcdefgh'[i % 8]}"} for i in range(n)]
+    table = write_rows(tmp_path / "texts.tsv", rows)
     file, output = tmp_path / "answers.jsonl", tmp_path / "scores.tsv"
     spec = f"judge-qe:gemba-da,model={NAME},base_url={server.url()},cache={file},concurrency=2"
     command = [sys.executable, "-m", "bsx", "score", str(table), "--candidate", "candidate", "--source", "source"]
@@ -515,10 +499,10 @@ def test_a_killed_run_goes_on_where_it_was(server: JudgeServer, tmp_path: Path) 
     assert done.returncode == 0, done.stderr
     assert server.asked["plain"] - asked == n - before
     assert f"{before} answers are kept" in " ".join(done.stderr.split())
-    scores = [float(line.rsplit("\t", 1)[1]) for line in output.read_text(encoding="utf-8").splitlines()[1:]]
+    scores = [float([*row.values()][-1]) for row in read_rows(output)]
     whole = score_files(
         table=str(table), candidate=["candidate"], source="source", lang="en-de",
         metrics=[spec.replace(str(file), str(tmp_path / "other.jsonl"))],
     )  # fmt: skip
-    assert np.mean(scores) == pytest.approx(whole.totals[0].mean(0), abs=1e-6)
+    assert np.mean(scores) == pytest.approx(whole.tally.totals[0].mean(0), abs=1e-6)
     assert len(scores) == n

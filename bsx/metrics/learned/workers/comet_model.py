@@ -11,17 +11,12 @@ if TYPE_CHECKING:
 
     from bsx.support.untyped import JsonObject, Untyped
 
-PACKAGE = "unbabel-comet"
+PACKAGE, MODULE = "unbabel-comet", "comet"
 _BATCH = 16  # the package's own
 
 
 class ModelMissing(Exception):  # noqa: N818 - says what happened
     """The model is neither on this machine nor to be had."""
-
-
-def load() -> None:
-    """Import the package."""
-    import comet  # noqa: F401
 
 
 def find_checkpoint(name: str) -> Path:
@@ -96,11 +91,7 @@ def lost_tokens(model: Untyped, samples: list[dict[str, str]]) -> list[int]:
 
 
 def open_model(options: JsonObject, device: str) -> tuple[JsonObject, Callable[[JsonObject], JsonObject]]:
-    """Load a model.
-
-    Args:
-        options: ``model``, a folder, a checkpoint or a name.
-        device: where to run it.
+    """Load the ``model`` that options name: a folder, a checkpoint or a name.
 
     Returns:
         Its identity and whether it reads references; and a function from ``samples`` with src, mt and perhaps ref to
@@ -119,11 +110,11 @@ def open_model(options: JsonObject, device: str) -> tuple[JsonObject, Callable[[
         raise ModelMissing(f"the model {options['model']} is here, but not all that it loads: {error}") from error
     model.eval()
     kind, _, index = device.partition(":")
-    where: dict[str, object] = {"gpus": 0}
-    if kind == "cuda":
-        where = {"gpus": 1, "accelerator": "gpu", "devices": [int(index or 0)]}
-    elif kind == "mps":
-        where = {"gpus": 1, "accelerator": "mps"}
+    devices: dict[str, dict[str, object]] = {
+        "cuda": {"gpus": 1, "accelerator": "gpu", "devices": [int(index or 0)]},
+        "mps": {"gpus": 1, "accelerator": "mps"},
+    }
+    where = devices.get(kind, {"gpus": 0})
     # Where there is MPS, the package asks for forked loaders, which torch refuses without at least one of them.
     mps = getattr(torch.backends, "mps", None)
     loaders = 1 if mps is not None and mps.is_available() else 0
@@ -136,9 +127,5 @@ def open_model(options: JsonObject, device: str) -> tuple[JsonObject, Callable[[
     segments = getattr(model.hparams, "input_segments", None)
     needs = bool(model.requires_references())
     reads = needs or (segments is not None and "ref" in segments)
-    greeting = {
-        "model": identity(options["model"], checkpoint),
-        "needs_references": needs,
-        "reads_references": reads,
-    }
-    return greeting, answer
+    model_of = identity(options["model"], checkpoint)
+    return {"model": model_of, "needs_references": needs, "reads_references": reads}, answer

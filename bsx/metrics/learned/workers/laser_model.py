@@ -12,18 +12,13 @@ if TYPE_CHECKING:
 
     from bsx.support.untyped import JsonObject, Untyped
 
-PACKAGE = "laser-encoders"
+PACKAGE, MODULE = "laser-encoders", "laser_encoders"
 _TOKENS = 8192  # of a batch
 _SECONDS = 60
 
 
 class ModelMissing(Exception):  # noqa: N818 - says what happened
     """The model is neither on this machine nor to be had."""
-
-
-def load() -> None:
-    """Import the package."""
-    import laser_encoders  # noqa: F401
 
 
 def file_names(lang: str | None) -> list[str]:
@@ -64,11 +59,7 @@ def own_folder(cache: Path, names: list[str]) -> Path:
 
 
 def fetch_checked() -> type[Exception]:
-    """Make the package's downloads fail where the server does; it would store whatever is answered as the model.
-
-    Returns:
-        The class of errors that downloads fail with.
-    """
+    """Make downloads fail where the server does, whose error would be stored as the model; return the errors' class."""
     from laser_encoders import download_models
 
     requests = download_models.requests
@@ -102,17 +93,13 @@ def open_model(options: JsonObject, device: str) -> tuple[JsonObject, Callable[[
     import torch
     from laser_encoders import LaserEncoderPipeline
 
-    if options["model_dir"] is None:
-        folder = None
-    else:
-        folder = Path(options["model_dir"]).expanduser()
-        if not folder.is_dir():
-            raise ModelMissing(f"there is no folder {options['model_dir']}")
+    named = options["model_dir"] and Path(options["model_dir"]).expanduser()
+    if named and not named.is_dir():
+        raise ModelMissing(f"there is no folder {options['model_dir']}")
     wanted = [file_names(lang) for lang in options["langs"]]
-    if folder is None:
-        folder = own_folder(Path(options["cache"]), [name for names in wanted for name in names])
-        if not options["offline"]:
-            folder.mkdir(parents=True, exist_ok=True)
+    folder = named or own_folder(Path(options["cache"]), [name for names in wanted for name in names])
+    if not named and not options["offline"]:
+        folder.mkdir(parents=True, exist_ok=True)
     if hasattr(torch.serialization, "add_safe_globals"):
         torch.serialization.add_safe_globals([Namespace])  # how LASER3's files keep their settings
     if device.startswith("cuda"):
@@ -141,12 +128,12 @@ def open_model(options: JsonObject, device: str) -> tuple[JsonObject, Callable[[
         return {row: unit[at] for at, row in enumerate(distinct)}
 
     def answer(request: JsonObject) -> JsonObject:
-        texts, one, other = request["texts"], request["left"], request["right"]
+        texts, candidates, others = request["texts"], request["left"], request["right"]
         if left is right:
-            ours = theirs = encode(left, texts, one + other)
+            ours = theirs = encode(left, texts, candidates + others)
         else:
-            ours, theirs = encode(left, texts, one), encode(right, texts, other)
-        pairs = zip(one, other)  # noqa: B905
+            ours, theirs = encode(left, texts, candidates), encode(right, texts, others)
+        pairs = zip(candidates, others)  # noqa: B905
         return {"scores": [min(1.0, max(-1.0, float(ours[i] @ theirs[j]))) for i, j in pairs]}
 
     # What ran, not what was asked for: the package knows the CPU and CUDA only.

@@ -3,8 +3,7 @@
 Started as ``python serve.py ADAPTER`` by an interpreter that may be as old as Python 3.8 and has the adapter's package,
 but not bsx. The adapter is a module beside this one with
 
-- ``PACKAGE``: the distribution it needs;
-- ``load()``: imports it;
+- ``PACKAGE``: the distribution it needs, and ``MODULE``, the module that it imports of it;
 - ``open_model(options, device)``: returns a greeting (the model's identity and what else the near end wants to know)
   and a function from requests to replies;
 - ``ModelMissing``: what it raises if the model is neither on this machine nor to be had.
@@ -89,7 +88,7 @@ def greet(adapter: ModuleType, options: JsonObject) -> tuple[JsonObject, Answer 
     if options["device"] == "cpu":
         os.environ["CUDA_VISIBLE_DEVICES"] = ""  # packages that take a GPU unasked shall not find one
     try:
-        adapter.load()
+        importlib.import_module(adapter.MODULE)
         import torch
     except Exception as error:  # noqa: BLE001 - whatever a package fails with must reach the near end
         return failure("broken", error, version=installed), None
