@@ -8,6 +8,7 @@ have in common is a part of it, which grows with the size of documents.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -60,19 +61,14 @@ def plan_compare(table: TableLike | None, settings: ComparePlan) -> PlanResult:
             ``sd`` and ``icc``.
         settings: see `ComparePlan`.
 
-    Returns:
-        The smallest study, others beside it, and what they rest on.
-
     Raises:
         UnknownNameError: for a missing column or system.
         InputError: for a pilot that is too small, or settings that do not go together.
     """
     if table is None:
         if settings.sd is None:
-            raise InputError(
-                "sd: without a pilot, state the standard deviation of the systems' difference on a segment",
-                setting="sd",
-            )
+            wrong = "sd: without a pilot, state the standard deviation of the systems' difference on a segment"
+            raise InputError(wrong, setting="sd")
         return _stated(settings, settings.sd, 1)
     (score,) = _scores(settings, 1, "sd", "icc")
     system, segment = settings.system, settings.segment
@@ -87,15 +83,15 @@ def plan_compare(table: TableLike | None, settings: ComparePlan) -> PlanResult:
             raise InputError(f"systems: there is no system {name!r}; there are {', '.join(names)}", setting="systems")
     if len(set(pair)) != 2 or len(pair) != 2:
         raise InputError(f"systems: name the two to compare, of {', '.join(names)}", setting="systems")
-    lists: dict[str, dict[str, list[float]]] = {name: {} for name in pair}
-    for name, unit, value in zip(labels[system], labels[segment], columns[score], strict=True):
-        if name in lists:
-            lists[name].setdefault(unit, []).append(float(value))
-    sides = [{unit: np.array(scored) for unit, scored in side.items()} for side in lists.values()]
-    common = [unit for unit in sides[0] if unit in sides[1]]
+    sides: dict[str, dict[str, list[float]]] = {name: defaultdict(list) for name in pair}
+    for name, unit, value in zip(labels[system], labels[segment], columns[score].tolist(), strict=True):
+        if name in sides:
+            sides[name][unit].append(value)
+    first, second = sides.values()
+    common = [unit for unit in first if unit in second]
     documents, warnings = _documents(common, labels, settings, columns[score])
-    values = np.array([sides[0][unit].mean() - sides[1][unit].mean() for unit in common])
-    rows = sum(len(side[unit]) for side in sides for unit in common)
+    values = np.array([np.mean(first[unit]) - np.mean(second[unit]) for unit in common])
+    rows = sum(len(side[unit]) for side in (first, second) for unit in common)
     return _planned(settings, "segments", (pair[0], pair[1], score), values, documents, rows, 1, warnings)
 
 
@@ -116,9 +112,6 @@ def plan_meta(table: TableLike | None, settings: MetaPlan) -> PlanResult:
         table: a pilot with both metrics' and human scores; None plans from ``correlations``.
         settings: see `MetaPlan`.
 
-    Returns:
-        The smallest study, others beside it, and what they rest on.
-
     Raises:
         UnknownNameError: for a missing column.
         InputError: for a pilot that is too small, or settings that do not go together.
@@ -135,9 +128,8 @@ def plan_meta(table: TableLike | None, settings: MetaPlan) -> PlanResult:
         if name not in (a, b):
             raise InputError(f"lower: {name!r} is none of the columns of scores ({a}, {b})", setting="lower")
     if system is not None and segment is None:
-        raise InputError(
-            "segment: rows are of systems: name the column of segments, which they share", setting="segment"
-        )
+        wrong = "segment: rows are of systems: name the column of segments, which they share"
+        raise InputError(wrong, setting="segment")
     columns, labels, _ = numeric_columns(table, [a, b, human], _labels(settings, system, segment), nan="omit")
     rows = len(columns[a])
     columns = {name: -column if name in settings.lower else column for name, column in columns.items()}
@@ -182,19 +174,15 @@ def _stated_correlations(settings: MetaPlan) -> PlanResult:
     if settings.effect is not None and abs(settings.effect - abs(a - b)) > 1e-9:
         raise InputError(f"effect: the correlations differ by {abs(a - b):g}: leave it out", setting="effect")
     if a == b:
-        raise InputError(
-            "correlations: both metrics have the same: there is no difference to find", setting="correlations"
-        )
-    settings = settings.model_copy(update={"effect": abs(a - b)})
+        wrong = "correlations: both metrics have the same: there is no difference to find"
+        raise InputError(wrong, setting="correlations")
     shared = between * (1 - a * a - b * b) - a * b / 2 * (1 - a * a - b * b - between * between)
     first, second = (1 - a * a) ** 2, (1 - b * b) ** 2
     variance = float(clip_variance(first + second - 2 * shared, first + second + 2 * abs(shared)))
     if variance == 0:
-        raise InputError(
-            "correlations: with these, both metrics are the same: there is no difference to plan for",
-            setting="correlations",
-        )
-    return _stated(settings, math.sqrt(variance), 3)
+        wrong = "correlations: with these, both metrics are the same: there is no difference to plan for"
+        raise InputError(wrong, setting="correlations")
+    return _stated(settings.model_copy(update={"effect": abs(a - b)}), math.sqrt(variance), 3)
 
 
 def _stated(settings: ComparePlan | MetaPlan, sd: float, lost: int) -> PlanResult:
@@ -216,22 +204,15 @@ def _planned(
     lost: int,
     warnings: list[Notice],
 ) -> PlanResult:
-    """Plan from what the units of a pilot contribute.
+    """Plan from what the units of a pilot contribute (units,), whose mean is the estimate.
 
-    Args:
-        settings: what is planned.
-        units: what is counted.
-        names: both systems or metrics, and the column of scores.
-        values: what each unit contributes: the estimate is their mean (units,).
-        documents: of each unit (units,), or None.
-        rows: of the table.
-        lost: degrees of freedom that are not left.
-        warnings: what was found on the way.
+    ``names`` are those of both systems or metrics, and of the column of scores; ``documents`` is that of each unit
+    (units,); ``lost`` counts the degrees of freedom that are not left.
     """
     clustered, size = documents is not None, settings.document_size
     n, drawn = len(values), drawn_units(len(values), documents)
+    counted = "documents" if clustered else units
     if drawn < FEWEST:
-        counted = "documents" if clustered else units
         raise InputError(
             f"a pilot of {drawn} {counted} is too small to plan from: at least {FEWEST} {counted}, or state variances "
             "instead of a table"
@@ -240,18 +221,16 @@ def _planned(
     total, shared = (float(part[0]) for part in components(values, documents))
     if total <= 0:
         raise InputError("the pilot has no variance: every segment says the same, and nothing can be planned from it")
-    drawn_spread = Spread(
-        math.sqrt(total), min(1.0, shared / total), float(sizes.mean()), float((sizes**2).sum() / sizes.sum())
-    )
+    weighted = float((sizes**2).sum() / sizes.sum())
+    drawn_spread = Spread(math.sqrt(total), min(1.0, shared / total), float(sizes.mean()), weighted)
     if size is not None and not clustered:
-        raise InputError(
-            "document_size: the pilot has no documents: name their column with document", setting="document_size"
-        )
+        wrong = "document_size: the pilot has no documents: name their column with document"
+        raise InputError(wrong, setting="document_size")
     spread = drawn_spread if size is None else replace(drawn_spread, document_size=size, weighted_size=size)
     pilot_size = (drawn if clustered else n) if size is None else None
     plan = _plan(settings, units, names, spread, clustered, lost, pilot_size)
     totals, parts = components(values, documents, all_counts(settings.resamples, drawn, settings.seed))
-    df, se = max(1, drawn - lost), math.sqrt((total + (drawn_spread.weighted_size - 1) * shared) / n)
+    df, se = max(1, drawn - lost), math.sqrt((total + (weighted - 1) * shared) / n)
     estimate, half = float(values.mean()), width_of(se, df, settings.alpha) / 2
     pilot = Pilot(
         n,

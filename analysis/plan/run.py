@@ -57,11 +57,11 @@ def plan_compare(settings: PlanCompareRun) -> PlanResult:
     if settings.table is None:
         refuse_idle(settings, "without a table", *_IDLE, "systems")
         return design_compare(None, **set_fields(settings, "table"))
-    frame, columns, labels = _pilot(settings)
-    read, (system, segment, document) = _read(frame, columns, labels), labels.values()
+    frame, labels = _pilot(settings)
+    read, (system, segment, document) = _read(frame, frame.metrics, labels), labels.values()
     if segment is not None and document is not None:
         read[segment] = frame.numbered(read[segment], read[document], None if system is None else read[system])
-    plan = design_compare(read, **_given(settings), **labels, columns=columns)
+    plan = design_compare(read, **_given(settings), **labels, columns=frame.metrics)
     return replace(plan, signatures=dict(frame.signatures))
 
 
@@ -79,12 +79,11 @@ def plan_meta(settings: PlanMetaRun) -> PlanResult:
     if settings.table is None:
         refuse_idle(settings, "without a table", *_IDLE, "human", "lower")
         return design_meta(None, **set_fields(settings, "table"))
-    frame, columns, labels = _pilot(settings)
-    human = frame.needed("human", "human scores")
+    frame, labels = _pilot(settings)
+    columns, human = frame.metrics, frame.needed("human", "human scores")
     guessed = [name for name in (labels["system"],) if name is not None and "system" not in frame.named]
-    read = _read(
-        frame, [*columns, human], {role: name for role, name in labels.items() if name not in guessed}, guessed
-    )
+    texts = {role: name for role, name in labels.items() if name not in guessed}
+    read = _read(frame, [*columns, human], texts, guessed)
     unit = frame.unit(read, judged=~np.isnan(np.asarray(read[human])))  # rows are bound as `meta` binds them
     labels = {role: getattr(unit, role) for role in ("system", "segment", "document")}
     less, notes = turned(frame.table, columns, settings.lower)
@@ -92,8 +91,8 @@ def plan_meta(settings: PlanMetaRun) -> PlanResult:
     return replace(plan, signatures=dict(frame.signatures), notes=(*unit.notes, *notes))
 
 
-def _pilot(settings: PlanCompareRun | PlanMetaRun) -> tuple[Frame, list[str], dict[str, Any]]:
-    """Return a pilot, its columns of scores, and of what rows are: named, or by usual names."""
+def _pilot(settings: PlanCompareRun | PlanMetaRun) -> tuple[Frame, dict[str, Any]]:
+    """Return a pilot, and its columns of what rows are: named, or by usual names."""
 
     def by_people(frame: Frame, settings: Any) -> tuple[Frame, Any]:
         human, columns = frame.column("human"), settings.columns or known_scores(frame.table)
@@ -101,8 +100,7 @@ def _pilot(settings: PlanCompareRun | PlanMetaRun) -> tuple[Frame, list[str], di
         return frame, settings.model_copy(update={"columns": [human]}) if lacking else settings
 
     frame, _ = open_frame(settings, chosen=by_people)
-    labels = {role: frame.column(role) for role in ("system", "segment", "document")}
-    return frame, frame.metrics, labels
+    return frame, {role: frame.column(role) for role in ("system", "segment", "document")}
 
 
 def _given(settings: PlanCompareRun | PlanMetaRun, *but: str) -> dict[str, Any]:

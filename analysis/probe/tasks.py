@@ -194,14 +194,14 @@ def read_treebank(file: NamedFile, labels: Sequence[str]) -> list[ProbingTask]:
     words = [sentence.parse.words for sentence in sentences]
     tasks = []
     for label in labels:
-        found = [one for sentence in sentences for one in _labels(file, sentence, label)]
-        if not any(found):
+        values = [value for sentence in sentences for value in _labels(file, sentence, label)]
+        if not any(values):
             parts = (part for sentence in sentences for feats in sentence.parse.feats for part in feats.split("|"))
             features = sorted({part.partition("=")[0] for part in parts if part})
             raise InputError(
                 f"no word has the label {label!r}; features: {', '.join(features) or 'none'}", file=file.name
             )
-        task = _of_words(f"{_name(file)}:{label}", words, found)
+        task = _of_words(f"{_name(file)}:{label}", words, values)
         tasks.append(_checked(task, f"{file.name}, {label}"))
     return tasks
 
@@ -220,7 +220,7 @@ def _labels(file: NamedFile, sentence: Sentence, label: str) -> Sequence[str]:
         case "depth":
             return [str(min(_FAR, _depth(file, sentence, at))) for at in range(1, len(parse.heads) + 1)]
     features = (dict(part.split("=", 1) for part in feats.split("|") if part) for feats in parse.feats)
-    return [one.get(label, "") for one in features]
+    return [values.get(label, "") for values in features]
 
 
 def _depth(file: NamedFile, sentence: Sentence, place: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from bsx.analysis.stats.resample import bootstrap_counts, percentile_interval
+from bsx.analysis.stats.resample import bootstrap_counts, cluster_codes, percentile_interval
 from bsx.analysis.stats.rowwise import pearson_rows
 from bsx.analysis.stats.validate import several_units
 from bsx.data.columns import read_columns
@@ -117,18 +118,12 @@ def rater_agreement(settings: RaterSettings) -> RaterAgreement:
     scores, who = np.asarray(columns[human], dtype=np.float64), columns[judge]
     keys = list(zip(*(columns[name] for name in items), strict=True))
     chosen = [row for row in range(len(scores)) if not np.isnan(scores[row])]
-    seen: set[object] = set()
-    for row in chosen:
-        if (who[row], keys[row]) in seen:
-            raise InputError(
-                f"rater {who[row]!r} judged {' '.join(map(str, keys[row]))} twice: name all columns of items"
-            )
-        seen.add((who[row], keys[row]))
-    number = {key: place for place, key in enumerate(dict.fromkeys(keys[row] for row in chosen))}
-    of = np.array([number[keys[row]] for row in chosen], dtype=np.int64)
-    x = scores[chosen]
-    count = np.bincount(of, minlength=len(number))
-    kept = count[of] > 1 if len(of) else np.zeros(0, dtype=bool)
+    for (rater, key), times in Counter((who[row], keys[row]) for row in chosen).items():
+        if times > 1:
+            raise InputError(f"rater {rater!r} judged {' '.join(map(str, key))} twice: name all columns of items")
+    x, of = scores[chosen], cluster_codes([keys[row] for row in chosen])
+    count = np.bincount(of)
+    kept = count[of] > 1
     if not kept.any():
         raise InputError(f"no translation has two ratings: {', '.join(items)} name it, {judge!r} the rater")
     names = [str(who[row]) for row, keep in zip(chosen, kept, strict=True) if keep]

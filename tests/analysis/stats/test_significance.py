@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import combinations, permutations, product
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -23,8 +24,6 @@ from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.rowwise import pearson_rows
 from bsx.analysis.stats.significance import (
     Swap,
-    _swapped,
-    _swapped_means,
     paired_bootstrap,
     perm_both,
     williams,
@@ -247,9 +246,6 @@ def test_bootstrap_of_systems_by_hand() -> None:
     assert result.p == pytest.approx((1 + np.sum(draws - draws.mean() >= result.difference)) / 201)
 
 
-# False alarms
-
-
 # Many metrics
 
 
@@ -338,14 +334,36 @@ def test_swaps_of_whole_units_tend_to_the_full_enumeration(by: By, swap: str, st
     assert result.p == pytest.approx(np.mean(np.array(draws) >= result.difference - 1e-9), abs=0.03)
 
 
-@pytest.mark.parametrize("swap", ["cells", "segments", "systems"])
-def test_sums_of_pooled_cells_give_what_the_swapped_cells_give(swap: Swap) -> None:
-    h, a, b = np.random.default_rng(2).normal(size=(3, 4, 5))
-    found = perm_both(a, b, h, swap=swap, resamples=300, seed=3)
-    x, y = ((z - z.mean()) / z.std() for z in (a, b))
-    draws = _swapped(x, y, h, "none", "pearson", "skip", swap, 300, 3)
-    assert found.p == np.mean(draws >= found.difference - 1e-9)
-    assert found.p_two_sided == np.mean(np.abs(draws) >= abs(found.difference) - 1e-9)
+@pytest.mark.parametrize(
+    ("by", "swap", "statistic", "documents"),
+    [
+        *[("none", swap, "pearson", None) for swap in ("cells", "segments", "systems")],
+        *[("means", "segments", name, of) for name in ("pearson", "kendall") for of in (None, [0, 0, 1, 2, 2])],
+    ],
+)
+def test_sums_give_what_the_swapped_cells_give(
+    by: By, swap: Swap, statistic: Literal["pearson", "kendall"], documents: list[int] | None
+) -> None:
+    a, b, h = np.random.default_rng(3).normal(size=(3, 4, 5))
+    for z in (a, b, h):
+        z[[0, 0, 2, 3], [1, 4, 2, 0]] = np.nan  # systems of three, five, four and four segments
+    how: dict[str, Any] = {"by": by, "swap": swap, "statistic": statistic, "cluster": documents}
+    result = perm_both(a, b, h, **how, resamples=300, seed=7, nan="omit")
+    x, y = ((z - np.nanmean(z)) / np.nanstd(z) for z in (a, b))
+    correlate = {"pearson": stats.pearsonr, "kendall": stats.kendalltau}[statistic]
+    present, draws = ~np.isnan(h), []
+    shape = {"cells": (16,), "segments": (1, 5), "systems": (4, 1)}[swap]
+    for tossed in np.random.default_rng(7).random((300, math.prod(shape) if documents is None else 3)) < 0.5:
+        mask = np.zeros(h.shape, dtype=bool)
+        if swap == "cells":
+            mask[present] = tossed
+        else:
+            mask |= (tossed if documents is None else tossed[documents]).reshape(shape)
+        pair = (np.where(mask, y, x), np.where(mask, x, y))
+        reduced = [np.nanmean(z, axis=1) if by == "means" else z[present] for z in (*pair, h)]
+        draws.append(correlate(reduced[0], reduced[2]).statistic - correlate(reduced[1], reduced[2]).statistic)
+    assert result.p == np.mean(np.array(draws) >= result.difference - 1e-9)
+    assert result.p_two_sided == np.mean(np.abs(draws) >= abs(result.difference) - 1e-9)
 
 
 @pytest.mark.parametrize("by", ["none", "item", "sys", "means"])
@@ -365,24 +383,3 @@ def test_systems_are_resampled_with_segments_or_without(by: By) -> None:
     hand = pearson_rows(*(np.nanmean(z[rows], axis=1) for z in (metric, seen)))
     one = resampled_groups(metric, seen, "means", "pearson", "skip", 1, 5, resample="systems")
     assert one[0] == pytest.approx(float(hand))
-
-
-@pytest.mark.parametrize("documents", [[0, 0, 1, 2, 2], None])
-@pytest.mark.parametrize("statistic", ["pearson", "kendall"])
-def test_means_after_swaps_of_segments_are_those_of_the_swapped_cells(
-    statistic: str, documents: list[int] | None
-) -> None:
-    rng = np.random.default_rng(3)
-    x, y, h = rng.normal(size=(3, 4, 5))
-    for z in (x, y, h):
-        z[[0, 0, 2, 3], [1, 4, 2, 0]] = np.nan  # systems of three, five, four and four segments
-    clusters = None if documents is None else np.array(documents)
-    found = _swapped_means(x, y, h, statistic, 40, 7, clusters)
-    correlate = {"pearson": stats.pearsonr, "kendall": stats.kendalltau}[statistic]
-    draws = []
-    for tossed in np.random.default_rng(7).random((40, 5 if documents is None else 3)) < 0.5:
-        mask = (tossed if clusters is None else tossed[clusters])[None]
-        pair = (np.where(mask, y, x), np.where(mask, x, y))
-        first, second = (correlate(np.nanmean(z, axis=1), np.nanmean(h, axis=1)).statistic for z in pair)
-        draws.append(first - second)
-    assert found == pytest.approx(draws, abs=1e-9)
