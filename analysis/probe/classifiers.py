@@ -63,13 +63,8 @@ def fit(kind: Probe, x: Array, y: Labels, x_held: Array, y_held: Labels, *, seed
     rectified units, Adam; training stops when the accuracy in the validation part has not risen for `PATIENCE` epochs,
     and the best epoch counts. Neither is refitted on training and validation part together.
 
-    Args:
-        kind: which classifier.
-        x: vectors of the training part (n, dim).
-        y: their labels (n,).
-        x_held: vectors of the validation part (m, dim).
-        y_held: their labels (m,).
-        seed: of the MLP's weights and order of items; the logistic probe has no chance in it.
+    Vectors are (n, dim), labels (n,), those of the validation part (m, dim) and (m,). The seed is that of the MLP's
+    weights and order of items; the logistic probe has no chance in it.
     """
     if kind not in ("logistic", "mlp"):
         raise InputError(f"there is no probe {kind!r}; there are logistic, mlp")

@@ -22,10 +22,10 @@ from bsx.analysis.probe.items import (
     control_labels,
     given_parts,
     layer_figures,
-    number_types,
     random_parts,
 )
 from bsx.analysis.probe.result import Control, LayerFigures, ProbedLayer, ProbeResult, TrainSize, Transferred
+from bsx.analysis.stats.resample import cluster_codes
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.optional import need
@@ -176,11 +176,11 @@ class _Further(_Tested):
         self._groups, units = None, np.arange(count)
         if data.groups is not None:
             trained = [] if groups is None else list(groups)
-            numbers = number_types([*trained, *data.groups])[len(trained) :]
+            numbers = cluster_codes([*trained, *data.groups])[len(trained) :]
             units = np.unique(numbers, return_inverse=True)[1]
             # Without groups, the items that are trained on count 0, 1, …, and no further item belongs to them.
             self._groups = None if groups is None else numbers
-        self._types = None if types is None else number_types([*types, *(data.types or ())])[len(types) :]
+        self._types = None if types is None else cluster_codes([*types, *(data.types or ())])[len(types) :]
         super().__init__(data.features, units, 1 if types is None else 2)
 
     def start_seed(self, trained: _Seed, groups: Labels, types: Labels | None, seed: int) -> None:
@@ -272,8 +272,8 @@ def probe_layers(
     _check(features, names, numbers, {"labels": labels, "groups": groups, "parts": parts, "types": types})
     if not seeds or len(set(seeds)) < len(seeds) or min(train_sizes, default=1) < 1:
         raise InputError("there must be at least one seed, no seed twice, and no training part of less than one item")
-    group = np.arange(len(y)) if groups is None else number_types(groups)
-    kinds = None if types is None else number_types(types)
+    group = np.arange(len(y)) if groups is None else cluster_codes(groups)
+    kinds = None if types is None else cluster_codes(types)
     given = None if parts is None else given_parts(parts)
     further = [_Further(data, features.shape[::2], names.tolist(), groups, types) for data in test_data]
     notes: list[str] = []
@@ -284,7 +284,10 @@ def probe_layers(
     if kinds is not None and not kinds.any():
         notes.append("control task: every item has the same type, so there is only one label to remember")
     counts, sizes, conditions = [0, 0, 0], list[int](), ["task", *(["control task"] if kinds is not None else [])]
-    macro_f1, chosen, by_seed, control_baselines = [], [], [], list[float]()
+    macro_f1: list[list[float]] = []
+    chosen: list[list[float]] = []
+    by_seed: list[list[float]] = []
+    control_baselines: list[float] = []
     complaints, fits = Counter[tuple[str, str]](), len(seeds) * len(features)
     for place, seed in enumerate(seeds):
         rng = np.random.default_rng(seed)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -69,12 +69,6 @@ def carve_validation(parts: Codes, groups: NDArray[np.int64], rng: np.random.Gen
     return divided
 
 
-def number_types(types: Sequence[Hashable]) -> Labels:
-    """Return a number for each item's type (n,), counted from 0 in order of first appearance."""
-    numbers: dict[Hashable, int] = {}
-    return np.array([numbers.setdefault(value, len(numbers)) for value in types], dtype=np.int64)
-
-
 def control_labels(types: Labels, labels: Labels, rng: np.random.Generator) -> Labels:
     """Draw one random label for each type and give it to all items of that type.
 
@@ -96,12 +90,7 @@ def control_labels(types: Labels, labels: Labels, rng: np.random.Generator) -> L
 
     Returns:
         Control labels (n,).
-
-    Raises:
-        InputError: if the numbers of types and labels differ.
     """
-    if types.shape != labels.shape:
-        raise InputError(f"{len(types)} types, {len(labels)} labels: numbers must match")
     left, sizes = np.bincount(labels).astype(np.float64), np.bincount(types)
     order = rng.permutation(len(sizes))
     order = order[np.argsort(-sizes[order], kind="stable")]
@@ -132,12 +121,7 @@ class ItemAccuracies:
         self._tested = np.zeros(int(groups.max()) + 1)
 
     def add(self, items: NDArray[np.int64], right: NDArray[np.bool_]) -> None:
-        """Add a run.
-
-        Args:
-            items: the items that it tested (m,).
-            right: whether each was predicted rightly under each condition (conditions, m).
-        """
+        """Add a run: the items that it tested (m,), and whether it was right under each condition (conditions, m)."""
         groups, width = self._groups[items], self._right.shape[1]
         self._tested += np.bincount(groups, minlength=width)
         for condition, row in enumerate(right):

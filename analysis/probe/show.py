@@ -198,7 +198,7 @@ def _chart(tasks: Sequence[ProbeResult], title: str, statistic: str = "", judged
     """Return accuracy over layers, then selectivity and agreement, a line a task and one for each further file."""
     further = [data for task in tasks for data in task.tested_on]
     names = [*(task.task or "the task" for task in tasks), *(f"on {data.name}" for data in further)]
-    lines = [result.layers for result in (*tasks, *further)]
+    lines: list[Sequence[LayerFigures]] = [*(task.layers for task in tasks), *(data.layers for data in further)]
     human = f"{statistic} with human judgments"
     names += [human] if judged else []
     accuracies = [[(layer.layer, layer.accuracy, layer.low, layer.high) for layer in layers] for layers in lines]

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.stats.correlation import bootstrap_correlations, influence, sums_of, worth
+from bsx.analysis.stats.correlation import bootstrap_correlations, influence, worth
 from bsx.analysis.stats.resample import (
     Clustered,
     Indices,
@@ -162,7 +162,7 @@ def layer_agreement(
     like = 0 if alone else sum(units) - len(units) + 1  # a group's mean takes one
     if clusters is not None and statistic == "pearson" and not alone:
         added = ((influence(x[order[0], 2], h) / len(h), of) for x, h, of in parts)
-        sums = [each if of is None else sums_of(of, each) for each, of in added]
+        sums = [each if of is None else np.bincount(of, each) for each, of in added]
         like = min(like, worth(np.concatenate(sums)))
     for layer, column in zip(order, draws.T, strict=True):
         low[layer], high[layer] = percentile_interval(column, units=like)
