@@ -91,8 +91,7 @@ def compared(frame: Frame, settings: CompareRun) -> CompareResult:
         frame: the scores, with columns of systems and segments.
         settings: how.
     """
-    values, unit, places = _paired_rows(frame, frame.metrics, settings.systems)
-    names, segments = (list(map(str, unit.values[str(name)])) for name in (unit.system, unit.segment))
+    values, unit, (names, segments), places = _paired_rows(frame, frame.metrics, settings.systems)
     rows_of_first = next(iter(places.values())).tolist()
     documents, kept = None, [segments[row] for row in rows_of_first]
     if unit.document is not None:
@@ -163,20 +162,20 @@ def paired(frame: Frame, settings: CompareRun) -> tuple[Frame, CompareRun]:
 
 def _paired_rows(
     frame: Frame, numbers: Sequence[str], systems: Sequence[str]
-) -> tuple[Mapping[str, Any], RowUnits, dict[str, NDArray[np.int64]]]:
-    """Return columns, what goes together, and the rows of each system that is compared, in one order of segments."""
+) -> tuple[Mapping[str, Any], RowUnits, list[list[str]], dict[str, NDArray[np.int64]]]:
+    """Return columns, what goes together, systems and segments, and each system's rows, in one order of segments."""
     values = frame.read(numbers, [frame.column(role) for role in ("system", "segment", "document")])
     unit = frame.unit(values, paired=True)
     if unit.segment is None:
         why = "".join(f"{note.partition(': ')[0]}: " for note in unit.notes)
         wrong = f"{why}segment names the column of segments; it has {', '.join(frame.table.columns)}"
         raise InputError(wrong, file=frame.name, setting="segment")
-    names, segments = (list(map(str, unit.values[str(name)])) for name in (unit.system, unit.segment))
-    places = rows_by_system(frame.name, names, segments, list(dict.fromkeys(systems)), frame.shared_texts())
+    names = [list(map(str, unit.values[str(name)])) for name in (unit.system, unit.segment)]
+    places = rows_by_system(frame.name, *names, list(dict.fromkeys(systems)), frame.shared_texts())
     if len(places) < 2:
         only = next(iter(places))
         raise InputError(f"only the system {only} is there: two are needed to compare", file=frame.name)
-    return values, unit, places
+    return values, unit, names, places
 
 
 @settled(ComparedMetric)

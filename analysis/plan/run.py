@@ -11,10 +11,9 @@ import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-from pydantic import Field
 
 from bsx.analysis.plan.power import (
     Study,
@@ -35,13 +34,12 @@ from bsx.data.columns import Labels, numeric_columns, standardised
 from bsx.data.documents import document_of_segment, refuse_single, seem_together
 from bsx.data.frame import PAIR, Frame
 from bsx.data.sidecar import known_scores, turned
-from bsx.data.sources import AnyTable
 from bsx.errors import InputError
 from bsx.frames.open import open_frame
-from bsx.frames.settings import FORMATS, TableSettings, on_table
+from bsx.frames.settings import on_table
 from bsx.support.checks import Array
 from bsx.support.result import Notice
-from bsx.support.settings import Option, refuse_idle
+from bsx.support.settings import refuse_idle
 
 SHARES = (0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3)
 """Of the smallest study, the sizes that are listed."""
@@ -52,28 +50,11 @@ FEW_DOCUMENTS = 20
 _SAID = {"effect", "power", "alpha", "document_size", "icc", "resamples", "seed"}
 _ROLES = ("system", "segment", "document")
 _IDLE = ("columns", *_ROLES)
-_PILOT = Annotated[
-    AnyTable | None,
-    Field(description=f"Pilot: a table, {FORMATS}; none plans from stated variances."),
-    Option(argument=True),
-]
 
 
-class PlanCompareRun(ComparePlan, TableSettings):
-    """A comparison of two systems to plan, and the table that holds a pilot of it."""
-
-    table: _PILOT = None
-
-
-class PlanMetaRun(MetaPlan, TableSettings):
-    """A comparison of two metrics to plan, and the table that holds a pilot of it."""
-
-    table: _PILOT = None
-
-
-@on_table(PlanCompareRun)
-def plan_compare(settings: PlanCompareRun) -> PlanResult:
-    """Plan a comparison of two systems, by a metric's scores or by human judgments of the same segments.
+@on_table(ComparePlan)
+def plan_compare(settings: ComparePlan) -> PlanResult:
+    """Plan a comparison of two systems, by a metric's scores or by human judgments.
 
     The variance of the systems' differences has two parts: what the segments of a document have in common, and what
     segments differ in beside that. Several judgments of a system's segment are averaged; a study gets as many.
@@ -83,7 +64,7 @@ def plan_compare(settings: PlanCompareRun) -> PlanResult:
     (34, 0.808)
 
     Args:
-        settings: see `PlanCompareRun`; a pilot has a row a system and segment, or several where a segment has several
+        settings: see `ComparePlan`; a pilot has a row a system and segment, or several where a segment has several
             judgments.
 
     Raises:
@@ -127,11 +108,11 @@ def plan_compare(settings: PlanCompareRun) -> PlanResult:
     return replace(plan, signatures=dict(frame.signatures))
 
 
-@on_table(PlanMetaRun)
-def plan_meta(settings: PlanMetaRun) -> PlanResult:
-    """Plan a comparison of two metrics by their Pearson correlations with human judgments.
+@on_table(MetaPlan)
+def plan_meta(settings: MetaPlan) -> PlanResult:
+    """Plan a comparison of two metrics by their correlations with human judgments.
 
-    Segments are counted; the systems that translate them stay the same.
+    The correlations are Pearson's. Segments are counted; the systems that translate them stay the same.
 
     Source: Steiger & Hakstian 1982 for the influence of a row on a correlation, from a pilot; Olkin & Siotani 1976 for
     the variance of the difference where the three correlations are stated and scores are normal.
@@ -141,7 +122,7 @@ def plan_meta(settings: PlanMetaRun) -> PlanResult:
     (478, 0.8)
 
     Args:
-        settings: see `PlanMetaRun`; a pilot has both metrics' and human scores.
+        settings: see `MetaPlan`; a pilot has both metrics' and human scores.
 
     Raises:
         UnknownNameError: for a missing column.
@@ -194,12 +175,12 @@ def plan_meta(settings: PlanMetaRun) -> PlanResult:
     return replace(plan, signatures=dict(frame.signatures), notes=(*of.notes, *notes))
 
 
-def _pilot(settings: PlanCompareRun | PlanMetaRun) -> Frame:
+def _pilot(settings: ComparePlan | MetaPlan) -> Frame:
     """Return a pilot; systems are compared by what people say where no metric has scored them."""
 
     def by_people(frame: Frame, settings: Any) -> tuple[Frame, Any]:
         human, columns = frame.column("human"), settings.columns or known_scores(frame.table)
-        lacking = not columns and human is not None and isinstance(settings, PlanCompareRun)
+        lacking = not columns and human is not None and isinstance(settings, ComparePlan)
         return frame, settings.model_copy(update={"columns": [human]}) if lacking else settings
 
     return open_frame(settings, chosen=by_people)[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import compress, groupby
+from itertools import chain, compress
 
 import numpy as np
 import regex
@@ -140,19 +140,19 @@ def read_tokens(file: NamedFile) -> ProbingTask:
     Raises:
         InputError: naming the line that is malformed, or if there is nothing to predict.
     """
-    words, labels = [], []
-    numbered = enumerate(file.lines(), start=1)
-    for blank, lines in groupby(numbered, key=lambda numbered: not numbered[1].strip()):
-        sentence = []
-        for number, line in () if blank else lines:
-            fields = line.split("\t")
-            if len(fields) != 2 or not all(field.strip() for field in fields):
-                raise InputError(
-                    f"{file.name}: line {number} is not word TAB label (an empty line stands between sentences)"
-                )
-            sentence.append(fields[0].strip())
-            labels.append(fields[1].strip())
-        words += [] if blank else [tuple(sentence)]
+    words: list[tuple[str, ...]] = []
+    labels, sentence = [], list[str]()
+    for number, line in enumerate(chain(file.lines(), [""]), start=1):
+        if not line.strip():
+            words += [tuple(sentence)] if sentence else []
+            sentence = []
+            continue
+        fields = line.split("\t")
+        if len(fields) != 2 or not all(field.strip() for field in fields):
+            wrong = f"line {number} is not word TAB label (an empty line stands between sentences)"
+            raise InputError(f"{file.name}: {wrong}")
+        sentence.append(fields[0].strip())
+        labels.append(fields[1].strip())
     if not words:
         raise InputError("has no word", file=file.name)
     return _checked(_of_words(_name(file), words, labels), file.name)

@@ -459,10 +459,8 @@ def test_all_pairs_are_marked_against_every_system(cli: Run) -> None:
             assert row[place].mark == (f"†{','.join(map(str, sorted(beats)))}" if beats else "")
             assert row[place].strong == (len(decided) == len(beats))
             assert row[place + 1].value == entry.rank
-        rank, cluster = 0, list(metric.systems)
-        for entry in sorted(metric.systems, key=lambda entry: entry.score * (1 if metric.higher_is_better else -1))[
-            ::-1
-        ]:
+        rank, cluster, down = 0, list(metric.systems), metric.higher_is_better
+        for entry in sorted(metric.systems, key=lambda entry: entry.score, reverse=down):
             # A system that any of the current cluster beats opens the next one.
             beaten_by = {test.better for test in metric.tests if test.worse == entry.system}
             if not rank or beaten_by & {member.system for member in cluster}:
