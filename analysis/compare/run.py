@@ -162,7 +162,7 @@ def paired(frame: Frame, settings: CompareRun) -> tuple[Frame, CompareRun]:
 
 def _paired_rows(
     frame: Frame, numbers: Sequence[str], systems: Sequence[str]
-) -> tuple[Mapping[str, Any], RowUnits, list[list[str]], dict[str, NDArray[np.int64]]]:
+) -> tuple[Mapping[str, Any], RowUnits, tuple[list[str], list[str]], dict[str, NDArray[np.int64]]]:
     """Return columns, what goes together, systems and segments, and each system's rows, in one order of segments."""
     values = frame.read(numbers, [frame.column(role) for role in ("system", "segment", "document")])
     unit = frame.unit(values, paired=True)
@@ -170,12 +170,12 @@ def _paired_rows(
         why = "".join(f"{note.partition(': ')[0]}: " for note in unit.notes)
         wrong = f"{why}segment names the column of segments; it has {', '.join(frame.table.columns)}"
         raise InputError(wrong, file=frame.name, setting="segment")
-    names = [list(map(str, unit.values[str(name)])) for name in (unit.system, unit.segment)]
-    places = rows_by_system(frame.name, *names, list(dict.fromkeys(systems)), frame.shared_texts())
+    names, segments = (list(map(str, unit.values[str(name)])) for name in (unit.system, unit.segment))
+    places = rows_by_system(frame.name, names, segments, list(dict.fromkeys(systems)), frame.shared_texts())
     if len(places) < 2:
         only = next(iter(places))
         raise InputError(f"only the system {only} is there: two are needed to compare", file=frame.name)
-    return values, unit, names, places
+    return values, unit, (names, segments), places
 
 
 @settled(ComparedMetric)

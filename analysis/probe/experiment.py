@@ -20,7 +20,6 @@ from bsx.analysis.probe.items import (
     Labels,
     carve_validation,
     control_labels,
-    given_parts,
     layer_figures,
     random_parts,
 )
@@ -274,7 +273,11 @@ def probe_layers(
         raise InputError("there must be at least one seed, no seed twice, and no training part of less than one item")
     group = np.arange(len(y)) if groups is None else cluster_codes(groups)
     kinds = None if types is None else cluster_codes(types)
-    given = None if parts is None else given_parts(parts)
+    given = None
+    if parts is not None:
+        if unknown := sorted(set(parts) - set(PARTS)):
+            raise InputError(f"the part {unknown[0]!r} of an item is not one of {', '.join(PARTS)}")
+        given = np.array([PARTS.index(part) for part in parts], dtype=np.int8)
     further = [_Further(data, features.shape[::2], names.tolist(), groups, types) for data in test_data]
     notes: list[str] = []
     if given is not None:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from bsx.analysis.stats.resample import bootstrap_counts
 from bsx.analysis.stats.validate import several_units
-from bsx.errors import InputError
 from bsx.support.checks import Array
 
 Labels = NDArray[np.int64]
@@ -42,18 +41,6 @@ def random_parts(groups: NDArray[np.int64], rng: np.random.Generator, shares: Se
     part = np.empty(len(sizes), dtype=np.int8)
     part[order] = np.searchsorted(bounds, middle, side="right")
     return part[groups]
-
-
-def given_parts(names: Sequence[str]) -> Codes:
-    """Return the index into `PARTS` of each item's named part (n,).
-
-    Raises:
-        InputError: for another name.
-    """
-    unknown = sorted(set(names) - set(PARTS))
-    if unknown:
-        raise InputError(f"the part {unknown[0]!r} of an item is not one of {', '.join(PARTS)}")
-    return np.array([PARTS.index(name) for name in names], dtype=np.int8)
 
 
 def carve_validation(parts: Codes, groups: NDArray[np.int64], rng: np.random.Generator) -> Codes:

@@ -134,8 +134,9 @@ def rater_agreement(settings: RaterSettings) -> RaterAgreement:
     rated = int(of.max()) + 1
     several_units(rated, ", ".join(items), "ratings", "translation")
     centred = x - x.mean()
-    sums = (np.bincount(of, weights=w).astype(np.float64) for w in (np.ones_like(x), centred, centred * centred))
-    figures = partial(_figures, *sums)
+    powers = (np.ones_like(x), centred, centred * centred)
+    counts, totals, squares = (np.bincount(of, weights=w).astype(np.float64) for w in powers)
+    figures = partial(_figures, counts, totals, squares)
     alpha, single, mean = (float(value) for value in figures(np.ones((1, rated)))[:, 0])
     drawn = map(figures, bootstrap_counts(settings.resamples, rated, settings.seed))
     ends = [percentile_interval(draws, confidence) for draws in np.concatenate(list(drawn), axis=1)]

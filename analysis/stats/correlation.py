@@ -220,7 +220,7 @@ WEIGHTY = 5.0
 """Kurtosis of what units add to an estimate from which the largest of them decide how wide its interval is."""
 
 
-def worth(added: Array) -> int:
+def worth(added: ArrayLike) -> int:
     """Return how many units of like weight would tell as much about the spread of an estimate as these do.
 
     Where few units add most of the variance, it is hardly known, as with as few units alone. With a kurtosis up to
@@ -229,8 +229,9 @@ def worth(added: Array) -> int:
     Args:
         added: what each unit adds to the estimate (units,), as sums of `influence` do.
     """
-    squares = np.square(added - added.mean())
-    n, total = len(added), float(np.square(squares).sum())
+    parts = np.asarray(added, dtype=np.float64)
+    squares = np.square(parts - parts.mean())
+    n, total = len(parts), float(np.square(squares).sum())
     if total == 0:
         return n
     return min(n, max(3, int(WEIGHTY * float(squares.sum()) ** 2 / total)))

@@ -76,8 +76,8 @@ def stated_documents(rng: np.random.Generator, icc: float, effect: float, known:
 
 @functools.cache
 def _stated(effect: float, icc: float) -> PlanResult:
-    how: dict[str, float] = {"icc": icc, "document_size": SIZE} if icc else {}
-    return plan_compare(effect=effect, sd=1, **how)  # type: ignore[arg-type]
+    how: dict[str, Any] = {"icc": icc, "document_size": SIZE} if icc else {}
+    return plan_compare(effect=effect, sd=1, **how)
 
 
 def single(rng: np.random.Generator, effect: float) -> Mapping[str, bool]:

@@ -263,7 +263,7 @@ class TiedPairs:
             left, right, group, share = _far_pairs(present, by)
         if not len(left):
             raise InputError("no group has two scored outputs: there is no pair to order")
-        first, second = left % columns, right % columns
+        first, second = (group, group) if by == "item" else (left % columns, right % columns)
         _, number, counts = np.unique(group, return_inverse=True, return_counts=True)
         x, y = (z.ravel()[left] - z.ravel()[right] for z in (metric, human))
         y[np.abs(y) <= max(human_epsilon, rounding * float(np.nanmax(np.abs(human))))] = 0

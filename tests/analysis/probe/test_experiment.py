@@ -78,6 +78,12 @@ def test_a_vector_that_is_the_word_does_the_control_task() -> None:
     result = probe_layers(features, labels.tolist(), types=names, seeds=[4], resamples=50)
     assert result.control is not None
     assert result.layers[0].control == 1
+    again = np.random.default_rng(4)
+    parts = random_parts(np.arange(600), again)
+    again.permutation((parts == 0).sum())
+    again.integers(2**31)
+    drawn = control_labels(cluster_codes(names), labels, again)
+    assert result.control.baseline == (drawn[parts == 2] == np.bincount(drawn[parts == 0]).argmax()).mean()
     assert result.control.seen == 1
     assert result.control.types == 20
     assert column(result, "selectivity")[0] < -0.3
@@ -242,6 +248,8 @@ def test_curves_rise_with_what_there_is_to_learn_from() -> None:
     assert result.notes == (f"no curve at 5000: {result.train} items to train on",)
     assert result.best_layer == 6
     assert result.control is None
+    how: dict[str, Any] = {"train_sizes": [200, 15], "resamples": 100, "layers": [6]}
+    assert probe_layers(features, labels.tolist(), types=labels.tolist(), **how).curve == result.curve
     one = probe_layers(features, labels.tolist(), seeds=[1], resamples=20)
     assert one.layers[0].spread is None
     assert result.layers[0].spread == pytest.approx(np.std(result.layers[0].by_seed, ddof=1))

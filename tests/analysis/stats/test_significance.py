@@ -71,6 +71,15 @@ def test_williams_without_noise() -> None:
     assert williams_from_correlations(0.6, -0.6, 0.28, 30).p < 1e-6  # people = a sum of a and b
 
 
+def test_the_interval_of_a_difference_is_zous() -> None:
+    r1, r2, r12, n = 0.8, 0.3, 0.4, 40  # Zou 2007, section 3.2
+    (l1, u1), (l2, u2) = (np.tanh(np.arctanh(r) + np.array([-1, 1]) * 1.959964 / np.sqrt(n - 3)) for r in (r1, r2))
+    c = ((r12 - r1 * r2 / 2) * (1 - r1**2 - r2**2 - r12**2) + r12**3) / ((1 - r1**2) * (1 - r2**2))
+    low = r1 - r2 - np.sqrt((r1 - l1) ** 2 + (u2 - r2) ** 2 - 2 * c * (r1 - l1) * (u2 - r2))
+    high = r1 - r2 + np.sqrt((u1 - r1) ** 2 + (r2 - l2) ** 2 - 2 * c * (u1 - r1) * (r2 - l2))
+    assert williams_from_correlations(r1, r2, r12, n).ci == pytest.approx((low, high), abs=1e-6)
+
+
 def test_the_interval_of_the_difference_covers() -> None:
     rng = np.random.default_rng(1)
     hits, trials = 0, 400
@@ -365,3 +374,8 @@ def test_systems_are_resampled_with_segments_or_without(by: By) -> None:
     hand = pearson_rows(*(np.nanmean(z[rows], axis=1) for z in (metric, seen)))
     one = resampled_groups(metric, seen, "means", "pearson", "skip", 1, 5, resample="systems")
     assert one[0] == pytest.approx(float(hand))
+    again = np.random.default_rng(5)
+    cells = np.ix_(*(next(bootstrap_indices(1, size, again))[0] for size in (6, 20)))
+    both = resampled_groups(metric, seen, by, "pearson", "skip", 1, 5, resample="both")
+    if by != "means":
+        assert both[0] == pytest.approx(np.nanmean(group_values(metric[cells], seen[cells], by, "pearson")))
