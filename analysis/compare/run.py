@@ -307,7 +307,8 @@ def together(comparisons: Sequence[CompareResult], published: Sequence[Published
     for result in comparisons:
         for item in result.metrics:
             if (curve := claimed.get(item.metric)) is not None:
-                item = replace(item, tests=tuple(replace(t, published=curve.at(t.difference)) for t in item.tests))
+                tests = (replace(test, published=curve.at(test.difference)) for test in item.tests)
+                item = replace(item, tests=tuple(tests))
             metrics.append(item)
         warnings += [notice for notice in result.warnings if notice not in warnings]
     return replace(comparisons[0], metrics=tuple(metrics), warnings=tuple(warnings), published=known)

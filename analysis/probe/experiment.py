@@ -71,7 +71,7 @@ class _Seed:
         for name, rows in zip(PARTS, self.parts, strict=True):
             if not len(rows):
                 raise InputError(f"the {name} part is empty: there must be items, in several groups, for each part")
-        self.train, self.held, self.test = self.parts
+        self.train, self.validation, self.test = self.parts
         if len(np.unique(labels[self.train])) < 2:
             raise InputError("all items of the training part have the same label: there is nothing to learn")
         # Smaller training sets are the starts of one random order: each is part of every larger one.
@@ -84,9 +84,16 @@ class _Seed:
         """Fit a probe under each condition: ``vectors`` are those of a layer (n, dim), ``sizes`` of training sets."""
         conditions = [(truth, self.train) for truth in self.truths]
         conditions += [(self.truths[0], np.sort(self.order[:size])) for size in sizes]
-        held = np.asarray(vectors[self.held], dtype=np.float64)
+        others = np.asarray(vectors[self.validation], dtype=np.float64)
         return [
-            fit(probe, np.asarray(vectors[rows], np.float64), truth[rows], held, truth[self.held], seed=self.chance)
+            fit(
+                probe,
+                np.asarray(vectors[rows], np.float64),
+                truth[rows],
+                others,
+                truth[self.validation],
+                seed=self.chance,
+            )
             for truth, rows in conditions
         ]
 
@@ -189,7 +196,7 @@ class _Further(_Tested):
         """
         free = np.ones(len(self._labels), dtype=bool)
         if self._groups is not None:
-            free = ~np.isin(self._groups, groups[np.concatenate([trained.train, trained.held])])
+            free = ~np.isin(self._groups, groups[np.concatenate([trained.train, trained.validation])])
         rows = np.flatnonzero(free)
         if not len(rows):
             raise InputError(f"{self.name}: the probe was trained on the groups of all its items: nothing to test")
