@@ -70,15 +70,15 @@ def test_planted_information_is_found_where_it_is(probe: Kind) -> None:
 
 
 def test_a_vector_that_is_the_word_does_the_control_task() -> None:
-    _, labels, _ = planted()
+    labels = np.arange(600) % 2
     rng = np.random.default_rng(1)
     words = rng.integers(0, 20, 600)
     names = [f"word{number}" for number in words]
     features = np.eye(20, dtype=np.float32)[words][None]
-    result = probe_layers(features, labels.tolist(), types=names, seeds=[4], resamples=50)
+    result = probe_layers(features, labels.tolist(), types=names, seeds=[3], resamples=50)
     assert result.control is not None
     assert result.layers[0].control == 1
-    again = np.random.default_rng(4)
+    again = np.random.default_rng(3)
     parts = random_parts(np.arange(600), again)
     again.permutation((parts == 0).sum())
     again.integers(2**31)
