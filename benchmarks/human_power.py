@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bsx.analysis.plan.designs import plan_compare
+from bsx.analysis.plan.run import plan_compare
 
 
 def needed(first: dict[str, float], second: dict[str, float], *, documents: bool) -> tuple[int, int] | None:

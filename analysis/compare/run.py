@@ -17,11 +17,12 @@ from bsx.analysis.stats.clusters import adjust, corrected_tests, significance_cl
 from bsx.analysis.stats.correlation import worth
 from bsx.analysis.stats.equivalence import verdict
 from bsx.analysis.stats.resample import percentile_interval
+from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.systems.paired import bootstrapped, deciding, prepared, randomised, studentised
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.thresholds import covering
 from bsx.data.documents import document_of_segment, refuse_single, seem_together
-from bsx.data.frame import Frame
+from bsx.data.frame import Frame, RowUnits
 from bsx.data.long import USUAL, DocumentColumn, ScoreColumns, rows_by_system, shared_note
 from bsx.data.sidecar import known_metrics
 from bsx.errors import InputError
@@ -90,11 +91,7 @@ def compared(frame: Frame, settings: CompareRun) -> CompareResult:
         frame: the scores, with columns of systems and segments.
         settings: how.
     """
-    labels = [frame.column(role) for role in ("system", "segment", "document")]
-    values = frame.read(frame.metrics, labels)
-    unit = frame.unit(values, paired=True)
-    names, segments = (list(map(str, unit.values[str(name)])) for name in (unit.system, unit.segment))
-    places = _places(frame, names, segments, settings.systems)
+    values, unit, (names, segments), places = _paired_rows(frame, frame.metrics, settings.systems)
     rows_of_first = next(iter(places.values())).tolist()
     documents, kept = None, [segments[row] for row in rows_of_first]
     if unit.document is not None:
@@ -159,29 +156,26 @@ def paired(frame: Frame, settings: CompareRun) -> tuple[Frame, CompareRun]:
             file=frame.name,
             setting="system",
         )
-    values = frame.read([], [frame.column(role) for role in ("system", "segment", "document")])
-    unit = frame.unit(values, paired=True)
-    if unit.segment is None:
-        why = "".join(f"{note.partition(': ')[0]}: " for note in unit.notes)
-        raise InputError(
-            f"{why}segment names the column of segments; it has {', '.join(frame.table.columns)}",
-            file=frame.name,
-            setting="segment",
-        )
-    names, segments = (list(map(str, unit.values[str(name)])) for name in (unit.system, unit.segment))
-    _places(frame, names, segments, settings.systems)
+    _paired_rows(frame, [], settings.systems)
     return frame, settings
 
 
-def _places(
-    frame: Frame, names: Sequence[str], segments: Sequence[str], systems: Sequence[str]
-) -> dict[str, NDArray[np.int64]]:
-    """Return the rows of each system that is compared, in one order of segments."""
+def _paired_rows(
+    frame: Frame, numbers: Sequence[str], systems: Sequence[str]
+) -> tuple[Mapping[str, Any], RowUnits, tuple[list[str], list[str]], dict[str, NDArray[np.int64]]]:
+    """Return columns, what goes together, systems and segments, and each system's rows, in one order of segments."""
+    values = frame.read(numbers, [frame.column(role) for role in ("system", "segment", "document")])
+    unit = frame.unit(values, paired=True)
+    if unit.segment is None:
+        why = "".join(f"{note.partition(': ')[0]}: " for note in unit.notes)
+        wrong = f"{why}segment names the column of segments; it has {', '.join(frame.table.columns)}"
+        raise InputError(wrong, file=frame.name, setting="segment")
+    names, segments = (list(map(str, unit.values[str(name)])) for name in (unit.system, unit.segment))
     places = rows_by_system(frame.name, names, segments, list(dict.fromkeys(systems)), frame.shared_texts())
     if len(places) < 2:
         only = next(iter(places))
         raise InputError(f"only the system {only} is there: two are needed to compare", file=frame.name)
-    return places
+    return values, unit, (names, segments), places
 
 
 @settled(ComparedMetric)
@@ -219,15 +213,14 @@ def compare_systems(scores: Mapping[str, ArrayLike], settings: ComparedMetric) -
     )
     drawn = dict(zip(sides, every, strict=True))
     how: dict[str, Any] = settings.model_dump(include={"higher_is_better", "confidence", "margin"})
-    results = []
+    results: list[Comparison] = []
     for place, ((a, b), pair) in enumerate(zip(pairs, paired, strict=True)):
         if test == "bootstrap-t":
-            result = studentised(pair, drawn[a] - drawn[b], errors[place], differences[place], **how)
+            results.append(studentised(pair, drawn[a] - drawn[b], errors[place], differences[place], **how))
         elif test == "bootstrap":
-            result = bootstrapped(pair, drawn[a] - drawn[b], **how)
+            results.append(bootstrapped(pair, drawn[a] - drawn[b], **how))
         else:
-            result = randomised(pair, draws, settings.seed, **how)
-        results.append(result)
+            results.append(randomised(pair, draws, settings.seed, **how))
     same = adjust(
         [np.nan if result.p_equivalence is None else result.p_equivalence for result in results], settings.correction
     )
@@ -266,10 +259,7 @@ def compare_systems(scores: Mapping[str, ArrayLike], settings: ComparedMetric) -
         metrics=(
             MetricComparison(settings.metric, higher_is_better, settings.signature, tuple(systems), tuple(tests)),
         ),
-        warnings=(
-            *_few_decide(settings, dict(zip(pairs, differences, strict=True))),
-            *_doubts(settings, units, draws, len(pairs)),
-        ),
+        warnings=tuple(_doubts(settings, dict(zip(pairs, differences, strict=True)), units, draws)),
         settings={
             **settings.model_dump(include=set(CompareSettings.model_fields) - ({"margin"} - settings.model_fields_set)),
             "resamples": draws,
@@ -277,21 +267,21 @@ def compare_systems(scores: Mapping[str, ArrayLike], settings: ComparedMetric) -
     )
 
 
-def _few_decide(settings: ComparedMetric, differences: Mapping[tuple[str, str], Array]) -> Iterator[Notice]:
-    """Yield that few segments, or documents, decide a difference: of two systems, the one with the fewest."""
+def _doubts(
+    settings: ComparedMetric, differences: Mapping[tuple[str, str], Array], units: int, draws: int
+) -> Iterator[Notice]:
+    """Yield why the tests of so few segments, documents or resamples cannot be trusted, or cannot find anything.
+
+    ``differences`` are what each segment, or document, adds to that of two systems (units,).
+    """
     what = "segments" if settings.documents is None else "documents"
     decide = {pair: deciding(added) for pair, added in differences.items()}
-    few = {pair: k for pair, k in decide.items() if 0 < k < min(FEW, len(differences[pair]) / 5)}
+    few = {pair: count for pair, count in decide.items() if 0 < count < min(FEW, units / 5)}
     if few:
         a, b = min(few, key=lambda pair: few[pair])
-        values = {what: len(differences[a, b]), "decide": few[a, b], "a": a, "b": b, "tests": len(few)}
+        values = {what: units, "decide": few[a, b], "a": a, "b": b, "tests": len(few)}
         yield Notice("few-decide", settings.metric, values)
-
-
-def _doubts(settings: ComparedMetric, units: int, draws: int, tests: int) -> Iterator[Notice]:
-    """Yield why the tests of so few segments, documents or resamples cannot be trusted, or cannot find anything."""
-    what = "segments" if settings.documents is None else "documents"
-    corrected = 1 if settings.correction == "none" else tests
+    corrected = 1 if settings.correction == "none" else len(differences)
     # All swaps go one way; all draws are of the same segment, and have no standard error.
     smallest = {"randomise": 2.0 ** (1 - units), "bootstrap-t": float(units) ** (1 - units), "bootstrap": 0.0}
     least = corrected * smallest[settings.test]
@@ -313,15 +303,15 @@ def together(comparisons: Sequence[CompareResult], published: Sequence[Published
     """
     known = tuple(replace(curve, claimed=comparisons[0].segments >= curve.fewest) for curve in published)
     claimed = {curve.metric: curve for curve in reversed(known) if curve.claimed}
-    metrics = []
-    for item in (metric for result in comparisons for metric in result.metrics):
-        tests = item.tests
-        if item.metric in claimed:
-            tests = tuple(replace(test, published=claimed[item.metric].at(test.difference)) for test in tests)
-        metrics.append(replace(item, tests=tests))
-    warnings = [notice for result in comparisons for notice in result.warnings]
-    once = [notice for place, notice in enumerate(warnings) if notice not in warnings[:place]]
-    return replace(comparisons[0], metrics=tuple(metrics), warnings=tuple(once), published=known)
+    metrics, warnings = [], list[Notice]()
+    for result in comparisons:
+        for item in result.metrics:
+            if (curve := claimed.get(item.metric)) is not None:
+                tests = (replace(test, published=curve.at(test.difference)) for test in item.tests)
+                item = replace(item, tests=tuple(tests))
+            metrics.append(item)
+        warnings += [notice for notice in result.warnings if notice not in warnings]
+    return replace(comparisons[0], metrics=tuple(metrics), warnings=tuple(warnings), published=known)
 
 
 def published_curves(

@@ -36,7 +36,10 @@ _WIDE = 3  # metrics whose intervals have room beside their scores
 
 @presents(CompareResult, section=("systems", "Systems compared"))
 def parts(result: CompareResult) -> Iterator[Part]:
-    """Yield which systems are told apart, scores, tests, and how often people agree with differences as large."""
+    """Yield which systems are told apart, scores, tests, and how often people agree with differences as large.
+
+    A surprise is a pair of systems of which one is better under one metric and the other under another.
+    """
     yield Answer(_finding(result), answers=True)
     yield _scores(result, intervals=len(result.metrics) <= _WIDE)
     if len(result.metrics) > _WIDE:
@@ -57,7 +60,13 @@ def parts(result: CompareResult) -> Iterator[Part]:
         )
     remarks += [f"{note}." for note in result.notes]
     yield Notes(tuple(remarks))
-    yield from _contradictions(result)
+    for first, other in combinations(result.metrics, 2) if result.segments >= FEWEST else ():
+        better = {(test.a, test.b): test.better for test in other.tests}
+        for test in first.tests:
+            winner, loser = test.better, better.get((test.a, test.b))
+            if winner and loser and loser != winner:
+                under = f"under {first.metric}, and worse under {other.metric}."
+                yield Surprise(f"{winner} is significantly better than {loser} {under}", 1.0)
 
 
 @lists(CompareResult)
@@ -261,13 +270,19 @@ def _scores(result: CompareResult, *, intervals: bool) -> TablePart:
     every = result.baseline is None
     crowded = every and not intervals and len(result.systems) > NAMED  # the table of intervals has the marks
     heads = ["system", *(head for metric in result.metrics for head in (_shown(metric), *["rank"] * every))]
+    best = {
+        metric.metric: (max if metric.higher_is_better else min)(system.score for system in metric.systems)
+        for metric in result.metrics
+    }
+    worse = {metric.metric: {test.worse for test in metric.tests} for metric in result.metrics}
     body = []
     for place, name in enumerate(result.systems, start=1):
         cells = [text(f"{place} {name}" if every else name)]
         for metric in result.metrics:
             system, mark = metric[name], "" if crowded else _mark(metric, name, result)
-            ends, strong = system.ci if intervals else None, every and name in _leaders(metric)
-            cells += [estimate(system.score, ends, _decimals(metric), mark=mark, strong=strong)]
+            leads = system.score == best[metric.metric] or name not in worse[metric.metric]
+            ends = system.ci if intervals else None
+            cells += [estimate(system.score, ends, _decimals(metric), mark=mark, strong=every and leads)]
             cells += [number(system.rank)] * every
         body.append(cells)
     level = f" with {confidence(result)} intervals" if intervals else ""
@@ -284,13 +299,6 @@ def _scores(result: CompareResult, *, intervals: bool) -> TablePart:
         body,
         note=f"{bold if every else ''}{dagger}, {_level(result)} ({_test(result)}{drawn}).",
     )
-
-
-def _leaders(comparison: MetricComparison) -> set[str]:
-    """Return the systems in bold: the best, and those that none outperforms."""
-    best = (max if comparison.higher_is_better else min)(system.score for system in comparison.systems)
-    worse = {test.worse for test in comparison.tests}
-    return {system.system for system in comparison.systems if system.score == best or system.system not in worse}
 
 
 def _mark(comparison: MetricComparison, name: str, result: CompareResult) -> str:
@@ -341,18 +349,3 @@ def _chart(result: CompareResult) -> Chart:
         panels.append((_shown(metric), charts.intervals(points, alt=alt, axis="score", series=1, zero=None)))
     alt = f"Scores of systems with {confidence(result)} intervals, a panel for each metric, the best first."
     return Chart("Scores of systems, with intervals, the best first", alt, tuple(panels))
-
-
-def _contradictions(result: CompareResult) -> Iterator[Surprise]:
-    """Yield pairs of systems of which one is significantly better under one metric and the other under another."""
-    if result.segments < FEWEST:
-        return
-    for first, other in combinations(result.metrics, 2):
-        better = {(test.a, test.b): test.better for test in other.tests}
-        for test in first.tests:
-            against = better.get((test.a, test.b))
-            if test.better and against and against != test.better:
-                better_in = (
-                    f"{test.better} is significantly better than {against} under {first.metric}, and worse under "
-                )
-                yield Surprise(f"{better_in}{other.metric}.", 1.0)

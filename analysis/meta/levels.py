@@ -23,7 +23,6 @@ from bsx.analysis.stats.correlation import (
     influence,
     pairwise_accuracy,
     pearson,
-    sums_of,
     tail_weight,
     without_each,
     worth,
@@ -425,7 +424,7 @@ def worth_of_clusters(metrics: Sequence[Array], human: Array, clusters: Indices,
     if statistic != "pearson":
         return drawn_units(len(human), clusters)
     added = [influence(x, human) for x in metrics]
-    return worth(sums_of(clusters, added[0] if len(added) == 1 else added[0] - added[1]))
+    return worth(np.bincount(clusters, added[0] if len(added) == 1 else added[0] - added[1]))
 
 
 def about_tails(heavy: list[str], test: Test, n: int, settings: MetaSettings) -> tuple[str, ...]:

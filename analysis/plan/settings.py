@@ -7,11 +7,13 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from bsx.data.long import DocumentColumn, HumanColumn, LowerScores, RowColumns, Scores
-from bsx.support.settings import Alpha, Resamples95, Seeded
+from bsx.data.long import DocumentColumn, HumanColumn, LowerScores, Scores
+from bsx.data.sources import AnyTable
+from bsx.frames.settings import FORMATS, TableSettings
+from bsx.support.settings import Alpha, Option, Resamples95, Seeded
 
 
-class PlanSettings(Seeded, RowColumns, DocumentColumn):
+class PlanSettings(Seeded, TableSettings, DocumentColumn):
     """What a study shall be able to find, what its segments are like, and which rows of a pilot belong together."""
 
     effect: Annotated[float | None, Field(gt=0, lt=1e12, description="Smallest difference that shall be found.")] = None
@@ -28,6 +30,11 @@ class PlanSettings(Seeded, RowColumns, DocumentColumn):
     ] = None
     resamples: Resamples95 = 1000
     columns: Scores = ()
+    table: Annotated[
+        AnyTable | None,
+        Field(description=f"Pilot: a table, {FORMATS}; none plans from stated variances."),
+        Option(argument=True),
+    ] = None
 
     @model_validator(mode="after")
     def _more_than_by_chance(self) -> Self:

@@ -33,14 +33,16 @@ class FittedProbe:
     """A fitted probe.
 
     Attributes:
-        scale: how vectors are standardised before it reads them.
+        mean: of the training part's vectors (dim,), which is taken from vectors before the model reads them.
+        deviation: by which they are divided (dim,).
         model: what predicts; None if the training part has only one label.
         only: that label.
         chosen: what the validation part chose: C of a logistic probe, epochs of an MLP.
         complaint: why the fit may not be the best one, or an empty text.
     """
 
-    scale: Scale
+    mean: Array
+    deviation: Array
     model: Untyped
     only: int
     chosen: float
@@ -50,32 +52,7 @@ class FittedProbe:
         """Return the predicted labels of vectors (n, dim)."""
         if self.model is None:
             return np.full(len(x), self.only, dtype=np.int64)
-        return np.asarray(self.model.predict(self.scale.apply(x)), dtype=np.int64)
-
-
-@dataclass(frozen=True)
-class Scale:
-    """Standardisation: mean 0 and deviation 1 in the rows it was measured on.
-
-    Attributes:
-        mean: (dim,).
-        deviation: (dim,); 1 for a dimension that does not vary.
-    """
-
-    mean: Array
-    deviation: Array
-
-    @classmethod
-    def of(cls, x: Array) -> Scale:
-        """Measure vectors (n, dim)."""
-        deviation = x.std(axis=0)
-        # A dimension that only varies by rounding is noise that would be blown up to full size.
-        still = deviation <= 1e-7 * np.maximum(np.abs(x).max(axis=0), 1e-30)
-        return cls(x.mean(axis=0), np.where(still, 1.0, deviation))
-
-    def apply(self, x: Array) -> Array:
-        """Return standardised vectors (n, dim)."""
-        return np.asarray((x - self.mean) / self.deviation)
+        return np.asarray(self.model.predict((x - self.mean) / self.deviation), dtype=np.int64)
 
 
 def fit(kind: Probe, x: Array, y: Labels, x_held: Array, y_held: Labels, *, seed: int) -> FittedProbe:
@@ -86,22 +63,19 @@ def fit(kind: Probe, x: Array, y: Labels, x_held: Array, y_held: Labels, *, seed
     rectified units, Adam; training stops when the accuracy in the validation part has not risen for `PATIENCE` epochs,
     and the best epoch counts. Neither is refitted on training and validation part together.
 
-    Args:
-        kind: which classifier.
-        x: vectors of the training part (n, dim).
-        y: their labels (n,).
-        x_held: vectors of the validation part (m, dim).
-        y_held: their labels (m,).
-        seed: of the MLP's weights and order of items; the logistic probe has no chance in it.
+    Vectors are (n, dim), labels (n,), those of the validation part (m, dim) and (m,). The seed is that of the MLP's
+    weights and order of items; the logistic probe has no chance in it.
     """
     if kind not in ("logistic", "mlp"):
         raise InputError(f"there is no probe {kind!r}; there are logistic, mlp")
-    scale = Scale.of(x)
+    mean, deviation = x.mean(axis=0), x.std(axis=0)
+    # A dimension that only varies by rounding is noise that would be blown up to full size.
+    deviation[deviation <= 1e-7 * np.maximum(np.abs(x).max(axis=0), 1e-30)] = 1.0
     if len(np.unique(y)) == 1:
-        return FittedProbe(scale, None, int(y[0]), float("nan"), "")
-    parts = scale.apply(x), y, scale.apply(x_held), y_held
+        return FittedProbe(mean, deviation, None, int(y[0]), float("nan"), "")
+    parts = (x - mean) / deviation, y, (x_held - mean) / deviation, y_held
     model, chosen, complaint = _logistic(*parts) if kind == "logistic" else _mlp(*parts, seed)
-    return FittedProbe(scale, model, -1, chosen, complaint)
+    return FittedProbe(mean, deviation, model, -1, chosen, complaint)
 
 
 def _logistic(x: Array, y: Labels, x_held: Array, y_held: Labels) -> Fitted:

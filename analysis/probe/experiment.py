@@ -20,113 +20,15 @@ from bsx.analysis.probe.items import (
     Labels,
     carve_validation,
     control_labels,
-    given_parts,
     layer_figures,
-    number_types,
     random_parts,
 )
 from bsx.analysis.probe.result import Control, LayerFigures, ProbedLayer, ProbeResult, TrainSize, Transferred
+from bsx.analysis.stats.resample import cluster_codes
 from bsx.errors import InputError
+from bsx.support.checks import Array
 from bsx.support.optional import need
 from bsx.support.progress import Watch, reporter
-
-
-class ProbeRun:
-    """The probes of one seed, layer after layer, under several conditions.
-
-    The first condition is the task itself; then comes the control task, if there is one, then each smaller training
-    set.
-
-    Args:
-        probe: which classifier.
-        split: index into `bsx.analysis.probe.items.PARTS` of each item (n,).
-        labels: label of each item (n,).
-        types: number of each item's type (n,) for a control task.
-        rng: random numbers.
-
-    Attributes:
-        rows: items of the training, validation and test part.
-        right: for each layer so far, whether each test item was predicted rightly under each condition
-            (conditions, m).
-        macro_f1: of each layer so far.
-        chosen: what the validation part chose for each layer so far.
-        majority: the training part's most frequent label.
-        baseline: its accuracy.
-        control: control label of each item (n,), if there is a control task.
-        control_baseline: the same of the control task; NaN without one.
-        seen: share of test items whose type is in the training part; NaN without a control task.
-        complaints: (condition, complaint) of every fit that may not be the best one.
-
-    Raises:
-        InputError: if a part is empty or all items to train on have the same label.
-    """
-
-    def __init__(
-        self,
-        probe: Probe,
-        split: Codes,
-        labels: Labels,
-        types: Labels | None,
-        rng: np.random.Generator,
-    ) -> None:
-        train, held, test = (np.flatnonzero(split == code) for code in range(len(PARTS)))
-        for name, rows in zip(PARTS, (train, held, test), strict=True):
-            if not len(rows):
-                raise InputError(f"the {name} part is empty: there must be items, in several groups, for each part")
-        if len(np.unique(labels[train])) < 2:
-            raise InputError("all items of the training part have the same label: there is nothing to learn")
-        self.rows = (train, held, test)
-        self.right: list[NDArray[np.bool_]] = []
-        self.macro_f1: list[float] = []
-        self.chosen: list[float] = []
-        self.complaints: list[tuple[str, str]] = []
-        self._probe = probe
-        self._labels = labels
-        # Smaller training sets are the starts of one random order: each is part of every larger one.
-        self._order = rng.permutation(train)
-        self._seed = int(rng.integers(2**31))
-        self.control = None if types is None else control_labels(types, labels, rng)
-        self.majority = int(np.bincount(labels[train]).argmax())
-        self.baseline = self._majority(labels)
-        self.control_baseline = self.seen = float("nan")
-        if types is not None and self.control is not None:
-            self.control_baseline = self._majority(self.control)
-            self.seen = float(np.isin(types[test], types[train]).mean())
-
-    def _majority(self, labels: Labels) -> float:
-        train, _, test = self.rows
-        return float((labels[test] == np.bincount(labels[train]).argmax()).mean())
-
-    def layer(self, vectors: NDArray[np.float32], sizes: Sequence[int]) -> list[FittedProbe]:
-        """Fit the probes of one layer.
-
-        Args:
-            vectors: (n, dim).
-            sizes: further sizes of the training part.
-
-        Returns:
-            The probe of each condition.
-        """
-        train, held, test = self.rows
-        conditions = [("", self._labels, train)]
-        if self.control is not None:
-            conditions.append(("control task", self.control, train))
-        conditions += [(f"{size} items", self._labels, np.sort(self._order[:size])) for size in sizes]
-        right, all_fitted = [], []
-        for name, labels, rows in conditions:
-            x, x_held, x_test = (np.asarray(vectors[r], dtype=np.float64) for r in (rows, held, test))
-            fitted = fit(self._probe, x, labels[rows], x_held, labels[held], seed=self._seed)
-            all_fitted.append(fitted)
-            if fitted.complaint:
-                self.complaints.append((name, fitted.complaint))
-            predicted = fitted.predict(x_test)
-            right.append(predicted == labels[test])
-            if not name:
-                f1_score = need("sklearn.metrics", "probing").f1_score
-                self.macro_f1.append(float(f1_score(labels[test], predicted, average="macro")))
-                self.chosen.append(fitted.chosen)
-        self.right.append(np.stack(right))
-        return all_fitted
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,8 +53,99 @@ class TestData:
     types: Sequence[Hashable] | None = None
 
 
-class TransferTest:
-    """The probes of all seeds on one set of further items.
+class _Seed:
+    """The parts of one seed, and what is learnt in them.
+
+    The first condition is the task itself; then comes the control task, if there is one, then each smaller training
+    set.
+
+    Args:
+        split: index into `PARTS` of each item (n,).
+        labels: label of each item (n,).
+        types: number of each item's type (n,) for a control task.
+        rng: random numbers.
+    """
+
+    def __init__(self, split: Codes, labels: Labels, types: Labels | None, rng: np.random.Generator) -> None:
+        self.parts = [np.flatnonzero(split == code) for code in range(len(PARTS))]
+        for name, rows in zip(PARTS, self.parts, strict=True):
+            if not len(rows):
+                raise InputError(f"the {name} part is empty: there must be items, in several groups, for each part")
+        self.train, self.validation, self.test = self.parts
+        if len(np.unique(labels[self.train])) < 2:
+            raise InputError("all items of the training part have the same label: there is nothing to learn")
+        # Smaller training sets are the starts of one random order: each is part of every larger one.
+        self.order = rng.permutation(self.train)
+        self.chance = int(rng.integers(2**31))
+        self.truths = [labels] if types is None else [labels, control_labels(types, labels, rng)]
+        self.majorities = [int(np.bincount(truth[self.train]).argmax()) for truth in self.truths]
+
+    def fit(self, probe: Probe, vectors: NDArray[np.float32], sizes: Sequence[int]) -> list[FittedProbe]:
+        """Fit a probe under each condition: ``vectors`` are those of a layer (n, dim), ``sizes`` of training sets."""
+        conditions = [(truth, self.train) for truth in self.truths]
+        conditions += [(self.truths[0], np.sort(self.order[:size])) for size in sizes]
+        others = np.asarray(vectors[self.validation], dtype=np.float64)
+        return [
+            fit(
+                probe,
+                np.asarray(vectors[rows], np.float64),
+                truth[rows],
+                others,
+                truth[self.validation],
+                seed=self.chance,
+            )
+            for truth, rows in conditions
+        ]
+
+
+class _Tested:
+    """Items that the probes of all seeds are tested on.
+
+    Args:
+        features: vectors of each layer (layers, n, dim).
+        groups: number of the group of each item (n,), which is drawn as a whole.
+        conditions: how many there are.
+
+    Attributes:
+        counts: items tested in each seed.
+        baselines: accuracy of always saying the training part's most frequent label, in each seed.
+        seen: share of items whose type stands in the training part, in each seed; empty without a control task.
+    """
+
+    def __init__(self, features: NDArray[np.float32], groups: Labels, conditions: int) -> None:
+        self._features, self._shape = features, (conditions, len(features))
+        self._items = ItemAccuracies(groups, conditions * len(features))
+        self.counts: list[int] = []
+        self.baselines: list[float] = []
+        self.seen: list[float] = []
+
+    def start(self, rows: Labels, truths: Sequence[Labels], majority: int) -> None:
+        """Begin a seed: choose the items to test (m,), and their labels under each condition (m,)."""
+        self._rows, self._truths = rows, truths
+        self._right = np.zeros((*self._shape, len(rows)), dtype=bool)
+        self.counts.append(len(rows))
+        self.baselines.append(float((truths[0] == majority).mean()))
+
+    def layer(self, number: int, probes: Sequence[FittedProbe]) -> Labels:
+        """Test the probes of a layer, one a condition; return what that of the task predicts (m,)."""
+        vectors = np.asarray(self._features[number][self._rows], dtype=np.float64)
+        predicted = [probe.predict(vectors) for probe in probes[: len(self._truths)]]
+        self._right[:, number] = [labels == truth for labels, truth in zip(predicted, self._truths, strict=True)]
+        return predicted[0]
+
+    def finish(self) -> list[float]:
+        """End a seed; return the accuracy of each layer in it."""
+        self._items.add(self._rows, self._right.reshape(-1, len(self._rows)))
+        return [float(right.mean()) for right in self._right[0]]
+
+    def accuracies(self, resamples: int, seed: int) -> tuple[Array, Array]:
+        """Return the accuracies of all seeds (conditions, layers), and their bootstrap draws (resamples, …)."""
+        draws = self._items.draws(resamples, np.random.default_rng(seed))
+        return self._items.accuracy().reshape(self._shape), draws.reshape(-1, *self._shape)
+
+
+class _Further(_Tested):
+    """Further items, whose numbers of vectors, labels, groups and types are checked.
 
     Args:
         data: the items.
@@ -160,9 +153,6 @@ class TransferTest:
         names: the task's labels, sorted.
         groups: groups of the items that are trained on, or None if each is its own.
         types: types of the items that are trained on, or None without a control task.
-
-    Raises:
-        InputError: if the numbers of vectors, labels, groups and types differ, or layers or dimensions do.
     """
 
     def __init__(
@@ -184,77 +174,51 @@ class TransferTest:
         _same_length(count, columns, data.name)
         if types is not None and data.types is None:
             raise InputError("there is a control task, so its items need types too", file=data.name)
-        self.data = data
-        place = {name: number for number, name in enumerate(names)}
+        self.name, place = data.name, {name: number for number, name in enumerate(names)}
         self._labels = np.array([place.get(str(label), -1) for label in data.labels], dtype=np.int64)
         self.notes: list[str] = []
-        if (self._labels < 0).any():
-            self.notes.append(
-                f"{data.name}: {int((self._labels < 0).sum())} items have a label that is not trained on: always wrong"
-            )
-        trained = list(groups) if groups is not None else []
-        own: Sequence[Hashable] = data.groups if data.groups is not None else [(None, row) for row in range(count)]
-        numbers = number_types([*trained, *own])
-        # Without groups, the items that are trained on count 0, 1, …, and no further item belongs to them.
-        self._groups = numbers[len(trained) :] if data.groups is not None and groups is not None else None
-        self._units = np.unique(numbers[len(trained) :], return_inverse=True)[1]
-        self._types = None if types is None else number_types([*types, *(data.types or ())])[len(types) :]
-        self._layers = layers
-        self._conditions = 1 if types is None else 2
-        self._pooled = ItemAccuracies(self._units, self._conditions * layers)
-        self._baselines: list[float] = []
-        self._seen: list[float] = []
-        self._counts: list[int] = []
+        if unknown := int((self._labels < 0).sum()):
+            self.notes.append(f"{data.name}: {unknown} items have a label that is not trained on: always wrong")
+        self._groups, units = None, np.arange(count)
+        if data.groups is not None:
+            trained = [] if groups is None else list(groups)
+            numbers = cluster_codes([*trained, *data.groups])[len(trained) :]
+            units = np.unique(numbers, return_inverse=True)[1]
+            # Without groups, the items that are trained on count 0, 1, …, and no further item belongs to them.
+            self._groups = None if groups is None else numbers
+        self._types = None if types is None else cluster_codes([*types, *(data.types or ())])[len(types) :]
+        super().__init__(data.features, units, 1 if types is None else 2)
 
-    def start(self, run: ProbeRun, group: Labels, types: Labels | None, seed: int) -> None:
+    def start_seed(self, trained: _Seed, groups: Labels, types: Labels | None, seed: int) -> None:
         """Begin a seed: choose what is tested and draw control labels.
 
-        Args:
-            run: the seed's probes.
-            group: number of the group of each item that is trained on (n,).
-            types: number of the type of each item that is trained on (n,).
-            seed: the seed.
+        ``groups`` and ``types`` are numbers of those of the items that are trained on (n,).
         """
-        train, held, _ = run.rows
         free = np.ones(len(self._labels), dtype=bool)
         if self._groups is not None:
-            free = ~np.isin(self._groups, group[np.concatenate([train, held])])
-        self._rows = np.flatnonzero(free)
-        if not len(self._rows):
-            raise InputError(f"{self.data.name}: the probe was trained on the groups of all its items: nothing to test")
-        truths = [self._labels[self._rows]]
-        self._counts.append(len(self._rows))
-        self._baselines.append(float((truths[0] == run.majority).mean()))
-        if self._types is not None and types is not None and run.control is not None:
-            rng = np.random.default_rng([seed, len(self._labels)])
-            drawn = rng.choice(run.control, size=max(int(self._types.max()), int(types.max())) + 1)
-            drawn[types] = run.control
-            truths.append(drawn[self._types[self._rows]])
-            self._seen.append(float(np.isin(self._types[self._rows], types[train]).mean()))
-        self._truths = truths
-        self._right: list[NDArray[np.bool_]] = []
+            free = ~np.isin(self._groups, groups[np.concatenate([trained.train, trained.validation])])
+        rows = np.flatnonzero(free)
+        if not len(rows):
+            raise InputError(f"{self.name}: the probe was trained on the groups of all its items: nothing to test")
+        truths = [self._labels[rows]]
+        if self._types is not None and types is not None:
+            control = trained.truths[1]
+            drawn = np.random.default_rng([seed, len(self._labels)]).choice(
+                control, size=max(int(self._types.max()), int(types.max())) + 1
+            )
+            drawn[types] = control
+            truths.append(drawn[self._types[rows]])
+            self.seen.append(float(np.isin(self._types[rows], types[trained.train]).mean()))
+        self.start(rows, truths, trained.majorities[0])
 
-    def layer(self, number: int, fitted: Sequence[FittedProbe]) -> None:
-        """Test one layer's probes: that of the task, then that of the control task."""
-        vectors = np.asarray(self.data.features[number][self._rows], dtype=np.float64)
-        for truth, probe in zip(self._truths, fitted, strict=False):
-            self._right.append(probe.predict(vectors) == truth)
-
-    def finish(self) -> None:
-        """End a seed."""
-        self._pooled.add(self._rows, np.stack(self._right))
-
-    def result(self, layers: Sequence[int], resamples: int, rng: np.random.Generator) -> Transferred:
+    def result(self, layers: Sequence[int], resamples: int, seed: int) -> Transferred:
         """Return the figures of all seeds; ``layers`` are their numbers."""
-        shape = (self._layers, self._conditions)
-        pooled = self._pooled.accuracy().reshape(shape).T
-        draws = self._pooled.draws(resamples, rng).reshape(-1, *shape).transpose(0, 2, 1)
-        figures = layer_figures(pooled, draws, control=self._conditions == 2)
+        figures = layer_figures(*self.accuracies(resamples, seed), control=self._types is not None)
         return Transferred(
-            name=self.data.name,
-            n=self._counts[0],
-            baseline=float(np.mean(self._baselines)),
-            seen=float(np.mean(self._seen)) if self._seen else float("nan"),
+            name=self.name,
+            n=self.counts[0],
+            baseline=float(np.mean(self.baselines)),
+            seen=float(np.mean(self.seen)) if self.seen else float("nan"),
             layers=tuple(LayerFigures(layer, *measured) for layer, measured in zip(layers, figures, strict=True)),
         )
 
@@ -314,55 +278,69 @@ def probe_layers(
     _check(features, names, numbers, {"labels": labels, "groups": groups, "parts": parts, "types": types})
     if not seeds or len(set(seeds)) < len(seeds) or min(train_sizes, default=1) < 1:
         raise InputError("there must be at least one seed, no seed twice, and no training part of less than one item")
-    group = np.arange(len(y)) if groups is None else number_types(groups)
-    kinds = None if types is None else number_types(types)
-    given = None if parts is None else given_parts(parts)
-    further = [TransferTest(data, features.shape[::2], names.tolist(), groups, types) for data in test_data]
-    runs, notes = [], []
+    group = np.arange(len(y)) if groups is None else cluster_codes(groups)
+    kinds = None if types is None else cluster_codes(types)
+    given = None
+    if parts is not None:
+        if unknown := sorted(set(parts) - set(PARTS)):
+            raise InputError(f"the part {unknown[0]!r} of an item is not one of {', '.join(PARTS)}")
+        given = np.array([PARTS.index(part) for part in parts], dtype=np.int8)
+    further = [_Further(data, features.shape[::2], names.tolist(), groups, types) for data in test_data]
+    notes: list[str] = []
     if given is not None:
         test = group[given == PARTS.index("test")]
         if known := int(np.isin(test, group[given != PARTS.index("test")]).sum()):
             notes.append(f"{known} of {len(test)} test items of the given split also stand outside the test part")
     if kinds is not None and not kinds.any():
         notes.append("control task: every item has the same type, so there is only one label to remember")
-    sizes: list[int] = []
+    counts, sizes, conditions = [0, 0, 0], list[int](), ["task", *(["control task"] if kinds is not None else [])]
+    macro_f1: list[list[float]] = []
+    chosen: list[list[float]] = []
+    by_seed: list[list[float]] = []
+    control_baselines: list[float] = []
+    complaints, fits = Counter[tuple[str, str]](), len(seeds) * len(features)
     for place, seed in enumerate(seeds):
         rng = np.random.default_rng(seed)
         split = random_parts(group, rng) if given is None else carve_validation(given, group, rng)
-        run = ProbeRun(probe, split, y, kinds, rng)
+        trained = _Seed(split, y, kinds, rng)
         if place == 0:
-            room = len(run.rows[0])
-            sizes = sorted({size for size in train_sizes if size < room})
-            notes += [f"no curve at {size}: {room} items to train on" for size in train_sizes if size >= room]
-        for transfer in further:
-            transfer.start(run, group, kinds, seed)
+            counts = [len(rows) for rows in trained.parts]
+            sizes = sorted({size for size in train_sizes if size < counts[0]})
+            notes += [f"no curve at {size}: {counts[0]} items to train on" for size in train_sizes if size >= counts[0]]
+            conditions += [f"{size} items" for size in sizes]
+            tested = _Tested(features, group, len(conditions))
+        truths = [truth[trained.test] for truth in trained.truths] + [y[trained.test]] * len(sizes)
+        tested.start(trained.test, truths, trained.majorities[0])
+        if kinds is not None:
+            control_baselines.append(float((truths[1] == trained.majorities[1]).mean()))
+            tested.seen.append(float(np.isin(kinds[trained.test], kinds[trained.train]).mean()))
+        for items in further:
+            items.start_seed(trained, group, kinds, seed)
+        f1_score = need("sklearn.metrics", "probing").f1_score
+        macro_f1.append([])
+        chosen.append([])
         for layer, vectors in enumerate(features):
-            fitted = run.layer(vectors, sizes)
-            for transfer in further:
-                transfer.layer(layer, fitted)
+            probes = trained.fit(probe, vectors, sizes)
+            predicted = tested.layer(layer, probes)
+            for items in further:
+                items.layer(layer, probes)
+            complaints.update(
+                (name, fitted.complaint) for name, fitted in zip(conditions, probes, strict=True) if fitted.complaint
+            )
+            macro_f1[-1].append(float(f1_score(truths[0], predicted, average="macro")))
+            chosen[-1].append(probes[0].chosen)
             if progress is not None:
-                progress(task or "probing", place * len(features) + layer + 1, len(seeds) * len(features))
-        for transfer in further:
-            transfer.finish()
-        runs.append(run)
+                progress(task or "probing", place * len(features) + layer + 1, fits)
+        by_seed.append(tested.finish())
+        for items in further:
+            items.finish()
 
-    counts = [len(rows) for rows in runs[0].rows]
-    shape = (len(runs[0].right[0]), len(numbers))  # conditions, layers
-    items = ItemAccuracies(group, shape[0] * shape[1])
-    for run in runs:
-        items.add(run.rows[2], np.stack(run.right, axis=1).reshape(shape[0] * shape[1], -1))
-    draws = items.draws(resamples, np.random.default_rng(seeds[0])).reshape(-1, *shape)
-    pooled = items.accuracy().reshape(shape)
-    complaints = Counter(pair for run in runs for pair in run.complaints)
-    notes += [note for transfer in further for note in transfer.notes]
-    notes += [
-        f"{name or 'task'}: {complaint} in {times} of {len(runs) * len(numbers)} fits"
-        for (name, complaint), times in complaints.items()
-    ]
-    by_seed = np.array([[right[0].mean() for right in run.right] for run in runs]).T
-    spread = by_seed.std(axis=1, ddof=1).tolist() if len(runs) > 1 else [None] * len(numbers)
-    f1 = np.mean([run.macro_f1 for run in runs], axis=0).tolist()
-    chosen = np.array([run.chosen for run in runs]).T.tolist()
+    pooled, draws = tested.accuracies(resamples, seeds[0])
+    notes += [note for items in further for note in items.notes]
+    notes += [f"{name}: {why} in {times} of {fits} fits" for (name, why), times in complaints.items()]
+    of_layer = np.array(by_seed).T  # (layers, seeds)
+    spread = of_layer.std(axis=1, ddof=1).tolist() if len(seeds) > 1 else [None] * len(numbers)
+    f1, strengths = np.mean(macro_f1, axis=0).tolist(), np.array(chosen).T.tolist()
     figures = layer_figures(pooled, draws, control=kinds is not None)
     low, high = np.percentile(draws, [2.5, 97.5], axis=0)
     order = np.argsort(-pooled[0], kind="stable")
@@ -376,25 +354,21 @@ def probe_layers(
         split="drawn" if given is None else "given",
         labels=tuple(names.tolist()),
         seeds=tuple(seeds),
-        baseline=float(np.mean([run.baseline for run in runs])),
+        baseline=float(np.mean(tested.baselines)),
         best_layer=numbers[order[0]],
         win_share=float((draws[:, 0].argmax(axis=1) == order[0]).mean()),
         layers=tuple(
-            ProbedLayer(layer, *figures[i], spread[i], f1[i], tuple(by_seed[i].tolist()), tuple(chosen[i]))
+            ProbedLayer(layer, *figures[i], spread[i], f1[i], tuple(of_layer[i].tolist()), tuple(strengths[i]))
             for i, layer in enumerate(numbers)
         ),
         control=None
         if kinds is None
-        else Control(
-            baseline=float(np.mean([run.control_baseline for run in runs])),
-            types=int(kinds.max()) + 1,
-            seen=float(np.mean([run.seen for run in runs])),
-        ),
+        else Control(float(np.mean(control_baselines)), int(kinds.max()) + 1, float(np.mean(tested.seen))),
         curve=tuple(
             TrainSize(size, tuple(pooled[k].tolist()), tuple(low[k].tolist()), tuple(high[k].tolist()))
-            for k, size in enumerate(sizes, start=2 if kinds is not None else 1)  # behind task and control task
+            for k, size in enumerate(sizes, start=len(conditions) - len(sizes))
         ),
-        tested_on=tuple(transfer.result(numbers, resamples, np.random.default_rng(seeds[0])) for transfer in further),
+        tested_on=tuple(items.result(numbers, resamples, seeds[0]) for items in further),
         notes=tuple(notes),
     )
 

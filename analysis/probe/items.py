@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from bsx.analysis.stats.resample import bootstrap_counts
 from bsx.analysis.stats.validate import several_units
-from bsx.errors import InputError
 from bsx.support.checks import Array
 
 Labels = NDArray[np.int64]
@@ -44,18 +43,6 @@ def random_parts(groups: NDArray[np.int64], rng: np.random.Generator, shares: Se
     return part[groups]
 
 
-def given_parts(names: Sequence[str]) -> Codes:
-    """Return the index into `PARTS` of each item's named part (n,).
-
-    Raises:
-        InputError: for another name.
-    """
-    unknown = sorted(set(names) - set(PARTS))
-    if unknown:
-        raise InputError(f"the part {unknown[0]!r} of an item is not one of {', '.join(PARTS)}")
-    return np.array([PARTS.index(name) for name in names], dtype=np.int8)
-
-
 def carve_validation(parts: Codes, groups: NDArray[np.int64], rng: np.random.Generator) -> Codes:
     """Take a quarter of the training part as validation part, if there is none."""
     if (parts == PARTS.index("validation")).any():
@@ -67,12 +54,6 @@ def carve_validation(parts: Codes, groups: NDArray[np.int64], rng: np.random.Gen
     divided = parts.copy()
     divided[rows] = random_parts(kept, rng, shares=(0.75, 0.25))
     return divided
-
-
-def number_types(types: Sequence[Hashable]) -> Labels:
-    """Return a number for each item's type (n,), counted from 0 in order of first appearance."""
-    numbers: dict[Hashable, int] = {}
-    return np.array([numbers.setdefault(value, len(numbers)) for value in types], dtype=np.int64)
 
 
 def control_labels(types: Labels, labels: Labels, rng: np.random.Generator) -> Labels:
@@ -96,12 +77,7 @@ def control_labels(types: Labels, labels: Labels, rng: np.random.Generator) -> L
 
     Returns:
         Control labels (n,).
-
-    Raises:
-        InputError: if the numbers of types and labels differ.
     """
-    if types.shape != labels.shape:
-        raise InputError(f"{len(types)} types, {len(labels)} labels: numbers must match")
     left, sizes = np.bincount(labels).astype(np.float64), np.bincount(types)
     order = rng.permutation(len(sizes))
     order = order[np.argsort(-sizes[order], kind="stable")]
@@ -132,12 +108,7 @@ class ItemAccuracies:
         self._tested = np.zeros(int(groups.max()) + 1)
 
     def add(self, items: NDArray[np.int64], right: NDArray[np.bool_]) -> None:
-        """Add a run.
-
-        Args:
-            items: the items that it tested (m,).
-            right: whether each was predicted rightly under each condition (conditions, m).
-        """
+        """Add a run: the items that it tested (m,), and whether it was right under each condition (conditions, m)."""
         groups, width = self._groups[items], self._right.shape[1]
         self._tested += np.bincount(groups, minlength=width)
         for condition, row in enumerate(right):

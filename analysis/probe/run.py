@@ -34,20 +34,16 @@ from bsx.data.sources import AnyTable
 from bsx.encode.features import Features, sentence_features, word_features
 from bsx.encode.run_config import RunConfig
 from bsx.encode.session import Encoders
-from bsx.encode.states import LayerView
-from bsx.encode.tokenizer import Tokenizer
 from bsx.errors import InputError
 from bsx.frames.judged import LANG, read_judged
 from bsx.frames.settings import Watched
 from bsx.support.optional import need
-from bsx.support.progress import Progress, reporter
+from bsx.support.progress import reporter
 from bsx.support.provenance import Signature
 from bsx.support.result import Result
 from bsx.support.settings import Option, Resamples95, part, refuse_idle, settled
 
 _SAMPLE = 1  # seed of the sentences that are drawn if their number is limited
-
-
 _DETAIL = Option(folded="detail")
 
 
@@ -122,24 +118,8 @@ class ProbeSettings(RunConfig, JudgedColumns, Watched):
         return None if value is None else tuple(sorted(set(value)))
 
 
-def read_tasks(
-    files: Sequence[str],
-    *,
-    tokens: bool,
-    limit: int | None,
-    labels: Sequence[str] = ("upos",),
-    test_data: Sequence[str] = (),
-    parallel: bool = False,
-) -> tuple[list[ProbingTask], list[ProbingTask]]:
+def read_tasks(settings: ProbeSettings) -> tuple[list[ProbingTask], list[ProbingTask]]:
     """Read tasks, and further files to test the probes of a single one on, before anything is computed.
-
-    Args:
-        files: the tasks.
-        tokens: whether they are about words.
-        limit: how many sentences to draw of each; of parallel files the same ones.
-        labels: what to read from CoNLL-U, each a task.
-        test_data: the further files; each is named as its file is.
-        parallel: whether these translate the task's sentences, line by line.
 
     Raises:
         InputError: for a malformed file, two of one name, further files of several tasks, or files that cannot be
@@ -149,52 +129,38 @@ def read_tasks(
     def read(name: str) -> list[ProbingTask]:
         file = NamedFile(name)
         if not is_treebank(name):
-            return [read_tokens(file) if tokens else read_sentences(file)]
-        if not tokens:
+            return [read_tokens(file) if settings.tokens else read_sentences(file)]
+        if not settings.tokens:
             raise InputError("is CoNLL-U, where words have labels: give tokens too", file=name)
-        return read_treebank(file, labels)
+        return read_treebank(file, settings.labels)
 
-    tasks = [task for name in files for task in read(name)]
+    def refuse_several(count: str) -> None:
+        raise InputError(
+            f"test_data is for the probes of one task, and there are {count}: give one", setting="test_data"
+        )
+
+    tasks = [task for name in settings.tasks for task in read(name)]
     names = [task.name for task in tasks]
     for name in names:
         if names.count(name) > 1:
             raise InputError(f"two files would both be the task {name!r}: rename one (a task is named up to the dot)")
-    if test_data and len(tasks) > 1:
-        raise InputError(
-            f"test_data is for the probes of one task, and there are {len(tasks)}: give one", setting="test_data"
-        )
-    if parallel and not test_data:
+    if settings.test_data and len(tasks) > 1:
+        refuse_several(str(len(tasks)))
+    if settings.parallel and not settings.test_data:
         raise InputError("parallel is about further files: give test_data too", setting="parallel")
     others: list[ProbingTask] = []
-    for name in test_data:
-        found = read(name)
-        if len(found) > 1:
-            raise InputError(
-                f"test_data is for the probes of one task, and there are {len(found)} labels: give one",
-                setting="test_data",
-            )
-        other = replace(found[0], name=Path(NamedFile(name).name).name)
+    for name in settings.test_data:
+        further = read(name)
+        if len(further) > 1:
+            refuse_several(f"{len(further)} labels")
+        other = replace(further[0], name=Path(NamedFile(name).name).name)
         if any(other.name == known.name for known in others):
             raise InputError(f"two files to test on are called {other.name}: rename one")
-        others.append(other.translating(tasks[0]) if parallel else other)
-    if limit is None:
+        others.append(other.translating(tasks[0]) if settings.parallel else other)
+    if (limit := settings.limit) is None:
         return tasks, others
+    # One seed: of parallel files the same sentences are drawn.
     return [task.sample(limit, _SAMPLE) for task in tasks], [other.sample(limit, _SAMPLE) for other in others]
-
-
-def _encode(
-    settings: ProbeSettings,
-    task: ProbingTask,
-    tokenizer: Tokenizer,
-    view: LayerView,
-    budget: int,
-    report: Progress | None,
-) -> Features:
-    bar = None if report is None else lambda phase, done, total: report(f"{phase} {task.name}", done, total)
-    if task.tokens:
-        return word_features(task.sentences, tokenizer, view, budget=budget, progress=bar)
-    texts = [text for (text,) in task.sentences]
-    return sentence_features(texts, tokenizer, view, pooling=settings.pooling, budget=budget, progress=bar)
 
 
 def _usable(task: ProbingTask, features: Features) -> tuple[ProbingTask, NDArray[np.float32], list[str]]:
@@ -202,12 +168,12 @@ def _usable(task: ProbingTask, features: Features) -> tuple[ProbingTask, NDArray
     notes = [f"{features.truncated} texts are longer than the model reads and were cut"] if features.truncated else []
     labelled = np.array([label != "" for label in task.labels])
     keep = features.found & labelled
+    if unlabelled := int((~labelled).sum()):
+        notes.append(f"left out {unlabelled} of {len(labelled)} words, which have no such label")
+    if unread := int((labelled & ~keep).sum()):
+        notes.append(f"left out {unread} items of which the model reads no token")
     if keep.all():
         return task, features.vectors, notes
-    if not labelled.all():
-        notes.append(f"left out {int((~labelled).sum())} of {len(labelled)} words, which have no such label")
-    if not features.found[labelled].all():
-        notes.append(f"left out {int((labelled & ~keep).sum())} items of which the model reads no token")
     return task.select(keep.tolist()), features.vectors[:, keep], notes
 
 
@@ -228,14 +194,7 @@ def probe(settings: ProbeSettings) -> ProbedModel:
         refuse_idle(settings, "with tokens", "pooling")
     if not any(map(is_treebank, (*settings.tasks, *settings.test_data))):
         refuse_idle(settings, "without a file in CoNLL-U", "labels")
-    tasks, others = read_tasks(
-        settings.tasks,
-        tokens=settings.tokens,
-        limit=settings.limit,
-        labels=settings.labels,
-        test_data=settings.test_data,
-        parallel=settings.parallel,
-    )
+    tasks, others = read_tasks(settings)
     need("sklearn", "probing")
     import sklearn
 
@@ -254,15 +213,23 @@ def probe(settings: ProbeSettings) -> ProbedModel:
     results: list[ProbeResult] = []
     notes: list[str] = []
     budget = encoders.budget // (2 + len(others))
+
+    def encode(task: ProbingTask) -> Features:
+        bar = progress and (lambda phase, done, total: progress(f"{phase} {task.name}", done, total))
+        if task.tokens:
+            return word_features(task.sentences, tokenizer, view, budget=budget, progress=bar)
+        texts = [text for (text,) in task.sentences]
+        return sentence_features(texts, tokenizer, view, pooling=settings.pooling, budget=budget, progress=bar)
+
     further: list[TestData] = []
     for other in others:
-        other, vectors, left_out = _usable(other, _encode(settings, other, tokenizer, view, budget, progress))
+        other, vectors, left_out = _usable(other, encode(other))
         further.append(TestData(other.name, vectors, other.labels, other.groups, other.types))
         notes += [f"{other.name}: {note}" for note in left_out]
     read: tuple[tuple[str, ...], ...] | None = None
     for task in tasks:
         if task.sentences != read:  # several labels of one treebank need its vectors once
-            features, read = _encode(settings, task, tokenizer, view, budget, progress), task.sentences
+            features, read = encode(task), task.sentences
         task, vectors, left_out = _usable(task, features)
         try:
             result = probe_layers(

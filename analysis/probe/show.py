@@ -18,39 +18,38 @@ from bsx.analysis.stats.layers import JudgedLayer
 _SURE = 0.95  # share of resamples from which the best layer is told apart from the others
 _CONTROL = ("control", "selectivity", "selectivity_low", "selectivity_high")
 _CONTROL_COLUMNS: dict[str, Callable[[LayerFigures], Cell]] = {
-    "control": lambda own: number(own.control),
-    "selectivity": lambda own: estimate(own.selectivity, (own.selectivity_low, own.selectivity_high)),
+    "control": lambda layer: number(layer.control),
+    "selectivity": lambda layer: estimate(layer.selectivity, (layer.selectivity_low, layer.selectivity_high)),
 }
 _SAMPLED = "95 % bootstrap intervals over test items like these, for these trained probes"
 _BOLD = "Bold: highest accuracy. majority: always the most frequent label."
 Layer = TypeVar("Layer", bound=LayerFigures)
-Line = tuple[str, Sequence[LayerFigures]]
-"""A name and figures by layer."""
 
 
 @presents(ProbedModel, section=("layers", "What layers know"))
 def parts(result: ProbedModel) -> Iterator[Part]:
     """Yield what the layers know beyond the most frequent label and the control task, then each task's figures."""
-    found = f"Probes of {result.model}. {_finding(result.tasks)}"
+    answer = f"Probes of {result.model}. {_finding(result.tasks)}"
     if (agreement := result.agreement) is not None:  # where it is highest is not tested
         layers = _judged(result)
         top = max(layers, key=lambda layer: layer.f1)
         ends = estimate(top.f1, (top.f1_low, top.f1_high)).text
         inside = sum(layer is not top and layer.f1_high >= top.f1_low for layer in layers)
-        found += (
+        answer += (
             f" Correlation of F1 with human judgments is highest in layer {top.layer} ({ends}, n = {agreement.n:,}); "
             f"layers are not tested against each other, and {inside} of the {len(layers) - 1} others have intervals "
             f"that overlap with its. On {agreement.unit} that it was not chosen on, a layer chosen so among all of the "
             f"model's reaches {estimate(agreement.chosen.estimate, agreement.chosen.ci).text}."
         )
-    yield Answer(found)
-    if len(result.tasks) > 1 or result.agreement is not None:
+    yield Answer(answer)
+    several = len(result.tasks) > 1 or result.agreement is not None
+    if several:
         yield _overview(result)
     yield Notes(tuple(result.notes))
     statistic = "" if result.agreement is None else result.agreement.statistic
     yield _chart(result.tasks, f"{result.model}: {result.probe} probes", statistic, _judged(result))
     for task in result.tasks:
-        yield from _tables(task, full=len(result.tasks) > 1 or result.agreement is not None)
+        yield from _tables(task, full=several)
 
 
 @presents(ProbeResult)
@@ -68,8 +67,8 @@ def rows(result: ProbedModel) -> Iterator[Mapping[str, object]]:
     agreement = {layer.layer: layer.f1 for layer in _judged(result)}
     for task in result.tasks:
         for row in task_rows(task):
-            own = agreement and row.get("tested_on", task.task) == task.task
-            yield {**row, "agreement": agreement[row["layer"]]} if own else row  # type: ignore[index] # a layer
+            judged = agreement and row.get("tested_on", task.task) == task.task
+            yield {**row, "agreement": agreement[row["layer"]]} if judged else row  # type: ignore[index] # a layer
 
 
 @lists(ProbeResult)
@@ -88,11 +87,11 @@ def task_rows(result: ProbeResult) -> Iterator[Mapping[str, object]]:
 
 def _finding(tasks: Sequence[ProbeResult]) -> str:
     """Say of each task in how many layers it is known, and where best if the resamples tell."""
-    said = []
+    findings = []
     for task in tasks:
         name, of = task.task or "the task", len(task.layers)
         if task.test < FEWEST:
-            said.append(f"{task.test} test items are too few to say what the layers know of {name}")
+            findings.append(f"{task.test} test items are too few to say what the layers know of {name}")
             continue
         above = sum(layer.low > task.baseline for layer in task.layers)
         control = sum(layer.selectivity_low is not None and layer.selectivity_low > 0 for layer in task.layers)
@@ -101,17 +100,18 @@ def _finding(tasks: Sequence[ProbeResult]) -> str:
         lead = f"no layer is told apart as the best (layer {top.layer}, {best}, leads in {share} of resamples)"
         if task.win_share >= _SURE:
             lead = f"best in layer {top.layer} ({best}, in {share} of resamples)"
-        said.append(
+        findings.append(
             f"{name}: significantly better than the most frequent label ({task.baseline:.3f}) in {above} of {of} "
             f"layer{'s' * (of > 1)}{f' and than the control task in {control}' * (task.control is not None)} "
             f"({task.test:,} test items), {lead if of > 1 else f'accuracy {best}'}"
         )
-    return f"{some(said, long=True)}."
+    return f"{some(findings, long=True)}."
 
 
 def _judged(result: ProbedModel) -> list[JudgedLayer]:
     """Return how the probed layers agree with human judgments; none without any."""
-    return [] if result.agreement is None else [result.agreement.layers[own.layer] for own in result.tasks[0].layers]
+    human = result.agreement
+    return [] if human is None else [human.layers[probed.layer] for probed in result.tasks[0].layers]
 
 
 def _overview(result: ProbedModel) -> TablePart:
@@ -120,7 +120,7 @@ def _overview(result: ProbedModel) -> TablePart:
     results = []
     for place, first in enumerate(tasks[0].layers):
         accuracies = [_accuracy(task.layers[place], task.layers) for task in tasks]
-        agreement = [estimate(own.f1, (own.f1_low, own.f1_high)) for own in judged[place : place + 1]]
+        agreement = [estimate(layer.f1, (layer.f1_low, layer.f1_high)) for layer in judged[place : place + 1]]
         results.append([text(first.layer), *accuracies, *agreement])
     results.append([text("majority"), *(number(task.baseline) for task in tasks), *[Cell("")] * (human is not None)])
     counts = ", ".join(f"n = {task.n:,} ({task.task})" for task in tasks)
@@ -151,8 +151,8 @@ def _tables(result: ProbeResult, *, full: bool) -> Iterator[TablePart]:
         note += f"its most frequent label {result.control.baseline:.3f}."
     controlled = _CONTROL_COLUMNS if result.control is not None else {}
     columns: dict[str, Callable[[ProbedLayer], Cell]] = {
-        **({"± over seeds": lambda own: number(own.spread)} if many > 1 else {}),
-        "macro-F1": lambda own: number(own.macro_f1),
+        **({"± over seeds": lambda layer: number(layer.spread)} if many > 1 else {}),
+        "macro-F1": lambda layer: number(layer.macro_f1),
         **controlled,
     }
     note += f"\n{_SAMPLED[0].upper()}{_SAMPLED[1:]}."
@@ -181,41 +181,36 @@ def _by_layer(
 ) -> TablePart:
     """Return figures of layers, accuracy first, and below them what the most frequent label reaches."""
     every: dict[str, Callable[[Layer], Cell]] = {
-        "layer": lambda own: text(own.layer),
-        "accuracy": lambda own: _accuracy(own, layers),
+        "layer": lambda layer: text(layer.layer),
+        "accuracy": lambda layer: _accuracy(layer, layers),
         **columns,
     }
     made = table_of(caption, layers, every, note=note, foot=1, full=full)
     return replace(made, rows=(*made.rows, (text("majority"), number(baseline), *[Cell("")] * (len(every) - 2))))
 
 
-def _accuracy(own: LayerFigures, layers: Sequence[LayerFigures]) -> Cell:
-    return estimate(own.accuracy, (own.low, own.high), strong=own.accuracy == max(each.accuracy for each in layers))
+def _accuracy(layer: LayerFigures, layers: Sequence[LayerFigures]) -> Cell:
+    best = max(other.accuracy for other in layers)
+    return estimate(layer.accuracy, (layer.low, layer.high), strong=layer.accuracy == best)
 
 
 def _chart(tasks: Sequence[ProbeResult], title: str, statistic: str = "", judged: Sequence[JudgedLayer] = ()) -> Chart:
     """Return accuracy over layers, then selectivity and agreement, a line a task and one for each further file."""
-    known: list[Line] = [(task.task or "the task", task.layers) for task in tasks]
-    known += [(f"on {further.name}", further.layers) for task in tasks for further in task.tested_on]
-    names = [name for name, _ in known]
+    further = [data for task in tasks for data in task.tested_on]
+    names = [*(task.task or "the task" for task in tasks), *(f"on {data.name}" for data in further)]
+    lines: list[Sequence[LayerFigures]] = [*(task.layers for task in tasks), *(data.layers for data in further)]
     human = f"{statistic} with human judgments"
     names += [human] if judged else []
-    panels = []
-    shown = [[(layer.layer, layer.accuracy, layer.low, layer.high) for layer in layers] for _, layers in known]
-    panels.append(("accuracy", by_layer(names, shown, "accuracy")))
+    accuracies = [[(layer.layer, layer.accuracy, layer.low, layer.high) for layer in layers] for layers in lines]
+    panels = [("accuracy", by_layer(names, accuracies, "accuracy"))]
     if any(task.control is not None for task in tasks):
         gains = [
-            [
-                (of.layer, of.selectivity, of.selectivity_low, of.selectivity_high)
-                for of in layers
-                if of.control is not None
-            ]
-            for _, layers in known
+            [(layer.layer, layer.selectivity, layer.selectivity_low, layer.selectivity_high) for layer in layers]
+            for layers in lines
         ]
         panels.append(("selectivity", by_layer(names, gains, "selectivity")))
     if judged:
-        own = [(layer.layer, layer.f1, layer.f1_low, layer.f1_high) for layer in judged]
-        lines = [*[[]] * len(known), own]
-        panels.append(("agreement", by_layer([""] * len(known) + [human], lines, human)))
+        agreement = [(layer.layer, layer.f1, layer.f1_low, layer.f1_high) for layer in judged]
+        panels.append(("agreement", by_layer([""] * len(lines) + [human], [[]] * len(lines) + [agreement], human)))
     alt = f"{', '.join(panel for panel, _ in panels)} by layer, a line each for {', '.join(names)}."
     return Chart(title, alt.capitalize(), tuple(panels), tuple(names) if len(names) > 1 else ())

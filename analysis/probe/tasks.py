@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import compress, groupby
+from itertools import chain, compress
 
 import numpy as np
 import regex
@@ -140,19 +140,19 @@ def read_tokens(file: NamedFile) -> ProbingTask:
     Raises:
         InputError: naming the line that is malformed, or if there is nothing to predict.
     """
-    words, labels = [], []
-    numbered = enumerate(file.lines(), start=1)
-    for blank, lines in groupby(numbered, key=lambda numbered: not numbered[1].strip()):
-        sentence = []
-        for number, line in () if blank else lines:
-            fields = line.split("\t")
-            if len(fields) != 2 or not all(field.strip() for field in fields):
-                raise InputError(
-                    f"{file.name}: line {number} is not word TAB label (an empty line stands between sentences)"
-                )
-            sentence.append(fields[0].strip())
-            labels.append(fields[1].strip())
-        words += [] if blank else [tuple(sentence)]
+    words: list[tuple[str, ...]] = []
+    labels, sentence = [], list[str]()
+    for number, line in enumerate(chain(file.lines(), [""]), start=1):
+        if not line.strip():
+            words += [tuple(sentence)] if sentence else []
+            sentence = []
+            continue
+        fields = line.split("\t")
+        if len(fields) != 2 or not all(field.strip() for field in fields):
+            wrong = f"line {number} is not word TAB label (an empty line stands between sentences)"
+            raise InputError(f"{file.name}: {wrong}")
+        sentence.append(fields[0].strip())
+        labels.append(fields[1].strip())
     if not words:
         raise InputError("has no word", file=file.name)
     return _checked(_of_words(_name(file), words, labels), file.name)
@@ -194,14 +194,14 @@ def read_treebank(file: NamedFile, labels: Sequence[str]) -> list[ProbingTask]:
     words = [sentence.parse.words for sentence in sentences]
     tasks = []
     for label in labels:
-        found = [one for sentence in sentences for one in _labels(file, sentence, label)]
-        if not any(found):
+        values = [value for sentence in sentences for value in _labels(file, sentence, label)]
+        if not any(values):
             parts = (part for sentence in sentences for feats in sentence.parse.feats for part in feats.split("|"))
             features = sorted({part.partition("=")[0] for part in parts if part})
             raise InputError(
                 f"no word has the label {label!r}; features: {', '.join(features) or 'none'}", file=file.name
             )
-        task = _of_words(f"{_name(file)}:{label}", words, found)
+        task = _of_words(f"{_name(file)}:{label}", words, values)
         tasks.append(_checked(task, f"{file.name}, {label}"))
     return tasks
 
@@ -220,7 +220,7 @@ def _labels(file: NamedFile, sentence: Sentence, label: str) -> Sequence[str]:
         case "depth":
             return [str(min(_FAR, _depth(file, sentence, at))) for at in range(1, len(parse.heads) + 1)]
     features = (dict(part.split("=", 1) for part in feats.split("|") if part) for feats in parse.feats)
-    return [one.get(label, "") for one in features]
+    return [values.get(label, "") for values in features]
 
 
 def _depth(file: NamedFile, sentence: Sentence, place: int) -> int:

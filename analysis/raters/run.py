@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from bsx.analysis.stats.resample import bootstrap_counts, percentile_interval
+from bsx.analysis.stats.resample import bootstrap_counts, cluster_codes, percentile_interval
 from bsx.analysis.stats.rowwise import pearson_rows
 from bsx.analysis.stats.validate import several_units
 from bsx.data.columns import read_columns
@@ -117,35 +119,32 @@ def rater_agreement(settings: RaterSettings) -> RaterAgreement:
     scores, who = np.asarray(columns[human], dtype=np.float64), columns[judge]
     keys = list(zip(*(columns[name] for name in items), strict=True))
     chosen = [row for row in range(len(scores)) if not np.isnan(scores[row])]
-    seen: set[object] = set()
-    for row in chosen:
-        if (who[row], keys[row]) in seen:
-            raise InputError(
-                f"rater {who[row]!r} judged {' '.join(map(str, keys[row]))} twice: name all columns of items"
-            )
-        seen.add((who[row], keys[row]))
-    number = {key: place for place, key in enumerate(dict.fromkeys(keys[row] for row in chosen))}
-    of = np.array([number[keys[row]] for row in chosen], dtype=np.int64)
-    x = scores[chosen]
-    count = np.bincount(of, minlength=len(number))
-    kept = count[of] > 1 if len(of) else np.zeros(0, dtype=bool)
+    for (rater, key), times in Counter((who[row], keys[row]) for row in chosen).items():
+        if times > 1:
+            raise InputError(f"rater {rater!r} judged {' '.join(map(str, key))} twice: name all columns of items")
+    x, of = scores[chosen], cluster_codes([keys[row] for row in chosen])
+    count = np.bincount(of)
+    kept = count[of] > 1
     if not kept.any():
         raise InputError(f"no translation has two ratings: {', '.join(items)} name it, {judge!r} the rater")
     names = [str(who[row]) for row, keep in zip(chosen, kept, strict=True) if keep]
     x, of = x[kept], np.unique(of[kept], return_inverse=True)[1]
     if np.ptp(x) == 0:
         raise InputError(f"all ratings are {x[0]:g}: nothing can be agreed on")
-    sums = _Sums.of(x - x.mean(), of)
-    several_units(len(sums.count), ", ".join(items), "ratings", "translation")
-    figures = sums.figures(np.ones((1, len(sums.count))))[:, 0]
-    drawn = [sums.figures(weights) for weights in bootstrap_counts(settings.resamples, len(sums.count), settings.seed)]
-    ends = [percentile_interval(draws, confidence) for draws in np.concatenate(drawn, axis=1)]
-    alpha, single, mean = (float(value) for value in figures)
+    rated = int(of.max()) + 1
+    several_units(rated, ", ".join(items), "ratings", "translation")
+    centred = x - x.mean()
+    powers = (np.ones_like(x), centred, centred * centred)
+    counts, totals, squares = (np.bincount(of, weights=w).astype(np.float64) for w in powers)
+    figures = partial(_figures, counts, totals, squares)
+    alpha, single, mean = (float(value) for value in figures(np.ones((1, rated)))[:, 0])
+    drawn = map(figures, bootstrap_counts(settings.resamples, rated, settings.seed))
+    ends = [percentile_interval(draws, confidence) for draws in np.concatenate(list(drawn), axis=1)]
     return RaterAgreement(
-        items=len(sums.count),
+        items=rated,
         single=int((count == 1).sum()),
         ratings=len(x),
-        per_item=float(sums.count.mean()),
+        per_item=len(x) / rated,
         alpha=alpha,
         alpha_ci=ends[0],
         one=single,
@@ -157,33 +156,23 @@ def rater_agreement(settings: RaterSettings) -> RaterAgreement:
     )
 
 
-@dataclass(frozen=True)
-class _Sums:
-    """Of each item: number of ratings, their sum, sum of squares, and sum of squares around their mean."""
+def _figures(counts: Array, totals: Array, squares: Array, weights: Array) -> Array:
+    """Return alpha, ICC(1) and the reliability of a mean under weights of items (b, items): (3, b).
 
-    count: Array
-    total: Array
-    squares: Array
-    within: Array
-
-    @classmethod
-    def of(cls, x: Array, of: NDArray[np.int64]) -> _Sums:
-        count, total, squares = (np.bincount(of, weights=w).astype(np.float64) for w in (np.ones_like(x), x, x * x))
-        return cls(count, total, squares, squares - total * total / count)
-
-    def figures(self, weights: Array) -> Array:
-        """Return alpha, ICC(1) and the reliability of a mean under weights of items (b, items): (3, b)."""
-        n, ratings = weights.sum(axis=1), weights @ self.count
-        total, within = weights @ self.total, weights @ self.within
-        around = weights @ self.squares - total**2 / ratings
-        with np.errstate(invalid="ignore", divide="ignore"):
-            disagreement = weights @ (self.count / (self.count - 1) * self.within) / ratings
-            alpha = 1 - disagreement / (around / (ratings - 1))
-            between, error = (around - within) / (n - 1), within / (ratings - n)
-            even = (ratings - weights @ self.count**2 / ratings) / (n - 1)
-            single = (between - error) / (between + (even - 1) * error)
-            k = ratings / n
-            return np.stack([alpha, single, k * single / (1 + (k - 1) * single)])
+    Of each item: number of ratings, their sum and sum of squares (items,).
+    """
+    around_means = squares - totals * totals / counts
+    n, ratings = weights.sum(axis=1), weights @ counts
+    total, within = weights @ totals, weights @ around_means
+    around = weights @ squares - total**2 / ratings
+    with np.errstate(invalid="ignore", divide="ignore"):
+        disagreement = weights @ (counts / (counts - 1) * around_means) / ratings
+        alpha = 1 - disagreement / (around / (ratings - 1))
+        between, error = (around - within) / (n - 1), within / (ratings - n)
+        even = (ratings - weights @ counts**2 / ratings) / (n - 1)
+        single = (between - error) / (between + (even - 1) * error)
+        k = ratings / n
+        return np.stack([alpha, single, k * single / (1 + (k - 1) * single)])
 
 
 def _raters(x: Array, of: NDArray[np.int64], names: Sequence[str]) -> tuple[Rater, ...]:

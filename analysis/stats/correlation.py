@@ -6,7 +6,6 @@ Signs are kept: a metric that ranks upside down has a negative correlation.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from itertools import permutations
 from typing import Literal
 
@@ -16,7 +15,6 @@ from numpy.typing import ArrayLike
 from bsx.analysis.stats.preference import share_of_pairs
 from bsx.analysis.stats.resample import (
     Clustered,
-    Indices,
     Seed,
     bootstrap_counts,
     bootstrap_rows,
@@ -36,7 +34,6 @@ from bsx.analysis.stats.validate import settings, vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
 from bsx.support.optional import need
-from bsx.support.untyped import Untyped
 
 Interval = Literal["analytic", "leave-one-out", "bootstrap", "none"]
 INTERVALS = ("analytic", "leave-one-out", "bootstrap", "none")
@@ -77,9 +74,7 @@ def pearson(
     Raises:
         InputError: if sizes differ, values are missing or infinite, a column is constant or there are under 3 items.
     """
-    x, y = vectors({"metric": x, "human": y}, nan=nan, varied=True)
-    test = need("scipy.stats", "Pearson's r").pearsonr(x, y)
-    return _estimate("pearson", x, y, test, interval, confidence, resamples, seed)
+    return _estimate("pearson", x, y, interval, confidence, resamples, seed, nan)
 
 
 def spearman(
@@ -97,10 +92,7 @@ def spearman(
     Source: Bonett & Wright 2000 for the analytic interval: atanh(rho) has variance (1 + rho²/2) / (n - 3). Up to eight
     items, p is exact: the share of all orders with such a rho.
     """
-    x, y = vectors({"metric": x, "human": y}, nan=nan, varied=True)
-    test = need("scipy.stats", "Spearman's rho").spearmanr(x, y)
-    result = _estimate("spearman", x, y, test, interval, confidence, resamples, seed)
-    return replace(result, p=_exact_spearman_p(x, y)) if len(x) <= EXACT_UP_TO else result
+    return _estimate("spearman", x, y, interval, confidence, resamples, seed, nan)
 
 
 def kendall(
@@ -120,22 +112,13 @@ def kendall(
     variance 0.437 / (n - 4). That holds for few ties; where ties are many, as with grades from 1 to 4, use the
     bootstrap. Tau-c has no analytic interval.
 
-    Args:
-        x: metric scores (n,).
-        y: human scores (n,).
-        variant: ``b`` corrects for ties in both columns, ``c`` suits columns with different numbers of distinct values.
-        interval: ``analytic`` and ``leave-one-out`` (tau-b only), ``bootstrap`` or ``none``.
-        confidence: level of the interval.
-        resamples: bootstrap resamples.
-        seed: of the bootstrap.
-        nan: ``error`` or ``omit``.
+    The ``variant`` ``b`` corrects for ties in both columns, ``c`` suits columns with different numbers of distinct
+    values.
     """
     choice("variant", variant, ("b", "c"))
     if variant == "c" and interval in ("analytic", "leave-one-out"):
         raise InputError("tau-c has no analytic interval: use interval=bootstrap or 'none'")
-    x, y = vectors({"metric": x, "human": y}, nan=nan, varied=True)
-    test = need("scipy.stats", "Kendall's tau").kendalltau(x, y, variant=variant)
-    return _estimate(f"kendall-{variant}", x, y, test, interval, confidence, resamples, seed)
+    return _estimate(f"kendall-{variant}", x, y, interval, confidence, resamples, seed, nan)
 
 
 def pairwise_accuracy(
@@ -233,17 +216,11 @@ def influence(x: Array, y: Array) -> Array:
     return added
 
 
-def sums_of(clusters: Indices, added: Array) -> Array:
-    """Return what each cluster adds (clusters,), of what its items do (n,)."""
-    sums: Array = np.bincount(clusters, weights=added).astype(np.float64)
-    return sums
-
-
 WEIGHTY = 5.0
 """Kurtosis of what units add to an estimate from which the largest of them decide how wide its interval is."""
 
 
-def worth(added: Array) -> int:
+def worth(added: ArrayLike) -> int:
     """Return how many units of like weight would tell as much about the spread of an estimate as these do.
 
     Where few units add most of the variance, it is hardly known, as with as few units alone. With a kurtosis up to
@@ -252,8 +229,9 @@ def worth(added: Array) -> int:
     Args:
         added: what each unit adds to the estimate (units,), as sums of `influence` do.
     """
-    squares = np.square(added - added.mean())
-    n, total = len(added), float(np.square(squares).sum())
+    parts = np.asarray(added, dtype=np.float64)
+    squares = np.square(parts - parts.mean())
+    n, total = len(parts), float(np.square(squares).sum())
     if total == 0:
         return n
     return min(n, max(3, int(WEIGHTY * float(squares.sum()) ** 2 / total)))
@@ -308,14 +286,6 @@ def _hull(statistic: str, value: float, x: Array, y: Array, confidence: float) -
     return (-1.0 if lowest <= -1 else low), (1.0 if highest >= 1 else high)
 
 
-def _exact_spearman_p(x: Array, y: Array) -> float:
-    """Return the share of all orders of y (n,) with at least as strong a rho in either direction."""
-    rank = need("scipy.stats", "Spearman's rho").rankdata
-    x, y = (rank(z) - (len(z) + 1) / 2 for z in (x, y))
-    sums = np.array(list(permutations(y))) @ x
-    return float(np.mean(np.abs(sums) >= abs(float(x @ y)) - 1e-9))
-
-
 def fisher_interval(r: float, variance: float, confidence: float = 0.95) -> tuple[float, float]:
     """Return tanh(atanh(r) ± z sqrt(variance)); (-1, 1) if the variance is infinite, (r, r) if r is 1 or -1."""
     if math.isinf(variance):
@@ -328,18 +298,27 @@ def fisher_interval(r: float, variance: float, confidence: float = 0.95) -> tupl
 
 def _estimate(
     statistic: str,
-    x: Array,
-    y: Array,
-    test: Untyped,
+    metric: ArrayLike,
+    human: ArrayLike,
     interval: Interval,
     confidence: float,
     resamples: int,
     seed: Seed,
+    nan: NanPolicy,
 ) -> Estimate:
     """Return SciPy's test with the interval asked for."""
+    x, y = vectors({"metric": metric, "human": human}, nan=nan, varied=True)
+    stats = need("scipy.stats", "correlations")
+    tests = {"pearson": stats.pearsonr, "spearman": stats.spearmanr}
+    test = tests[statistic](x, y) if statistic in tests else stats.kendalltau(x, y, variant=statistic[-1])
     choice("interval", interval, INTERVALS)
     settings(resamples=resamples, confidence=confidence)
-    value, low, high = min(1.0, max(-1.0, float(test.statistic))), float("nan"), float("nan")
+    value, p = min(1.0, max(-1.0, float(test.statistic))), float(test.pvalue)
+    if statistic == "spearman" and len(x) <= EXACT_UP_TO:  # the share of all orders with as strong a rho
+        of_x, of_y = (stats.rankdata(z) - (len(z) + 1) / 2 for z in (x, y))
+        sums = np.array(list(permutations(of_y))) @ of_x
+        p = float(np.mean(np.abs(sums) >= abs(float(of_x @ of_y)) - 1e-9))
+    low = high = float("nan")
     if interval == "bootstrap":
         sampled = bootstrap_correlations(x[None], y, statistic, resamples=resamples, seed=seed)
         low, high = percentile_interval(sampled[:, 0], confidence)
@@ -354,6 +333,4 @@ def _estimate(
         "none": "",
     }
     method = statistic.replace("kendall-", "kendall tau-") + words[interval]
-    return Estimate(
-        estimate=value, ci=(low, high), p=float(test.pvalue), n=len(x), method=method, confidence=confidence
-    )
+    return Estimate(estimate=value, ci=(low, high), p=p, n=len(x), method=method, confidence=confidence)

@@ -151,7 +151,9 @@ def roc_auc(
     choice("interval", interval, ("auto", "logit", "wilson", "delong", "bootstrap"))
     settings(resamples=resamples, confidence=confidence)
     positive, columns, of = clustered({"labels": labels, "scores": scores}, cluster, nan)
-    interval = _interval_for(positive, of) if interval == "auto" else interval
+    units = drawn_of_each(positive, of)
+    if interval == "auto":
+        interval = "wilson" if min(units) < FEW_LABELS else "logit"
     areas = _delong(positive, columns, of)
     auc, error = float(areas.values[0]), math.sqrt(areas.covariance[0, 0])
     degrees = areas.degrees(np.ones(1)) if of is not None or interval == "wilson" else math.inf
@@ -159,9 +161,9 @@ def roc_auc(
         low, high, p = separated(positive, of, auc, confidence)
     elif interval == "bootstrap":
         draws = resampled(positive, columns[0], of, _weighted_auc, resamples, seed)
-        units = None if of is None else min(drawn_of_each(positive, of))
-        low, high = percentile_interval(draws, confidence, units)
-        p = bootstrap_p(draws, 0.5, units)[1]
+        fewest = None if of is None else min(units)
+        low, high = percentile_interval(draws, confidence, fewest)
+        p = bootstrap_p(draws, 0.5, fewest)[1]
     else:
         t = need("scipy.stats", "DeLong's interval").t
         half = float(t.ppf((1 + confidence) / 2, degrees)) * error
@@ -184,20 +186,8 @@ def roc_auc(
 
 
 def area_interval(labels: ArrayLike, cluster: ArrayLike | None = None) -> AreaInterval:
-    """Return which interval `roc_auc` takes for these labels: what ``auto`` stands for.
-
-    Args:
-        labels: 1 for positive, 0 for negative (n,).
-        cluster: as `roc_auc`.
-
-    Raises:
-        InputError: as `roc_auc`.
-    """
+    """Return which interval `roc_auc` takes for these labels: what ``auto`` stands for. Errors: as there."""
     positive, _, of = clustered({"labels": labels, "scores": labels}, cluster, "error")
-    return _interval_for(positive, of)
-
-
-def _interval_for(positive: Mask, of: Numbers | None) -> AreaInterval:
     return "wilson" if min(drawn_of_each(positive, of)) < FEW_LABELS else "logit"
 
 
@@ -232,9 +222,9 @@ def compare_auc(
     positive, columns, of = clustered({"labels": labels, "a": a, "b": b}, cluster, nan)
     areas, contrast = _delong(positive, columns, of), np.array([1.0, -1.0])
     degrees = math.inf if of is None else areas.degrees(contrast)
-    first, second = map(float, areas.values)
     variance = quadratic_form(contrast, areas.covariance)
-    return _compared(first, second, variance, len(positive), "DeLong test, paired", confidence, degrees)
+    first, second = areas.values.tolist()
+    return _compared(first, second, variance, degrees, len(positive), "DeLong test, paired", confidence)
 
 
 def compare_auc_between(
@@ -277,10 +267,8 @@ def compare_auc_between(
         variances.append(float(area.covariance[0, 0]))
         degrees.append(math.inf if of is None else area.degrees(np.ones(1)))
         n += len(positive)
-    together = satterthwaite(variances, degrees)
-    return _compared(
-        areas[0], areas[1], sum(variances), n, "DeLong variances, independent samples", confidence, together
-    )
+    method, together = "DeLong variances, independent samples", satterthwaite(variances, degrees)
+    return _compared(areas[0], areas[1], sum(variances), together, n, method, confidence)
 
 
 def drawn_of_each(positive: Mask, of: Numbers | None) -> tuple[int, int]:
@@ -370,8 +358,7 @@ def _delong(positive: Mask, scores: Array, of: Numbers | None = None) -> _Areas:
         covariance, size = parts.sum(axis=0) + both + both.T, parts.sum(axis=0) + np.abs(both) + np.abs(both.T)
         varying = clip_variance(np.diag(covariance), np.diag(size)) > 0  # in a cluster, the parts may cancel
         return _Areas(areas, np.where(varying[:, None] & varying, covariance, 0.0), parts, units, every)
-    for side, deviations in enumerate(centred):
-        count = deviations.shape[1]
+    for side, (count, deviations) in enumerate(zip((m, n), centred, strict=True)):
         if count > 1:  # a class of one item has no variance that could be estimated
             deviations = deviations / (m * n)
             parts[side] = deviations @ deviations.T / (count - 1) / count
@@ -379,7 +366,7 @@ def _delong(positive: Mask, scores: Array, of: Numbers | None = None) -> _Areas:
 
 
 def _compared(
-    a: float, b: float, variance: float, n: int, method: str, confidence: float, degrees: float = math.inf
+    a: float, b: float, variance: float, degrees: float, n: int, method: str, confidence: float
 ) -> Comparison:
     """Return two areas compared; the statistic is t of so many degrees of freedom, normal if they are infinite."""
     t = need("scipy.stats", "DeLong's test").t
@@ -447,13 +434,11 @@ def precision_recall(
 ) -> PrecisionRecall:
     """Return precision and recall by threshold, and average precision with a bootstrap interval.
 
-    The bootstrap draws positives and negatives apart, or whole clusters. If all positives score above all negatives,
-    the lower end is that of `roc_auc`.
+    Arguments and errors are those of `roc_auc`. The bootstrap draws positives and negatives apart, or whole clusters.
+    If all positives score above all negatives, the lower end is that of `roc_auc`.
 
     Source: average precision as the sum over thresholds of precision times gained recall, without interpolation
     (Manning, Raghavan & Schütze 2008, section 8.4; scikit-learn's definition).
-
-    Args and errors: as `roc_auc`.
     """
     settings(resamples=resamples, confidence=confidence)
     positive, columns, of = clustered({"labels": labels, "scores": scores}, cluster, nan)
@@ -536,9 +521,8 @@ def best_threshold(
     """
     settings(confidence=confidence)
     given = {} if cluster is None else {"cluster": cluster}
-    positive, columns = binary({"labels": labels, "scores": scores, **given}, nan)
-    values = columns[0]
-    of = None if cluster is None else np.unique(columns[1], return_inverse=True)[1]
+    positive, (values, *sets) = binary({"labels": labels, "scores": scores, **given}, nan)
+    of = np.unique(sets[0], return_inverse=True)[1] if sets else None
     rarer = int(min(positive.sum(), (~positive).sum()))
     if folds < 2 or rarer < 2:
         raise InputError(f"folds={folds} with {rarer} items of the rarer label: at least 2 of both are needed")
@@ -567,9 +551,8 @@ def best_threshold(
 def _best(positive: Mask, scores: Array) -> tuple[float, int]:
     """Return the best threshold and how many items it labels rightly."""
     order, ends = cuts(scores)
-    ordered, labels = scores[order], positive[order].astype(np.int64)
-    true = np.cumsum(labels)[ends]
-    negatives = len(labels) - int(labels.sum())
+    ordered, true = scores[order], np.cumsum(positive[order])[ends]
+    negatives = int((~positive).sum())
     # Nothing is called positive, then everything down to each distinct score.
     right = np.append(negatives, true + negatives - (ends + 1 - true))
     best = int(np.argmax(right))

@@ -17,15 +17,6 @@ Verdict = Literal["different", "equivalent", "different, equivalent", "undecided
 """What the two tests say together; a difference can be significant and too small to matter."""
 
 
-def check_margin(margin: float) -> None:
-    """Raise InputError unless the margin is greater than 0."""
-    if not 0 < margin < math.inf:
-        raise InputError(
-            f"{margin:g} is no margin: give the largest difference that does not matter, greater than 0",
-            setting="margin",
-        )
-
-
 def equivalence_p(
     difference: float, ends: tuple[float, float], margin: float, *, confidence: float = 0.95, df: float = math.inf
 ) -> float:
@@ -52,7 +43,9 @@ def equivalence_p(
     >>> round(equivalence_p(0.0, (-1.96, 1.96), 1.644854), 3)
     0.05
     """
-    check_margin(margin)
+    if not 0 < margin < math.inf:
+        wrong = f"{margin:g} is no margin: give the largest difference that does not matter, greater than 0"
+        raise InputError(wrong, setting="margin")
     settings(confidence=confidence)
     t = need("scipy.stats", "the test of equivalence").t
     quantile = float(t.isf((1 - confidence) / 2, df))

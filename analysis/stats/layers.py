@@ -8,12 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.stats.correlation import bootstrap_correlations, influence, sums_of, worth
+from bsx.analysis.stats.correlation import bootstrap_correlations, influence, worth
 from bsx.analysis.stats.resample import (
     Clustered,
     Indices,
@@ -157,30 +157,30 @@ def layer_agreement(
     mean = table.mean(axis=0)
     if np.isnan(mean[:, 2]).all():
         raise InputError(f"no layer can be chosen by F1: {notes[0]}")
-    plain = _Choice.of(parts, mean, 2, statistic, resamples, seed)
-    order = plain.order
+    order, draws, left_out = _choose(parts, mean, 2, statistic, resamples, seed)
     low, high = np.full((2, len(mean)), np.nan)
     like = 0 if alone else sum(units) - len(units) + 1  # a group's mean takes one
     if clusters is not None and statistic == "pearson" and not alone:
         added = ((influence(x[order[0], 2], h) / len(h), of) for x, h, of in parts)
-        sums = [each if of is None else sums_of(of, each) for each, of in added]
+        sums = [each if of is None else np.bincount(of, each) for each, of in added]
         like = min(like, worth(np.concatenate(sums)))
-    for layer, column in zip(order, plain.draws.T, strict=True):
+    for layer, column in zip(order, draws.T, strict=True):
         low[layer], high[layer] = percentile_interval(column, units=like)
-    wins = plain.best[plain.defined] == 0
-    figure = plain.left_out[plain.defined]
+    defined = draws[~np.isnan(draws).all(axis=1)]
+    wins = np.where(np.isnan(defined), -np.inf, defined).argmax(axis=1) == 0
     highest = float(mean[order[0], 2])
-    figure = figure[~np.isnan(figure)] if len(order) > 1 else np.array([highest])  # a single layer is not chosen
+    # A single layer is not chosen.
+    figure = left_out[~np.isnan(draws).all(axis=1) & ~np.isnan(left_out)] if len(order) > 1 else np.array([highest])
     value = float(figure.mean()) if len(figure) else math.nan
     moved = value - highest
     ends = (float(max(-1.0, low[order[0]] + min(moved, 0.0))), float(high[order[0]] + max(moved, 0.0)))
     gain = None
     if idf is not None and not np.isnan(mean[:, 3]).all():
-        weighted = _Choice.of(parts, mean, 3, statistic, resamples, seed)
-        gained = weighted.left_out - plain.left_out
+        best, weighted, out = _choose(parts, mean, 3, statistic, resamples, seed)
+        gained = out - left_out
         known = float(np.nanmean(gained)) if not np.isnan(gained).all() else math.nan
-        beyond = known - float(mean[weighted.order[0], 3] - highest)
-        lower, upper = percentile_interval(weighted.draws[:, 0] - plain.draws[:, 0], units=like)
+        beyond = known - float(mean[best[0], 3] - highest)
+        lower, upper = percentile_interval(weighted[:, 0] - draws[:, 0], units=like)
         gain = Estimate(
             estimate=known,
             ci=(lower + min(beyond, 0.0), upper + max(beyond, 0.0)),
@@ -209,56 +209,43 @@ def layer_agreement(
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Choice:
-    """What choosing a layer by one figure is worth.
+def _choose(
+    parts: Sequence[tuple[Array, Array, Clustered]],
+    mean: Array,
+    figure: int,
+    statistic: Statistic,
+    resamples: int,
+    seed: int,
+) -> tuple[Indices, Array, Array]:
+    """Choose a layer by one figure, on all data and in each resample.
 
-    Attributes:
-        order: layers that have a mean correlation, the best first.
-        draws: their means in resamples (resamples, layers).
-        best: place in ``order`` of the one that each resample chooses (resamples,).
-        defined: which resamples choose one (resamples,).
-        left_out: mean correlation of the layer that a resample chooses, on what it leaves out (resamples,).
+    Args:
+        parts: scores (layers, figures, n), human scores (n,) and clusters (n,) of each group.
+        mean: mean correlations over groups (layers, figures).
+        figure: which one.
+        statistic: correlation.
+        resamples: bootstrap resamples within groups.
+        seed: of them.
+
+    Returns:
+        Layers that have a mean correlation, the best first; their means in resamples (resamples, layers); and of the
+        layer that a resample chooses, the mean correlation on what it leaves out (resamples,).
     """
-
-    order: Indices
-    draws: Array
-    best: Indices
-    defined: NDArray[np.bool_]
-    left_out: Array
-
-    @classmethod
-    def of(
-        cls,
-        parts: Sequence[tuple[Array, Array, Clustered]],
-        mean: Array,
-        figure: int,
-        statistic: Statistic,
-        resamples: int,
-        seed: int,
-    ) -> Self:
-        """Choose by one figure: scores (layers, figures, n), human scores and clusters of each group; means of all."""
-        order = np.argsort(-mean[:, figure], kind="stable")  # NaN comes last
-        order = order[: np.count_nonzero(~np.isnan(mean[:, figure]))]
-        draws, left_out = [], []
-        for place, (x, y, of) in enumerate(parts):
-            rng = _rng(seed, place)
-            chosen = x[order, figure]
-            draws.append(bootstrap_correlations(chosen, y, statistic, resamples=resamples, seed=rng, clusters=of))
-        means = np.mean(draws, axis=0)
-        best = np.where(np.isnan(means), -np.inf, means).argmax(axis=1)
-        for place, (x, y, of) in enumerate(parts):
-            drawn = bootstrap_counts(resamples, len(y), _rng(seed, place), of)
-            # Of the layer that each resample chooses, the correlation with what it leaves out; NaN of fewer than three.
-            rows = (counts == 0 for block in drawn for counts in block)
-            pairs = ((x[order[layer], figure, out], y[out]) for layer, out in zip(best, rows, strict=True))
-            left_out.append([float(ROWS[statistic](a, b)) if len(b) > 2 else math.nan for a, b in pairs])
-        return cls(order, means, best, ~np.isnan(means).all(axis=1), np.mean(left_out, axis=0))
-
-
-def _rng(seed: int, group: int) -> np.random.Generator:
-    """Return the generator of a group's resamples, which are drawn twice."""
-    return np.random.default_rng([seed, group])
+    order = np.argsort(-mean[:, figure], kind="stable")  # NaN comes last
+    order = order[: np.count_nonzero(~np.isnan(mean[:, figure]))]
+    draws, left_out = [], []
+    for place, (x, y, of) in enumerate(parts):
+        rng = np.random.default_rng([seed, place])
+        draws.append(bootstrap_correlations(x[order, figure], y, statistic, resamples=resamples, seed=rng, clusters=of))
+    means = np.mean(draws, axis=0)
+    best = np.where(np.isnan(means), -np.inf, means).argmax(axis=1)
+    for place, (x, y, of) in enumerate(parts):
+        drawn = bootstrap_counts(resamples, len(y), np.random.default_rng([seed, place]), of)  # the same once more
+        # Of the layer that each resample chooses, the correlation with what it leaves out; NaN of fewer than three.
+        rows = (counts == 0 for block in drawn for counts in block)
+        pairs = ((x[order[layer], figure, out], y[out]) for layer, out in zip(best, rows, strict=True))
+        left_out.append([float(ROWS[statistic](a, b)) if len(b) > 2 else math.nan for a, b in pairs])
+    return order, means, np.mean(left_out, axis=0)
 
 
 def _undefined(table: Array, groups: Sequence[str], statistic: str) -> tuple[str, ...]:

@@ -180,11 +180,12 @@ def _with_clusters(
 def _signs_p(signs: Array, of: NDArray[np.int64]) -> tuple[float, float]:
     """Return the one-sided and two-sided p-value of signs (n,) whose sets are independent: exact if all are single."""
     sums = np.bincount(of, weights=signs)
-    if len(sums) == len(signs):
-        wins, losses = int((signs > 0).sum()), int((signs < 0).sum())
-        return _sign_p(wins, losses, "greater"), _sign_p(wins, losses, "two-sided")
     if not sums.any():
         return 1.0, 1.0
+    if len(sums) == len(signs):
+        wins, decided = int((signs > 0).sum()), int(np.count_nonzero(signs))
+        greater, either = (float(_binomial(wins, decided, side).pvalue) for side in ("greater", "two-sided"))
+        return greater, either
     normal = need("scipy.stats", "tests of shares").norm
     z = float(sums.sum() / np.sqrt((sums * sums).sum()))
     return float(normal.sf(z)), float(2 * normal.sf(abs(z)))
@@ -215,9 +216,7 @@ def share_of_pairs(values: Array, confidence: float) -> tuple[float, float]:
     at most what concordant pairs are worth where the two orders have nothing to do with each other (Kendall 1938): few
     members can look more alike than they are. So the interval has a width even if all pairs agree.
 
-    Args:
-        values: of each pair, symmetrical (members, members); its diagonal is not used.
-        confidence: level of the interval.
+    ``values`` of pairs are symmetrical (members, members); their diagonal is not used.
     """
     n = len(values)
     sums = values.sum(axis=1) - np.diag(values)
@@ -247,13 +246,6 @@ def wilson_of_worth(
     centre, scale = share + z * z / (2 * worth), 1 + z * z / worth
     half = z * float(np.sqrt(share * (1 - share) / worth + z * z / (4 * worth**2)))
     return max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale)
-
-
-def _sign_p(wins: int, losses: int, alternative: str) -> float:
-    """Return the exact p-value of wins against losses under a fair coin; 1 where there are none."""
-    if wins + losses == 0:
-        return 1.0
-    return float(_binomial(wins, wins + losses, alternative).pvalue)
 
 
 def _binomial(successes: int, n: int, alternative: str = "two-sided") -> Untyped:

@@ -136,7 +136,12 @@ def fit_ols(
     elif se == "cluster":
         if clusters is None:
             raise InputError("cluster-robust standard errors need a column of clusters: cluster")
-        ways = tuple(_codes(labels) for labels in (clusters, crossed) if labels is not None)
+        for labels in (clusters, crossed):
+            if labels is not None:
+                names, codes = np.unique(np.asarray(labels), return_inverse=True)
+                where, unit = "cluster-robust standard errors", f"cluster, {str(names[0])!r}"
+                several_units(len(names), where, "rows", unit)
+                ways += (codes.astype(np.int64),)
     with np.errstate(divide="ignore", invalid="ignore"):  # a perfect fit has standard errors of 0
         result = linear.OLS(y, design, hasconst=intercept).fit(**options)
         coef, residuals = np.asarray(result.params), np.asarray(result.resid)
@@ -171,12 +176,6 @@ def fit_ols(
             design=design,
             clusters=ways,
         )
-
-
-def _codes(labels: Sequence[str]) -> Codes:
-    names, codes = np.unique(np.asarray(labels), return_inverse=True)
-    several_units(len(names), "cluster-robust standard errors", "rows", f"cluster, {str(names[0])!r}")
-    return codes.astype(np.int64)
 
 
 def _robust(
@@ -254,10 +253,8 @@ def wald(fit: Ols, columns: Sequence[int]) -> WaldTest:
     if fit.clusters:
         degrees = [ClusterRobust(fit.design, codes).joint_df(chosen) - many + 1 for codes in fit.clusters]
         if len(degrees) == 2 and degrees[0] > 0 and not degrees[1] > 0:
-            degrees, covariance = (
-                degrees[:1],
-                _robust(fit.design, fit.clusters[:1], fit.residuals, fit.scales)[0][chosen][:, chosen],
-            )
+            degrees = degrees[:1]
+            covariance = _robust(fit.design, fit.clusters[:1], fit.residuals, fit.scales)[0][chosen][:, chosen]
         df = float(np.min(degrees))  # of the F statistic; Hotelling's T² has many - 1 more
         if not df > 0:
             raise InputError(
@@ -368,10 +365,8 @@ def pooled_test(
             for g in range(len(groups)):
                 start = intercept + p * g
                 scales[:, start : start + p] = np.where((member == g)[:, None], moves, 0.0)
-            # The other groups' products are what they have beyond the first one's coefficients.
-            for g in range(1, len(groups)):
-                start = intercept + p * g
-                scales[:, start : start + p] -= scales[:, intercept:first]
+                if g:  # these products are what the group has beyond the first one's coefficients
+                    scales[:, start : start + p] -= scales[:, intercept:first]
             fit = _scaled(fit, scales)
         by_factor = {
             name: _tested(fit, [first + j + p * g for g in range(len(groups) - 1)]).p for j, name in enumerate(factors)

@@ -131,9 +131,7 @@ def percentile_interval(draws: Array, confidence: float = 0.95, units: int | Non
         Both ends; NaN if no draw is defined, or there is only one unit.
     """
     defined = draws[~np.isnan(draws)]
-    if not defined.size:
-        return float("nan"), float("nan")
-    if units is not None and units < 2:
+    if not defined.size or (units is not None and units < 2):
         return float("nan"), float("nan")
     tail = (1 - confidence) / 2
     if units is not None and units < FEW_UNITS:
@@ -159,9 +157,7 @@ def bootstrap_p(draws: Array, null: float = 0.0, units: int | None = None) -> tu
 def few_units(tail: float, units: int) -> float:
     """Return by how much a bootstrap interval of few units is too narrow, as a factor of its standard errors.
 
-    Args:
-        tail: share of draws outside one end.
-        units: how many things were drawn.
+    ``tail`` is the share of draws outside one end.
     """
     if not 2 <= units < FEW_UNITS:
         return 1.0

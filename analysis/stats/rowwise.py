@@ -50,14 +50,12 @@ def spearman_rows(x: Array, y: Array) -> Array:
 def kendall_rows(x: Array, y: Array) -> Array:
     """Return Kendall's tau-b of each row of x (…, n) with that of y (…, n): (…,)."""
     x, y = _both_steady(x, y)
-    if x.shape[-1] <= ALL_PAIRS_UP_TO:
-        return _over_pairs(_tau_b, x, y)
-    return _row_by_row(_kendall, x, y)
+    return _over_pairs(_tau_b, x, y) if x.shape[-1] <= ALL_PAIRS_UP_TO else _row_by_row("b", x, y)
 
 
 def kendall_c_rows(x: Array, y: Array) -> Array:
     """Return Kendall's tau-c (Stuart 1953) of each row of x (…, n) with that of y (…, n): (…,)."""
-    return _row_by_row(_tau_c, *_both_steady(x, y))
+    return _row_by_row("c", *_both_steady(x, y))
 
 
 def pairwise_accuracy_rows(x: Array, y: Array) -> Array:
@@ -132,12 +130,9 @@ def varies(values: Array) -> NDArray[np.bool_]:
 
 
 def variance(mean_square: Array, mean: Array, level: Array | np.floating[Any]) -> Array:
-    """Return the variance of values from sums of them less a level; 0 where it is negligible.
+    """Return the variance of values, 0 where it is negligible, from the mean of their squares and their mean (…,).
 
-    Args:
-        mean_square: mean of the squares of values less the level (…,).
-        mean: mean of values less the level (…,).
-        level: what was subtracted, for the sake of precision.
+    From both a level was subtracted before, for the sake of precision.
     """
     size = np.maximum(mean_square, mean_square + 2 * level * mean + level * level)
     return clip_variance(mean_square - mean * mean, size)
@@ -234,21 +229,17 @@ def _accuracy(dx: Array, dy: Array) -> Array:
     return accuracy
 
 
-def _row_by_row(statistic: Callable[[Array, Array], float], x: Array, y: Array) -> Array:
-    """Return a statistic of what each row of x and y (…, n) has of both, one row after the other: (…,)."""
-    x, y = np.broadcast_arrays(x, y)
-    shape, missing = x.shape[:-1], np.isnan(x) | np.isnan(y)
-    rows = zip(*(z.reshape(-1, x.shape[-1]) for z in (x, y, ~missing)), strict=True)
-    return np.array([statistic(row[present], other[present]) for row, other, present in rows]).reshape(shape)
+def _row_by_row(variant: str, x: Array, y: Array) -> Array:
+    """Return Kendall's tau of what each row of x and y (…, n) has of both, one row after the other: (…,)."""
+    present = ~(np.isnan(x) | np.isnan(y))
+    rows = zip(*(z.reshape(-1, x.shape[-1]) for z in (x, y, present)), strict=True)
+    return np.array([_kendall(variant, row[mask], other[mask]) for row, other, mask in rows]).reshape(x.shape[:-1])
 
 
-def _tau_c(x: Array, y: Array) -> float:
-    if min(len(np.unique(x)), len(np.unique(y))) < 2:
-        return float("nan")
-    return float(need("scipy.stats", "Kendall's tau").kendalltau(x, y, variant="c", method="asymptotic").statistic)
-
-
-def _kendall(x: Array, y: Array) -> float:
-    if len(x) <= ALL_PAIRS_UP_TO:
+def _kendall(variant: str, x: Array, y: Array) -> float:
+    if variant == "b" and len(x) <= ALL_PAIRS_UP_TO:
         return float(_over_pairs(_tau_b, x, y))
-    return float(need("scipy.stats", "Kendall's tau").kendalltau(x, y, method="asymptotic").statistic)
+    if variant == "c" and min(len(np.unique(x)), len(np.unique(y))) < 2:
+        return float("nan")
+    tau = need("scipy.stats", "Kendall's tau").kendalltau
+    return float(tau(x, y, variant=variant, method="asymptotic").statistic)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -61,7 +63,7 @@ def expected_model_selection(
     n, s = len(m), sample
     if not 1 <= s <= n:
         raise InputError(f"sample={sample}: it must lie between 1 and the number of systems, {n}")
-    share = _Shares(n, s)
+    share = partial(_share, n=n, sample=s)
     by_metric = np.sort(m)
     below = np.searchsorted(by_metric, m, side="left")  # how many have a lower score than each item
     tied = np.searchsorted(by_metric, m, side="right") - below  # how many have its own, itself included
@@ -88,32 +90,26 @@ def expected_model_selection(
     )
 
 
-class _Shares:
-    """(C(upper, s) - C(lower, s)) / C(n, s) by log-gamma: shares of samples whose top lies in a range of places."""
+def _log_binomial(n: Array | NDArray[np.int64] | int, k: Array | NDArray[np.int64] | int) -> Array:
+    """Return log C(n, k)."""
+    gammaln = need("scipy.special", "model selection").gammaln
+    value: Array = gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
+    return value
 
-    def __init__(self, n: int, sample: int) -> None:
-        self.sample = sample
-        self.gammaln = need("scipy.special", "model selection").gammaln
-        self.total = self.log_binomial(n, sample)
 
-    def __call__(self, upper: NDArray[np.int64], lower: NDArray[np.int64]) -> Array:
-        return self._share(upper) - self._share(lower)
+def _share(upper: NDArray[np.int64], lower: NDArray[np.int64], n: int, sample: int) -> Array:
+    """Return (C(upper, s) - C(lower, s)) / C(n, s): the share of samples whose top lies in a range of places."""
 
-    def _share(self, places: NDArray[np.int64]) -> Array:
-        enough = places >= self.sample
-        share: Array = np.where(
-            enough, np.exp(self.log_binomial(np.where(enough, places, self.sample), self.sample) - self.total), 0.0
-        )
-        return share
+    def below(places: NDArray[np.int64]) -> Array:
+        enough = places >= sample
+        logs = _log_binomial(np.where(enough, places, sample), sample) - _log_binomial(n, sample)
+        return np.where(enough, np.exp(logs), 0.0)
 
-    def log_binomial(self, n: NDArray[np.int64] | int, k: NDArray[np.int64] | int) -> Array:
-        """Return log C(n, k)."""
-        value: Array = self.gammaln(n + 1.0) - self.gammaln(k + 1.0) - self.gammaln(n - k + 1.0)
-        return value
+    return below(upper) - below(lower)
 
 
 def _expected_reciprocal_rank(
-    share: _Shares,
+    share: Callable[[NDArray[np.int64], NDArray[np.int64]], Array],
     below: NDArray[np.int64],
     tied: NDArray[np.int64],
     worse: NDArray[np.int64],
@@ -133,14 +129,13 @@ def _expected_reciprocal_rank(
             f"up to {tied.max()} systems have the same metric score: too many ties for the closed form; "
             "take fewer systems, or hybrids"
         )
-    log_binomial = share.log_binomial
     for i in np.flatnonzero(~alone):
         # A random order of the tied: t of them end up below item i, r of its rivals among these (hypergeometric).
         t, r = np.arange(tied[i])[:, None], np.arange(rivals[i] + 1)[None, :]
         others = t - r
         possible = (others >= 0) & (others <= equal[i])
         others = np.where(possible, others, 0)
-        log_p = log_binomial(rivals[i], r) + log_binomial(equal[i], others) - log_binomial(tied[i] - 1, t)
+        log_p = _log_binomial(rivals[i], r) + _log_binomial(equal[i], others) - _log_binomial(tied[i] - 1, t)
         p = np.where(possible, np.exp(log_p), 0.0) / tied[i]
         value = share(below[i] + t + 1, worse[i] + others) / (preferred[i] + r + 1)
         total += float((p * value).sum())

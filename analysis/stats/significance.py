@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bsx.analysis.stats.correlation import bootstrap_correlations, fisher_interval
-from bsx.analysis.stats.resample import CELLS, Clustered, Seed, compared, permuted, swaps
+from bsx.analysis.stats.resample import CELLS, Seed, compared, permuted, swaps
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.rowwise import ROWS, clip_variance, pearson_rows, ratio
 from bsx.analysis.stats.systems.grouped import BY, POOLING, By, Statistic, group_mean, group_values, system_means
@@ -89,11 +89,21 @@ def williams_from_correlations(
         t = math.copysign(math.inf, difference)
     else:
         t = difference * math.sqrt((n - 1) * (1 + r_ab) / spread)
+    # Zou's interval, of two correlations that share a variable.
+    (low_a, high_a), (low_b, high_b) = (fisher_interval(r, 1 / (n - 3), confidence) for r in (r_ah, r_bh))
+    scale, c = (1 - r_ah**2) * (1 - r_bh**2), 0.0
+    if scale > 0:
+        c = ((r_ab - r_ah * r_bh / 2) * (1 - r_ah**2 - r_bh**2 - r_ab**2) + r_ab**3) / scale
+        c = min(1.0, max(-1.0, c))
+    halves = [
+        math.sqrt(max(0.0, x * x + y * y - 2 * c * x * y))
+        for x, y in ((r_ah - low_a, high_b - r_bh), (high_a - r_ah, r_bh - low_b))
+    ]
     distribution = need("scipy.stats", "the Williams test").t
     return Comparison.of(
         r_ah,
         r_bh,
-        ci=_zou_interval(r_ah, r_bh, r_ab, n, confidence),
+        ci=(difference - halves[0], difference + halves[1]),
         statistic=t,
         p=float(distribution.sf(t, n - 3)),
         p_two_sided=float(2 * distribution.sf(abs(t), n - 3)),
@@ -101,23 +111,6 @@ def williams_from_correlations(
         method="Williams test, Zou interval",
         confidence=confidence,
     )
-
-
-def _zou_interval(r_ah: float, r_bh: float, r_ab: float, n: int, confidence: float) -> tuple[float, float]:
-    """Return Zou's interval of r_ah - r_bh for two correlations that share a variable."""
-    variance = 1 / (n - 3)
-    (low_a, high_a), (low_b, high_b) = (fisher_interval(r, variance, confidence) for r in (r_ah, r_bh))
-    scale = (1 - r_ah**2) * (1 - r_bh**2)
-    c = 0.0
-    if scale > 0:
-        c = ((r_ab - r_ah * r_bh / 2) * (1 - r_ah**2 - r_bh**2 - r_ab**2) + r_ab**3) / scale
-    c = min(1.0, max(-1.0, c))
-
-    def half(x: float, y: float) -> float:
-        return math.sqrt(max(0.0, x * x + y * y - 2 * c * x * y))
-
-    difference = r_ah - r_bh
-    return difference - half(r_ah - low_a, high_b - r_bh), difference + half(high_a - r_ah, r_bh - low_b)
 
 
 def paired_bootstrap(
@@ -239,11 +232,25 @@ def perm_both(
         ]
         draws = np.concatenate(parts)
     elif (by, swap) == ("means", "segments"):
-        draws = _swapped_means(x, y, h, statistic, resamples, seed, clusters)
+        judged = np.maximum((~np.isnan(h)).sum(axis=1), 1)
+        (of_x, of_y, of_h), change = (system_means(z) for z in (x, y, h)), np.nan_to_num(y - x).T / judged
+        rows, parts = ROWS[statistic], []
+        for mask in swaps(resamples, h.shape[1], seed, clusters):
+            moved = mask.astype(np.float64) @ change
+            parts.append(rows(of_x + moved, of_h) - rows(of_y - moved, of_h))
+        draws = np.concatenate(parts)
     else:
-        draws = _swapped(x, y, h, by, statistic, constant, swap, resamples, seed, clusters)
-    swapped = _PERMUTATIONS[swap] if clusters is None else f"permutation of {'clusters' if pooled else 'documents'}"
-    method = f"difference of {statistic} ({POOLING[by]}), {swapped}"
+        shape, parts = {"cells": h.shape, "segments": (1, h.shape[1]), "systems": (h.shape[0], 1)}[swap], []
+        for block in swaps(resamples, math.prod(shape), seed, clusters):
+            # A block of few units may hold many matrices, which are then swapped in parts.
+            for part in np.array_split(block, max(1, len(block) * h.size // CELLS)):
+                mask = part.reshape(-1, *shape)
+                swapped = (np.where(mask, y, x), np.where(mask, x, y))
+                first, second = (group_mean(group_values(z, h, by, statistic), constant) for z in swapped)
+                parts.append(first - second)
+        draws = np.concatenate(parts)
+    test = _PERMUTATIONS[swap] if clusters is None else f"permutation of {'clusters' if pooled else 'documents'}"
+    method = f"difference of {statistic} ({POOLING[by]}), {test}"
     return permuted(values[0], values[1], draws, int(present.sum()), method, plus_one=plus_one)
 
 
@@ -273,42 +280,4 @@ def _swapped_pearson(x: Array, y: Array, h: Array, of: NDArray[np.int64], resamp
             variance = clip_variance(sums[:, 1] - sums[:, 0] ** 2 / len(h), sums[:, 1])
             correlations.append(ratio(sums[:, 2], variance, h @ h))
         draws.append(correlations[0] - correlations[1])
-    return np.concatenate(draws)
-
-
-def _swapped_means(
-    x: Array, y: Array, h: Array, statistic: str, resamples: int, seed: Seed, clusters: Clustered = None
-) -> Array:
-    """Return the difference of the correlations of system means after swaps of segments: (resamples,)."""
-    judged = np.maximum((~np.isnan(h)).sum(axis=1), 1)
-    means, change = [system_means(z) for z in (x, y, h)], np.nan_to_num(y - x).T / judged
-    draws = []
-    for mask in swaps(resamples, h.shape[1], seed, clusters):
-        moved = mask.astype(np.float64) @ change
-        draws.append(ROWS[statistic](means[0] + moved, means[2]) - ROWS[statistic](means[1] - moved, means[2]))
-    return np.concatenate(draws)
-
-
-def _swapped(
-    x: Array,
-    y: Array,
-    h: Array,
-    by: By,
-    statistic: str,
-    constant: str,
-    swap: Swap,
-    resamples: int,
-    seed: Seed,
-    clusters: Clustered = None,
-) -> Array:
-    """Return the difference of averaged group correlations after random swaps: (resamples,)."""
-    shape = {"cells": h.shape, "segments": (1, h.shape[1]), "systems": (h.shape[0], 1)}[swap]
-    draws = []
-    for block in swaps(resamples, math.prod(shape), seed, clusters):
-        # A block of few units may hold many matrices, which are then swapped in parts.
-        for part in np.array_split(block, max(1, len(block) * h.size // CELLS)):
-            mask = part.reshape(-1, *shape)
-            swapped = (np.where(mask, y, x), np.where(mask, x, y))
-            a, b = (group_mean(group_values(z, h, by, statistic), constant) for z in swapped)
-            draws.append(a - b)
     return np.concatenate(draws)

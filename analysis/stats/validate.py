@@ -99,13 +99,8 @@ def several_units(
 ) -> None:
     """Raise InputError for fewer than two independent units: the one rule for all that speaks about others like them.
 
-    Resamples and swaps of a single unit do not vary, so that any difference would be significant.
-
-    Args:
-        units: how many are independent: clusters, or items where there are none.
-        where: what is at fault, in front of the message.
-        rows: what they are units of.
-        unit: what they are.
+    Resamples and swaps of a single unit do not vary, so that any difference would be significant. The message begins
+    with ``where``, and says which ``rows`` are of one ``unit``.
     """
     if units < 2:
         raise InputError(f"{where}: all {rows} are of one {unit}: nothing is known about others, at least 2 are needed")

@@ -119,7 +119,7 @@ def layers_and_judgments(
     corpus = MemoryCorpus({"candidate": judged.texts.candidates}, judged.texts.references or ())
     prepared = prepare(metrics, corpus, progress=progress)
     blocks = [block.scores for block in stream(prepared, progress=progress)]
-    scores, *weighted = (BlockScores.joined(own).all_figures() for own in zip(*blocks, strict=True))
+    scores, *weighted = (BlockScores.joined(scored).all_figures() for scored in zip(*blocks, strict=True))
     clusters, unit = judged.units()
     agreement = layer_agreement(
         scores[..., 0],

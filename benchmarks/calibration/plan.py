@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.calibration.worlds import Section, Table, World
-from bsx.analysis.plan.designs import plan_compare, plan_meta
 from bsx.analysis.plan.power import Study, smallest
 from bsx.analysis.plan.result import PlanResult
+from bsx.analysis.plan.run import plan_compare, plan_meta
 from bsx.analysis.stats.resample import bootstrap_counts, bootstrap_p
 from bsx.analysis.stats.significance import williams
 from bsx.support.checks import Array
@@ -76,8 +76,8 @@ def stated_documents(rng: np.random.Generator, icc: float, effect: float, known:
 
 @functools.cache
 def _stated(effect: float, icc: float) -> PlanResult:
-    how: dict[str, float] = {"icc": icc, "document_size": SIZE} if icc else {}
-    return plan_compare(None, effect=effect, sd=1, **how)  # type: ignore[arg-type]
+    how: dict[str, Any] = {"icc": icc, "document_size": SIZE} if icc else {}
+    return plan_compare(effect=effect, sd=1, **how)
 
 
 def single(rng: np.random.Generator, effect: float) -> Mapping[str, bool]:
@@ -98,7 +98,7 @@ def from_pilot(rng: np.random.Generator, documents: int, effect: float) -> Mappi
     """A pilot of documents whose segments are judged twice; the study it asks for, judged as often."""
     plan = plan_compare(judged(rng, documents, 2, effect), effect=effect, columns=["human"], resamples=200, **COLUMNS)
     low, high = plan.needed_ci or (0, 0)
-    truth = plan_compare(None, effect=effect, sd=math.sqrt(0.75), icc=0.1 / 0.75, document_size=SIZE).needed.units
+    truth = plan_compare(effect=effect, sd=math.sqrt(0.75), icc=0.1 / 0.75, document_size=SIZE).needed.units
     alone = smallest(Study(effect, LEVEL, replace(plan.spread, icc=0.0), False, 1), 0.8)
 
     def found(documents: int) -> bool:
@@ -159,7 +159,7 @@ def correlations_stated(rng: np.random.Generator) -> Mapping[str, bool]:
 
 @functools.cache
 def _correlations() -> PlanResult:
-    return plan_meta(None, correlations=[0.6, 0.5, float(BETWEEN)])
+    return plan_meta(correlations=[0.6, 0.5, float(BETWEEN)])
 
 
 def correlations_found(columns: Columns, systems: int) -> bool:
@@ -188,7 +188,8 @@ def correlations_pilot(
         "interval of n": low <= _truth(systems, shared, heavy) <= high,
     }
     if systems > 1:
-        naive = metrics(rng, round(plan_meta(pilot, **how).needed.units / systems), systems, shared, heavy)
+        rows = {name: column for name, column in pilot.items() if name != "segment"}
+        naive = metrics(rng, round(plan_meta(rows, **how).needed.units / systems), systems, shared, heavy)
         found["power, shared segments ignored"] = correlations_found(naive, systems)
     return found
 

@@ -18,6 +18,7 @@ Ties = Literal["discordant", "drop", "half"]
 Unit = Literal["segment", "judgment"]
 TIES = ("discordant", "drop", "half")
 UNITS = ("segment", "judgment")
+_SIDES = ("better", "worse")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -114,12 +115,11 @@ def darr_from_pairs(
     Raises:
         InputError: if sizes differ, scores are missing or infinite, there are no pairs, or segments are not given.
     """
-    (outcome,), groups, names, over = _outcomes({"": (better, worse)}, segment, unit, nan, cluster)
-    choice("ties", ties, TIES)
     settings(resamples=resamples, confidence=confidence)
+    (outcome,), groups, names, over = _outcomes({"": (better, worse)}, segment, ties, unit, nan, cluster)
     counts = np.stack([outcome > 0, outcome < 0, outcome == 0]).astype(np.float64)  # (3, pairs)
     draws = tau_of(_resampled(counts, groups, unit, resamples, seed), ties)
-    low, high = percentile_interval(draws, confidence, _units(groups, unit))
+    low, high = percentile_interval(draws, confidence, None if unit == "judgment" else int(groups.max()) + 1)
     concordant, discordant, tied = (int(c) for c in counts.sum(axis=1))
     return DarrTau(
         estimate=float(tau_of(counts.sum(axis=1), ties)),
@@ -154,9 +154,8 @@ def compare_darr(
     ``a`` and ``b`` are the metrics' scores of the better and worse sides, 2 x (pairs,) each, as `Preferences.scores`
     returns them. Other arguments and errors: as for `darr_from_pairs`.
     """
-    outcomes, groups, _, over = _outcomes({"a_": a, "b_": b}, segment, unit, nan, cluster)
-    choice("ties", ties, TIES)
     settings(resamples=resamples, confidence=confidence)
+    outcomes, groups, _, over = _outcomes({"a_": a, "b_": b}, segment, ties, unit, nan, cluster)
     # All combinations of the two outcomes, so that resampling keeps them paired.
     joint = np.stack([(outcomes[0] == s) & (outcomes[1] == t) for s in (1, -1, 0) for t in (1, -1, 0)])
     resampled = _resampled(joint.astype(np.float64), groups, unit, resamples, seed).reshape(-1, 3, 3)
@@ -164,7 +163,8 @@ def compare_darr(
     total = joint.sum(axis=1).reshape(3, 3)
     tau_a, tau_b = float(tau_of(total.sum(axis=1), ties)), float(tau_of(total.sum(axis=0), ties))
     method = f"difference of DARR taus, ties {ties}, paired bootstrap by {over}"
-    return compared(tau_a, tau_b, draws, joint.shape[1], method, confidence, _units(groups, unit))
+    units = None if unit == "judgment" else int(groups.max()) + 1
+    return compared(tau_a, tau_b, draws, joint.shape[1], method, confidence, units)
 
 
 def tau_of(counts: ArrayLike, ties: Ties = "discordant") -> Array:
@@ -182,6 +182,7 @@ def tau_of(counts: ArrayLike, ties: Ties = "discordant") -> Array:
 def _outcomes(
     metrics: dict[str, tuple[ArrayLike, ArrayLike]],
     segment: ArrayLike | None,
+    ties: Ties,
     unit: Unit,
     nan: NanPolicy,
     cluster: ArrayLike | None,
@@ -191,10 +192,9 @@ def _outcomes(
     What is drawn is the pair's segment, or its document; the word says which, or that judgments are.
     """
     choice("unit", unit, UNITS)
-    columns = {}
-    for name, (better, worse) in metrics.items():
-        columns[f"{name}better"], columns[f"{name}worse"] = better, worse
-    pairs = len(np.atleast_1d(np.asarray(columns[next(iter(columns))])))
+    choice("ties", ties, TIES)
+    columns = {f"{name}{side}": z for name, sides in metrics.items() for side, z in zip(_SIDES, sides, strict=True)}
+    pairs = len(np.atleast_1d(np.asarray(next(iter(columns.values())))))
     if segment is None and unit == "segment":
         raise InputError("segment is missing: give the segment of each pair, or unit=judgment")
     labels = np.arange(pairs) if segment is None else np.asarray(segment)
@@ -202,18 +202,12 @@ def _outcomes(
     documents = clusters_of(cluster, pairs, "pairs")
     places = np.arange(pairs, dtype=np.float64)
     *scores, kept, rows = vectors({**columns, "segment": numbers, "": places}, nan=nan, minimum=1)
-    outcomes = [
-        np.sign(better - worse).astype(np.int64) for better, worse in zip(scores[::2], scores[1::2], strict=True)
-    ]
+    differences = (better - worse for better, worse in zip(scores[::2], scores[1::2], strict=True))
+    outcomes = [np.sign(difference).astype(np.int64) for difference in differences]
     drawn = kept if documents is None or unit == "judgment" else documents[rows.astype(np.int64)]
     groups = np.unique(drawn, return_inverse=True)[1].reshape(-1).astype(np.int64)
     over = unit if documents is None or unit == "judgment" else "document"
     return outcomes, groups, len(np.unique(kept)), over
-
-
-def _units(groups: NDArray[np.int64], unit: Unit) -> int | None:
-    """Return how many segments or documents are drawn; None for judgments, which are many."""
-    return None if unit == "judgment" else int(groups.max()) + 1
 
 
 def _resampled(counts: Array, groups: NDArray[np.int64], unit: Unit, resamples: int, seed: Seed) -> Array:

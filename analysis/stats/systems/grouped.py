@@ -5,26 +5,25 @@ In a matrix, a cell that nobody judged is NaN.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bsx.analysis.stats.correlation import influence, sums_of, worth
+from bsx.analysis.stats.correlation import influence, worth
 from bsx.analysis.stats.resample import (
     CELLS,
     SAMPLED,
     Clustered,
-    Indices,
     Sampled,
     Seed,
     all_counts,
     bootstrap_counts,
-    bootstrap_indices,
     bootstrap_p,
     bootstrap_rows,
+    cluster_codes,
     compared,
     drawn_units,
     percentile_interval,
@@ -64,16 +63,12 @@ def grid(system: Sequence[Hashable], segment: Sequence[Hashable], columns: Mappi
         InputError: if sizes differ or a system x segment occurs twice.
     """
     systems, segments = list(dict.fromkeys(system)), list(dict.fromkeys(segment))
-    row_of = {name: i for i, name in enumerate(systems)}
-    column_of = {name: i for i, name in enumerate(segments)}
     values = {name: np.asarray(column, dtype=np.float64) for name, column in columns.items()}
     for name, column in [("segment", np.empty(len(segment))), *values.items()]:
         if column.shape != (len(system),):
-            raise InputError(
-                f"columns differ in size: system {len(system)}, {name} {' x '.join(map(str, column.shape))}"
-            )
-    cells = np.array([row_of[name] for name in system], dtype=np.int64) * len(segments)
-    cells += np.array([column_of[name] for name in segment], dtype=np.int64)
+            sizes = f"system {len(system)}, {name} {' x '.join(map(str, column.shape))}"
+            raise InputError(f"columns differ in size: {sizes}")
+    cells = cluster_codes(system) * len(segments) + cluster_codes(segment)
     first, counts = np.unique(cells, return_counts=True)
     if (counts > 1).any():
         i, j = divmod(int(first[counts > 1][0]), len(segments))
@@ -81,8 +76,9 @@ def grid(system: Sequence[Hashable], segment: Sequence[Hashable], columns: Mappi
             f"system {systems[i]!r} has segment {segments[j]!r} more than once: leave one row of it, or name a column "
             "that tells such rows apart, segment or group"
         )
-    matrices = {name: np.full((len(systems), len(segments)), np.nan) for name in values}
+    matrices = {}
     for name, column in values.items():
+        matrices[name] = np.full((len(systems), len(segments)), np.nan)
         matrices[name].flat[cells] = column
     return Grid(tuple(systems), tuple(segments), matrices)
 
@@ -231,15 +227,8 @@ def units_of(
 ) -> int:
     """Return how many like units an interval rests on: of one metric's correlation, or of the difference of two.
 
-    Of Pearson's r of pooled scores, segments that weigh much count less; see `worth`.
-
-    Args:
-        metrics: one or two metrics' checked scores (systems, segments).
-        human: human scores, of the same shape.
-        by: as for `grouped`.
-        statistic: as for `grouped`.
-        resample: as for `grouped`.
-        clusters: document of each segment (segments,), counted from 0.
+    Of Pearson's r of pooled scores, segments that weigh much count less; see `worth`. Scores of one or two metrics and
+    human scores (systems, segments) are checked; other arguments: as for `resampled_groups`.
     """
     systems, segments = human.shape
     if resample != "segments":
@@ -249,7 +238,7 @@ def units_of(
     present = ~np.isnan(human)
     of = np.broadcast_to(np.arange(segments) if clusters is None else clusters, human.shape)[present]
     added = [influence(z[present], human[present]) for z in metrics]
-    return worth(sums_of(of, added[0] if len(added) == 1 else added[0] - added[1]))
+    return worth(np.bincount(of, added[0] if len(added) == 1 else added[0] - added[1]))
 
 
 def system_means(scores: Array) -> Array:
@@ -307,12 +296,13 @@ def resampled_groups(
         scores = (means_of_drawn(x), means_of_drawn(y))
         return resampled_scores(*scores, x.shape, statistic, resample, resamples, rng, clusters=clusters)
     if resample != "segments":
-        return np.array(
-            [
-                group_mean(group_values(x[cells], y[cells], by, statistic), constant)
-                for cells in _both(systems, segments, resamples, rng, clusters, both=resample == "both")
-            ]
-        )
+        draws, columns = [], np.arange(segments)
+        for rows in bootstrap_rows(resamples, systems, rng):
+            if resample == "both":
+                columns = next(bootstrap_rows(1, segments, rng, clusters))
+            cells = np.ix_(rows, columns)
+            draws.append(group_mean(group_values(x[cells], y[cells], by, statistic), constant))
+        return np.array(draws)
     if by == "item":  # a segment's value does not change when segments are resampled
         values = group_values(x, y, by, statistic)
         weight = np.ones(segments) if constant == "zero" else (~np.isnan(values)).astype(np.float64)
@@ -321,33 +311,21 @@ def resampled_groups(
             blocks = [(c @ filled) / (c @ weight) for c in bootstrap_counts(resamples, segments, rng, clusters)]
         return np.concatenate(blocks)
     if statistic == "pearson":
-        values = np.concatenate(
-            [_resampled_pearson(x, y, by, c) for c in bootstrap_counts(resamples, segments, rng, clusters)]
-        )
-        return group_mean(values, constant)
+        counts = bootstrap_counts(resamples, segments, rng, clusters)
+        return group_mean(np.concatenate([_resampled_pearson(x, y, by, block) for block in counts]), constant)
     if by == "none" and statistic == "spearman":
         present = ~np.isnan(x)
-        columns, of = (x[present][None], y[present]), np.nonzero(present)[1]
-        blocks = []
-        for counts in bootstrap_counts(resamples, segments, rng, clusters):
+        of, blocks = np.nonzero(present)[1], []
+        for block in bootstrap_counts(resamples, segments, rng, clusters):
             # A block of counts of segments holds many more of cells, and is taken in parts.
-            for part in np.array_split(counts, max(1, counts.shape[0] * len(of) // CELLS)):
-                blocks.append(weighted_spearman(*columns, part[:, of])[:, 0])
+            for part in np.array_split(block, max(1, len(block) * len(of) // CELLS)):
+                blocks.append(weighted_spearman(x[present][None], y[present], part[:, of])[:, 0])
         return np.concatenate(blocks)
     draws = [
         group_mean(group_values(x[:, chosen], y[:, chosen], by, statistic), constant)
         for chosen in bootstrap_rows(resamples, segments, rng, clusters)
     ]
     return np.array(draws, dtype=np.float64)
-
-
-def _both(
-    systems: int, segments: int, resamples: int, rng: np.random.Generator, clusters: Clustered, *, both: bool
-) -> Iterator[tuple[Indices, ...]]:
-    """Yield the index of each resample's cells, as of `numpy.ix_`: systems drawn, and segments too or all of them."""
-    for block in bootstrap_indices(resamples, systems, rng):
-        for rows in block:
-            yield np.ix_(rows, next(bootstrap_rows(1, segments, rng, clusters)) if both else np.arange(segments))
 
 
 def resampled_scores(
@@ -368,10 +346,10 @@ def resampled_scores(
             segments or the corpus scores of a metric.
         y: the same of human judgments.
         shape: systems and segments.
-        statistic: as for `grouped`.
-        resample: ``segments``, ``systems`` or ``both``.
-        resamples: how many.
-        seed: of the draws; draw i of one seed rests on the same segments and systems.
+        statistic: as for `grouped`, as is ``resample``.
+        resample: what is drawn anew.
+        resamples: how often; draw i of one seed rests on the same segments and systems.
+        seed: of the draws.
         clusters: document of each segment (segments,), counted from 0, drawn as a whole.
     """
     (systems, segments), rng, draws = shape, np.random.default_rng(seed), []

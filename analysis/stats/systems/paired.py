@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bsx.analysis.stats.equivalence import check_margin
 from bsx.analysis.stats.resample import (
     FEW_UNITS,
     Clustered,
@@ -95,14 +94,10 @@ class Paired:
         added: Sequence[Array] = (),
         pairs: Sequence[tuple[int, int]] = (),
     ) -> tuple[list[Array], list[Array]]:
-        """Return scores, and standard errors of the differences of pairs, in the same bootstrap resamples.
+        """Return scores of systems, and standard errors of the differences of pairs, in the same bootstrap resamples.
 
-        Args:
-            sides: statistics of systems (n, k), for their scores.
-            resamples: how many.
-            seed: of the draws.
-            added: what each unit adds to the score of each system (units,), for standard errors.
-            pairs: numbers of the two systems of each difference.
+        Of each system: its statistics (n, k) and, for standard errors, what each unit adds to its score (units,); of
+        each pair: the numbers of its systems.
         """
         units, start = self.units, len(sides) * self.x.shape[1]
         # One product of counts for all columns: reading the counts is what takes time.
@@ -161,7 +156,6 @@ def bootstrapped(
     half = float(np.partition(size, -least)[-least]) if least else np.inf
     equivalent = None
     if margin is not None:
-        check_margin(margin)
         equivalent = max(p(centred, difference + margin), p(-centred, margin - difference))
     return pair.tested(
         "bootstrap",
@@ -224,7 +218,6 @@ def studentised(
     half = quantile * error if error > nothing or math.isinf(quantile) else 0.0
     equivalent = None
     if margin is not None:
-        check_margin(margin)
         sides = ((t, float(over(margin + difference, error))), (-t, float(over(margin - difference, error))))
         equivalent = max(max(share(tail, x), share(size, x) / 2) if x > 0 else 1.0 for tail, x in sides)
     return pair.tested(
@@ -266,7 +259,6 @@ def randomised(
     difference, sign = a - b, 1 if higher_is_better else -1
     equivalent = None
     if margin is not None:
-        check_margin(margin)
         equivalent = max(
             permutation_p(swapped + margin * share, difference + margin),
             permutation_p(margin * share - swapped, margin - difference),

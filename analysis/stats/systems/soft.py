@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Literal
 
 import numpy as np
@@ -100,10 +100,16 @@ def soft_pairwise_accuracy(
     if method == "normal":
         p = [_upper_tail(d.sum(axis=1), (d * d).sum(axis=1)) for d in differences]
     elif method == "wmt":
-        signs = wmt_signs(permutations, x.shape[1])
-        p = [wmt_p_values(scores[None], signs)[0] for scores in (x, y)]
+        of_wmt = wmt_signs(permutations, x.shape[1])
+        p = [wmt_p_values(scores[None], of_wmt)[0] for scores in (x, y)]
     else:
-        p = _p_values(differences, swaps(permutations, x.shape[1], rng))
+        p = [np.zeros(len(d)) for d in differences]
+        for mask in swaps(permutations, x.shape[1], rng):
+            signs = np.where(mask, -1.0, 1.0)
+            for d, reached in zip(differences, p, strict=True):
+                beyond, slack = signs @ d.T - d.sum(axis=1), 1e-12 * np.abs(d).sum(axis=1)
+                reached += (beyond > slack).sum(axis=0) + (np.abs(beyond) <= slack).sum(axis=0) / 2
+        p = [reached / permutations for reached in p]
     gaps = np.abs(p[0] - p[1])
     over = sampled_units(resample, documents=clusters is not None)
     over = "families" if resample == "systems" and families is not None else over
@@ -131,19 +137,6 @@ def soft_pairwise_accuracy(
     return Estimate(estimate=float(1 - gaps.mean()), ci=(low, high), n=len(x), method=words, confidence=confidence)
 
 
-def _p_values(differences: list[Array], swapped: Iterator[NDArray[np.bool_]]) -> list[Array]:
-    """Return the one-sided mid-p-value of each pair for each of the matrices of differences (pairs, segments)."""
-    reached = [np.zeros(len(d)) for d in differences]
-    drawn = 0
-    for mask in swapped:
-        block = np.where(mask, -1.0, 1.0)
-        drawn += len(block)
-        for d, count in zip(differences, reached, strict=True):
-            over, slack = block @ d.T - d.sum(axis=1), 1e-12 * np.abs(d).sum(axis=1)
-            count += (over > slack).sum(axis=0) + (np.abs(over) <= slack).sum(axis=0) / 2
-    return [count / drawn for count in reached]
-
-
 def wmt_signs(permutations: int, segments: int) -> NDArray[np.float32]:
     """Return the signs of mt-metrics-eval's permutations, from its generator (permutations, segments)."""
     draws = np.random.default_rng(4).random((permutations, segments), dtype=np.float32)
@@ -154,12 +147,7 @@ def wmt_signs(permutations: int, segments: int) -> NDArray[np.float32]:
 def wmt_p_values(scores: Array, signs: NDArray[np.float32]) -> Array:
     """Return one-sided p-values of pairs of systems as mt-metrics-eval computes them, by single precision and sums.
 
-    Args:
-        scores: matrices (matrices, systems, segments).
-        signs: of the permutations, from `wmt_signs`.
-
-    Returns:
-        (matrices, pairs).
+    Scores are (matrices, systems, segments), signs those of `wmt_signs`; p-values are (matrices, pairs).
     """
     # The layout too decides how NumPy and BLAS round in single precision, which tips ties of permutations.
     single = np.array(scores, dtype=np.float32, order="C")

@@ -1,8 +1,9 @@
 """Many metrics under one statistic, and what swaps of any two would make of their difference: WMT's permutation tests.
 
-Each class holds the scores of all metrics of one task. ``values`` are their figures; ``difference(i, j)`` draws the
-difference of two figures under the hypothesis that the two metrics are the same. All pairs of metrics share one set of
-swaps, so that sums over what is swapped are made once for each metric, not for each pair.
+Each class takes scores of all metrics of one task (metrics, …), human scores, the number of draws and the seed of the
+swaps. ``values`` are the metrics' figures; ``difference(i, j)`` draws the difference of two figures under the
+hypothesis that the two metrics are the same. All pairs of metrics share one set of swaps, so that sums over what is
+swapped are made once for each metric, not for each pair.
 """
 
 from __future__ import annotations
@@ -42,13 +43,7 @@ def _standardised(metrics: Array) -> Array:
 class SwappedPearson:
     """Pearson's r of pooled cells; the two metrics' standardised scores of a cell trade places (PERM-BOTH).
 
-    Source: Deutsch, Dror & Roth 2021, algorithm 2.
-
-    Args:
-        metrics: scores (metrics, cells).
-        human: human scores (cells,).
-        resamples: draws.
-        seed: of the swaps.
+    Scores are (metrics, cells), human scores (cells,). Source: Deutsch, Dror & Roth 2021, algorithm 2.
     """
 
     def __init__(self, metrics: Array, human: Array, resamples: int, seed: Seed) -> None:
@@ -74,15 +69,10 @@ class SwappedPearson:
 class SwappedAccuracy:
     """Pairwise accuracy of systems, pooled over language pairs; standardised scores of a system trade places.
 
-    A pair that people tie is right where the metric ties it.
+    A pair that people tie is right where the metric ties it. Scores of each language pair are (metrics, systems), its
+    human scores (systems,).
 
     Source: Kocmi et al. 2021 for the figure; Deutsch, Dror & Roth 2021 for the swaps.
-
-    Args:
-        metrics: scores of each language pair (metrics, systems).
-        human: human scores of each (systems,).
-        resamples: draws.
-        seed: of the swaps.
 
     Raises:
         InputError: if no language pair has two systems.
@@ -91,15 +81,10 @@ class SwappedAccuracy:
     def __init__(self, metrics: Sequence[Array], human: Sequence[Array], resamples: int, seed: Seed) -> None:
         joined = np.concatenate(metrics, axis=1)
         self._scores = _standardised(joined)
-        first, second, signs, start = [], [], [], 0
-        for h in human:
-            i, j = np.triu_indices(len(h), k=1)
-            first.append(start + i)
-            second.append(start + j)
-            signs.append(np.sign(h[i] - h[j]))
-            start += len(h)
-        self._first, self._second = np.concatenate(first), np.concatenate(second)
-        self._signs = np.concatenate(signs)
+        of_pair = np.repeat(np.arange(len(human)), [len(h) for h in human])
+        self._first, self._second = np.nonzero(np.triu(of_pair[:, None] == of_pair, k=1))
+        people = np.concatenate(human)
+        self._signs = np.sign(people[self._first] - people[self._second])
         if not len(self._signs):
             raise InputError("no language pair has two systems: there is no pair to order")
         self.pairs = len(self._signs)
@@ -124,14 +109,9 @@ class SwappedTies:
     differences too often. `bsx.analysis.stats.systems.ties.compare_ties` swaps whole segments.
 
     Human scores that differ by rounding alone are no ties here, as in WMT's tool: -25.200000000000003 is not -25.2.
+    Scores are (metrics, systems, segments), human scores (systems, segments) with NaN where there is none.
 
     Source: Deutsch et al. 2023 for the figure; mt-metrics-eval's ``PairwisePermutationSigDiff`` for the swaps.
-
-    Args:
-        metrics: scores (metrics, systems, segments).
-        human: human scores (systems, segments); NaN where there is none.
-        resamples: draws.
-        seed: of the swaps.
 
     Raises:
         InputError: if no segment has two judged outputs.
@@ -165,15 +145,10 @@ _AT_ONCE = 10
 class SwappedSoft:
     """Soft pairwise accuracy as WMT's tool computes it; standardised scores of a cell trade places.
 
-    Each draw takes all p-values of a metric anew, so that draws are made when they are asked for and end early.
+    Each draw takes all p-values of a metric anew, so that draws are made when they are asked for and end early. Scores
+    are (metrics, systems, segments), human scores (systems, segments), both complete.
 
     Source: Thompson et al. 2024 for the figure; mt-metrics-eval's ``pce.py`` and ``PermutationSigDiff``.
-
-    Args:
-        metrics: scores (metrics, systems, segments), complete.
-        human: human scores (systems, segments), complete.
-        resamples: draws.
-        seed: of the swaps.
     """
 
     def __init__(self, metrics: Array, human: Array, resamples: int, seed: Seed) -> None:

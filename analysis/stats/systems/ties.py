@@ -254,17 +254,18 @@ class TiedPairs:
         """
         choice("by", by, GROUPINGS)
         systems, columns = metric.shape
+        present, share = ~np.isnan(metric), 1.0
         if by == "item":
             i, j = np.triu_indices(systems, k=1)
-            present = ~np.isnan(metric)
-            pair, first = np.nonzero(present[i] & present[j])
-            left, right, second, group, share = i[pair], j[pair], first, first, 1.0
+            pair, group = np.nonzero(present[i] & present[j])
+            left, right = i[pair] * columns + group, j[pair] * columns + group
         else:
-            left, first, right, second, group, share = _far_pairs(~np.isnan(metric), by)
+            left, right, group, share = _far_pairs(present, by)
         if not len(left):
             raise InputError("no group has two scored outputs: there is no pair to order")
+        first, second = (group, group) if by == "item" else (left % columns, right % columns)
         _, number, counts = np.unique(group, return_inverse=True, return_counts=True)
-        x, y = metric[left, first] - metric[right, second], human[left, first] - human[right, second]
+        x, y = (z.ravel()[left] - z.ravel()[right] for z in (metric, human))
         y[np.abs(y) <= max(human_epsilon, rounding * float(np.nanmax(np.abs(human))))] = 0
         return cls(x, y, first, second, 1.0 / (counts[number] * len(counts)), columns, share)
 
@@ -330,8 +331,8 @@ class TiedPairs:
 
 def _far_pairs(
     present: NDArray[np.bool_], by: Grouping
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], float]:
-    """Return pairs of cells within systems or anywhere: left and right system and segment, group, share drawn."""
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], float]:
+    """Return pairs of cells, numbered by systems, within systems or anywhere: left, right, group; and share drawn."""
     cells = [np.flatnonzero(row) + k * present.shape[1] for k, row in enumerate(present)]
     groups = cells if by == "sys" else [np.concatenate(cells)]
     total = sum(len(group) * (len(group) - 1) // 2 for group in groups)
@@ -348,6 +349,4 @@ def _far_pairs(
         lefts.append(group[i])
         rights.append(group[j])
         of.append(np.full(len(i), k))
-    left, right, group = np.concatenate(lefts), np.concatenate(rights), np.concatenate(of)
-    (left_system, first), (right_system, second) = (divmod(side, present.shape[1]) for side in (left, right))
-    return left_system, first, right_system, second, group, share
+    return np.concatenate(lefts), np.concatenate(rights), np.concatenate(of), share

@@ -423,7 +423,7 @@ def test_several_references_keep_ter_s_fractions(texts: dict[str, list[str]]) ->
     assert found.tests[0].better in (winner, None)
 
 
-def test_forms(cli: Run, tmp_path: Path) -> None:
+def test_forms(cli: Run) -> None:
     start = ("compare", *TABLE, "--metrics", "chrf,ter", "--resamples", 200)
     text = cli(*start).out.splitlines()
     assert "brook is significantly better than atlas" in text[0]
@@ -438,11 +438,8 @@ def test_forms(cli: Run, tmp_path: Path) -> None:
         ("chrf", "cinder", "atlas"),
     ]
     assert float(table[0]["difference"]) == pytest.approx(float(table[0]["score_a"]) - float(table[0]["score_b"]))
-    done = cli(*start, "--format", "latex", "-o", tmp_path / "t.tex")
-    assert (done.status, done.out) == (0, "")
-    latex = (tmp_path / "t.tex").read_text(encoding="utf-8").splitlines()
+    latex = cli(*start, "--format", "latex").out.splitlines()
     assert r"system & chrf & ter (lower is better) \\" in latex
-    assert any("dagger" in line for line in latex)
     randomised = json.loads(cli(*start, "--test", "randomise", "--format", "json").out)
     low, high = randomised["metrics"][0]["tests"][0]["ci"]
     assert low < randomised["metrics"][0]["tests"][0]["difference"] < high
@@ -462,6 +459,15 @@ def test_all_pairs_are_marked_against_every_system(cli: Run) -> None:
             assert row[place].mark == (f"†{','.join(map(str, sorted(beats)))}" if beats else "")
             assert row[place].strong == (len(decided) == len(beats))
             assert row[place + 1].value == entry.rank
+        rank, cluster, down = 0, list(metric.systems), metric.higher_is_better
+        for entry in sorted(metric.systems, key=lambda entry: entry.score, reverse=down):
+            # A system that any of the current cluster beats opens the next one.
+            beaten_by = {test.better for test in metric.tests if test.worse == entry.system}
+            if not rank or beaten_by & {member.system for member in cluster}:
+                rank, cluster = rank + 1, []
+            cluster.append(entry)
+            assert entry.rank == rank
+    assert "rank" not in cli(*start[:-2], "--format", "json").out
     latex = cli(*start, "latex").out
     assert r"\textbf{" in latex
     assert r"$^{\dagger 1,3}$" in latex
@@ -495,34 +501,6 @@ def test_mistakes_are_one_line(
     done = cli("compare", *arguments)
     assert (done.status, done.err.count("\n")) == (2, 1)
     assert message in done.err
-
-
-def test_ranks_are_the_clusters_of_significance(cli: Run, tmp_path: Path) -> None:
-    start = ("compare", *TABLE, "--metrics", "chrf", "--resamples", 200)
-    assert "rank" not in cli(*start, "--format", "json").out
-    shown = cli(*start, "--all-pairs").out
-    (found,) = json.loads(cli(*start, "--all-pairs", "--format", "json").out)["metrics"]
-    order = sorted(found["systems"], key=lambda row: -row["score"])
-    beaten = {
-        (test["better"], test["b"] if test["better"] == test["a"] else test["a"])
-        for test in found["tests"]
-        if test["better"] is not None
-    }
-    rank, cluster = 1, [order[0]["system"]]
-    assert order[0]["rank"] == 1
-    for row in order[1:]:  # a system that any of its cluster beats opens the next one
-        if any((one, row["system"]) in beaten for one in cluster):
-            rank, cluster = rank + 1, []
-        cluster.append(row["system"])
-        assert row["rank"] == rank
-    outperformed = {name for _, name in beaten}
-    bold = [line.split()[1] for line in shown.splitlines() if "**" in line]
-    assert bold == [row["system"] for row in found["systems"] if row["system"] not in outperformed]
-    assert cli(*start, "--all-pairs", "-o", tmp_path / "t.html").status == 0
-    page = (tmp_path / "t.html").read_text(encoding="utf-8")
-    assert page.startswith("<!doctype html>")
-    assert page.count("<svg") == page.count("<figcaption>") > 0
-    assert "metric:chrf|" in page
 
 
 def test_of_error_rates_the_lower_ranks_higher() -> None:
@@ -562,15 +540,6 @@ def test_metrics_that_say_opposite_things_are_a_surprise() -> None:
     for found, surprises in ((together([one, one]), 0), (together([one, other]), 1)):
         assert len(found.metrics) == 2
         assert sum(isinstance(part, Surprise) for part in parts_of(found)) == surprises
-
-
-def test_a_systems_score_is_its_own() -> None:
-    scores = {"a": [1.0, 2.0, 3.0, 4.0], "b": [2.0, 2.0, 3.0, 5.0]}
-    (compared,) = bsx.analysis.compare_systems(scores).metrics
-    assert {name: (compared[name].system, compared[name].score) for name in scores} == {
-        "a": ("a", 2.5),
-        "b": ("b", 3.0),
-    }
 
 
 def test_what_is_drawn_are_segments_or_their_documents() -> None:

@@ -24,7 +24,7 @@ from bsx.analysis.ensemble.combine import ensemble
 from bsx.analysis.factors.base import FactorSummary, ScoredFactors
 from bsx.analysis.meta.protocol import ProtocolScores
 from bsx.analysis.meta.run import meta_evaluate
-from bsx.analysis.plan.designs import plan_meta
+from bsx.analysis.plan.run import plan_meta
 from bsx.analysis.present import forms
 from bsx.analysis.present.cells import number
 from bsx.analysis.present.cells import table as plain
@@ -187,7 +187,9 @@ BUILDERS: dict[str, Callable[[], object]] = {
     "ModelSelection": lambda: analysis.expected_model_selection(table()["good"], table()["human"], sample=5),
     "NestedTest": lambda: analysis.nested_test(table(), "good", ["50%_x"], ["poor & slow"]),
     "PairsResult": lambda: analysis.detect_pairs([0, 1] * 20, {name: table()[name] for name in NAMES}, resamples=20),
-    "PlanResult": lambda: plan_meta(table(), effect=0.2, columns=["good", "50%_x"], human="human", resamples=20),
+    "PlanResult": lambda: plan_meta(
+        {**table(), "lp": ["a"] * 40}, effect=0.2, columns=["good", "50%_x"], human="human", resamples=20
+    ),
     "ProtocolResult": _protocol,
     "ProbeResult": lambda: analysis.probe_layers(
         np.random.default_rng(1).normal(size=(2, 60, 3)).astype(np.float32),

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import combinations, permutations, product
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -23,8 +24,6 @@ from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.rowwise import pearson_rows
 from bsx.analysis.stats.significance import (
     Swap,
-    _swapped,
-    _swapped_means,
     paired_bootstrap,
     perm_both,
     williams,
@@ -70,6 +69,15 @@ def test_williams_without_noise() -> None:
     assert (same.statistic, same.p, same.p_two_sided) == (0, 0.5, 1)
     assert williams_from_correlations(0.6, 0.6, 0.2, 30).p == 0.5
     assert williams_from_correlations(0.6, -0.6, 0.28, 30).p < 1e-6  # people = a sum of a and b
+
+
+def test_the_interval_of_a_difference_is_zous() -> None:
+    r1, r2, r12, n = 0.8, 0.3, 0.4, 40  # Zou 2007, section 3.2
+    (l1, u1), (l2, u2) = (np.tanh(np.arctanh(r) + np.array([-1, 1]) * 1.959964 / np.sqrt(n - 3)) for r in (r1, r2))
+    c = ((r12 - r1 * r2 / 2) * (1 - r1**2 - r2**2 - r12**2) + r12**3) / ((1 - r1**2) * (1 - r2**2))
+    low = r1 - r2 - np.sqrt((r1 - l1) ** 2 + (u2 - r2) ** 2 - 2 * c * (r1 - l1) * (u2 - r2))
+    high = r1 - r2 + np.sqrt((u1 - r1) ** 2 + (r2 - l2) ** 2 - 2 * c * (u1 - r1) * (r2 - l2))
+    assert williams_from_correlations(r1, r2, r12, n).ci == pytest.approx((low, high), abs=1e-6)
 
 
 def test_the_interval_of_the_difference_covers() -> None:
@@ -150,29 +158,33 @@ def test_paired_bootstrap_is_the_difference_in_each_resample(statistic: str) -> 
 
 
 @pytest.mark.parametrize(
-    ("by", "statistic"),
-    [("none", "pearson"), ("none", "spearman"), ("item", "pearson"), ("sys", "kendall"), ("means", "pearson")],
+    ("by", "statistic", "swap"),
+    [
+        *product(("none", "item", "sys", "means"), ("pearson", "spearman"), ("segments", "systems")),
+        *[(by, "pearson", "cells") for by in ("none", "item", "means")],
+        *[("none", "spearman", "cells"), ("sys", "kendall", "cells")],
+    ],
 )
-def test_perm_both_tends_to_the_full_enumeration(by: str, statistic: str) -> None:
-    rng = np.random.default_rng(4)
-    h = rng.normal(size=(3, 3))
-    x, y = h + rng.normal(size=(3, 3)), h + rng.normal(size=(3, 3))
-
-    def difference(a: np.ndarray, b: np.ndarray) -> float:
-        one, two = (grouped(z, h, by=by, statistic=statistic, resamples=1).estimate for z in (a, b))  # type: ignore[arg-type]
-        return one - two
-
-    zx, zy = ((z - z.mean()) / z.std() for z in (x, y))
-    observed = difference(zx, zy)
+def test_swaps_tend_to_the_full_enumeration(by: By, statistic: str, swap: Swap) -> None:
+    size = (3, 3) if swap == "cells" else (4, 5)
+    human, a, b = np.random.default_rng(11).normal(size=(3, *size))
+    a[1, 2] = b[1, 2] = human[1, 2] = np.nan
+    how: dict[str, Any] = {"by": by, "swap": swap, "statistic": statistic, "resamples": 8000, "nan": "omit"}
+    result = perm_both(a * 5 + 2, b / 3, human, **how)
+    x, y, h = ((z - np.nanmean(z)) / np.nanstd(z) for z in (a, b, human))
+    if by == "means" and swap == "systems":
+        x, y, h = (np.nanmean(z, axis=1, keepdims=True) for z in (x, y, h))
+        x, y = ((z - z.mean()) / z.std() for z in (x, y))
+    shape = {"cells": size, "segments": (1, h.shape[1]), "systems": (4, 1)}[swap]
     draws = []
-    for tosses in product([False, True], repeat=8):  # the mirrored half has the opposite differences
-        mask = np.array([False, *tosses]).reshape(3, 3)
-        value = difference(np.where(mask, zy, zx), np.where(mask, zx, zy))
-        draws += [value, -value]
-    result = perm_both(x * 5 + 2, y / 3, h, by=by, statistic=statistic, resamples=20_000)  # type: ignore[arg-type]
-    assert result.difference == pytest.approx(observed)
-    assert result.p == pytest.approx(np.mean(np.array(draws) >= observed - 1e-9), abs=0.015)
-    assert result.p_two_sided == pytest.approx(np.mean(np.abs(draws) >= abs(observed) - 1e-9), abs=0.015)
+    for bits in product([False, True], repeat=math.prod(shape)):
+        mask = np.array(bits).reshape(shape)
+        pair = (np.where(mask, y, x), np.where(mask, x, y))
+        first, second = (float(np.nanmean(group_values(z, h, by, statistic))) for z in pair)
+        draws.append(first - second)
+    assert result.difference == pytest.approx(draws[0])
+    assert result.p == pytest.approx(np.mean(np.array(draws) >= result.difference - 1e-9), abs=0.025)
+    assert result.p_two_sided == pytest.approx(np.mean(np.abs(draws) >= abs(result.difference) - 1e-9), abs=0.025)
     assert math.isnan(result.ci[0])
 
 
@@ -247,9 +259,6 @@ def test_bootstrap_of_systems_by_hand() -> None:
     assert result.p == pytest.approx((1 + np.sum(draws - draws.mean() >= result.difference)) / 201)
 
 
-# False alarms
-
-
 # Many metrics
 
 
@@ -316,36 +325,36 @@ def test_the_williams_test_of_the_package_psych() -> None:
     assert found.p_two_sided == pytest.approx(0.37, abs=0.005)
 
 
-@pytest.mark.parametrize("by", ["none", "item", "sys", "means"])
-@pytest.mark.parametrize("swap", ["segments", "systems"])
-@pytest.mark.parametrize("statistic", ["pearson", "spearman"])
-def test_swaps_of_whole_units_tend_to_the_full_enumeration(by: By, swap: str, statistic: str) -> None:
-    rng = np.random.default_rng(11)
-    human, a, b = rng.normal(size=(3, 4, 5))
-    a[1, 2] = b[1, 2] = human[1, 2] = np.nan
-    result = perm_both(a, b, human, by=by, swap=swap, statistic=statistic, resamples=4000, nan="omit")  # type: ignore[arg-type]
-    x, y, h = ((z - np.nanmean(z)) / np.nanstd(z) for z in (a, b, human))
-    if by == "means" and swap == "systems":
-        x, y, h = (np.nanmean(z, axis=1, keepdims=True) for z in (x, y, h))
-        x, y = ((z - z.mean()) / z.std() for z in (x, y))
-    shape = (1, h.shape[1]) if swap == "segments" else (4, 1)
-    draws = []
-    for bits in product([False, True], repeat=int(np.prod(shape))):
-        mask = np.array(bits).reshape(shape)
+@pytest.mark.parametrize(
+    ("by", "swap", "statistic", "documents"),
+    [
+        *[("none", swap, "pearson", None) for swap in ("cells", "segments", "systems")],
+        *[("means", "segments", name, of) for name in ("pearson", "kendall") for of in (None, [0, 0, 1, 2, 2])],
+    ],
+)
+def test_sums_give_what_the_swapped_cells_give(
+    by: By, swap: Swap, statistic: Literal["pearson", "kendall"], documents: list[int] | None
+) -> None:
+    a, b, h = np.random.default_rng(3).normal(size=(3, 4, 5))
+    for z in (a, b, h):
+        z[[0, 0, 2, 3], [1, 4, 2, 0]] = np.nan  # systems of three, five, four and four segments
+    how: dict[str, Any] = {"by": by, "swap": swap, "statistic": statistic, "cluster": documents}
+    result = perm_both(a, b, h, **how, resamples=300, seed=7, nan="omit")
+    x, y = ((z - np.nanmean(z)) / np.nanstd(z) for z in (a, b))
+    correlate = {"pearson": stats.pearsonr, "kendall": stats.kendalltau}[statistic]
+    present, draws = ~np.isnan(h), []
+    shape = {"cells": (16,), "segments": (1, 5), "systems": (4, 1)}[swap]
+    for tossed in np.random.default_rng(7).random((300, math.prod(shape) if documents is None else 3)) < 0.5:
+        mask = np.zeros(h.shape, dtype=bool)
+        if swap == "cells":
+            mask[present] = tossed
+        else:
+            mask |= (tossed if documents is None else tossed[documents]).reshape(shape)
         pair = (np.where(mask, y, x), np.where(mask, x, y))
-        first, second = (float(np.nanmean(group_values(z, h, by, statistic))) for z in pair)
-        draws.append(first - second)
-    assert result.p == pytest.approx(np.mean(np.array(draws) >= result.difference - 1e-9), abs=0.03)
-
-
-@pytest.mark.parametrize("swap", ["cells", "segments", "systems"])
-def test_sums_of_pooled_cells_give_what_the_swapped_cells_give(swap: Swap) -> None:
-    h, a, b = np.random.default_rng(2).normal(size=(3, 4, 5))
-    found = perm_both(a, b, h, swap=swap, resamples=300, seed=3)
-    x, y = ((z - z.mean()) / z.std() for z in (a, b))
-    draws = _swapped(x, y, h, "none", "pearson", "skip", swap, 300, 3)
-    assert found.p == np.mean(draws >= found.difference - 1e-9)
-    assert found.p_two_sided == np.mean(np.abs(draws) >= abs(found.difference) - 1e-9)
+        reduced = [np.nanmean(z, axis=1) if by == "means" else z[present] for z in (*pair, h)]
+        draws.append(correlate(reduced[0], reduced[2]).statistic - correlate(reduced[1], reduced[2]).statistic)
+    assert result.p == np.mean(np.array(draws) >= result.difference - 1e-9)
+    assert result.p_two_sided == np.mean(np.abs(draws) >= abs(result.difference) - 1e-9)
 
 
 @pytest.mark.parametrize("by", ["none", "item", "sys", "means"])
@@ -365,24 +374,8 @@ def test_systems_are_resampled_with_segments_or_without(by: By) -> None:
     hand = pearson_rows(*(np.nanmean(z[rows], axis=1) for z in (metric, seen)))
     one = resampled_groups(metric, seen, "means", "pearson", "skip", 1, 5, resample="systems")
     assert one[0] == pytest.approx(float(hand))
-
-
-@pytest.mark.parametrize("documents", [[0, 0, 1, 2, 2], None])
-@pytest.mark.parametrize("statistic", ["pearson", "kendall"])
-def test_means_after_swaps_of_segments_are_those_of_the_swapped_cells(
-    statistic: str, documents: list[int] | None
-) -> None:
-    rng = np.random.default_rng(3)
-    x, y, h = rng.normal(size=(3, 4, 5))
-    for z in (x, y, h):
-        z[[0, 0, 2, 3], [1, 4, 2, 0]] = np.nan  # systems of three, five, four and four segments
-    clusters = None if documents is None else np.array(documents)
-    found = _swapped_means(x, y, h, statistic, 40, 7, clusters)
-    correlate = {"pearson": stats.pearsonr, "kendall": stats.kendalltau}[statistic]
-    draws = []
-    for tossed in np.random.default_rng(7).random((40, 5 if documents is None else 3)) < 0.5:
-        mask = (tossed if clusters is None else tossed[clusters])[None]
-        pair = (np.where(mask, y, x), np.where(mask, x, y))
-        first, second = (correlate(np.nanmean(z, axis=1), np.nanmean(h, axis=1)).statistic for z in pair)
-        draws.append(first - second)
-    assert found == pytest.approx(draws, abs=1e-9)
+    again = np.random.default_rng(5)
+    cells = np.ix_(*(next(bootstrap_indices(1, size, again))[0] for size in (6, 20)))
+    both = resampled_groups(metric, seen, by, "pearson", "skip", 1, 5, resample="both")
+    if by != "means":
+        assert both[0] == pytest.approx(np.nanmean(group_values(metric[cells], seen[cells], by, "pearson")))
