@@ -201,12 +201,12 @@ def _usable(task: ProbingTask, features: Features) -> tuple[ProbingTask, NDArray
     """Leave out words without a label and items that the model has no token for, and say so."""
     notes = [f"{features.truncated} texts are longer than the model reads and were cut"] if features.truncated else []
     labelled = np.array([label != "" for label in task.labels])
-    keep = features.found & labelled
+    keep = features.present & labelled
     if keep.all():
         return task, features.vectors, notes
     if not labelled.all():
         notes.append(f"left out {int((~labelled).sum())} of {len(labelled)} words, which have no such label")
-    if not features.found[labelled].all():
+    if not features.present[labelled].all():
         notes.append(f"left out {int((labelled & ~keep).sum())} items of which the model reads no token")
     return task.select(keep.tolist()), features.vectors[:, keep], notes
 

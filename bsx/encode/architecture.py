@@ -454,25 +454,25 @@ class StoredArrays:
         older = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
         for other in (name, older):
             if other in self._found:
-                array = self._read(other, shape)
-                if whole and not finite(array):
-                    raise self._unusable(f"cannot be used: {other} holds what is no finite number, or too large a one")
-                return array
-        raise self._unusable(f"lack some tensors of the encoder, {name} among them")
-
-    def _read(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float32]:
-        raw, entry, start = self._found[name]
+                break
+        else:
+            raise self._unusable(f"lack some tensors of the encoder, {name} among them")
+        raw, entry, start = self._found[other]
         try:
             first, last = (int(offset) for offset in entry["data_offsets"])
             kind, stored = entry["dtype"], tuple(entry["shape"])
             if kind not in _FLOATS:
-                raise ValueError(f"{name} is in the number format {kind}")
+                raise ValueError(f"{other} is in the number format {kind}")
             numbers = raw[start + first : start + last].view(FORMATS[kind]).reshape(stored)
         except DAMAGE as error:
             raise self._unusable(f"cannot be loaded: {error}") from error
         if stored != shape:
             raise self._unusable("cannot be loaded: their shapes are not those that its config.json says")
-        if kind == "BF16":
-            return (numbers.astype(np.uint32) << 16).view(np.float32)
-        floats: NDArray[np.float32] = numbers.astype(np.float32, copy=False)
-        return floats
+        array: NDArray[np.float32] = (
+            (numbers.astype(np.uint32) << 16).view(np.float32)
+            if kind == "BF16"
+            else numbers.astype(np.float32, copy=False)
+        )
+        if whole and not finite(array):
+            raise self._unusable(f"cannot be used: {other} holds what is no finite number, or too large a one")
+        return array

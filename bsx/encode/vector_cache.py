@@ -60,6 +60,7 @@ class VectorCache:
         self.limit = parse_bytes(size)
         self.file_bytes = min(_FILE_BYTES, self.limit // 16)
         self._room = claim_cache(self.folder) / _ROOM
+        # Of each file its keys, sorted, where the vectors of each start, and their checksums, key included.
         self._files: dict[Path, tuple[NDArray[np.bytes_], NDArray[np.int64], NDArray[np.uint32]]] = {}
         self._pending: dict[bytes, NDArray[np.uint8]] = {}
         self._bytes = 0
@@ -76,7 +77,17 @@ class VectorCache:
         self._files = {path: index for path, index in self._files.items() if path in present}
         for path in sorted(present - set(self._files)):
             try:
-                self._files[path] = _read_index(path)
+                with path.open("rb", buffering=0) as stream:
+                    header, start = read_header(stream, os.fstat(stream.fileno()).st_size)
+                    first, end = header["index"]["data_offsets"]
+                    content = np.empty(end - first, dtype=np.uint8)
+                    stream.seek(start + first)
+                    fill(stream, content.data)
+                index = content.view(_INDEX)
+                if not len(index):
+                    raise ValueError("it has no index")
+                starts: NDArray[np.int64] = index["start"] + (start + int(header["vectors"]["data_offsets"][0]))
+                self._files[path] = np.ascontiguousarray(index["key"]), starts, index["sum"].copy()
             except OSError:
                 continue  # removed by another process since it was listed
             except DAMAGE:
@@ -179,25 +190,6 @@ class VectorCache:
         self._files.pop(path, None)
         with contextlib.suppress(OSError):
             path.unlink()
-
-
-def _read_index(path: Path) -> tuple[NDArray[np.bytes_], NDArray[np.int64], NDArray[np.uint32]]:
-    """Return the sorted keys of a file, where the vectors of each start, and their checksums, key included.
-
-    Raises:
-        OSError: if it cannot be read, or has gone; the errors of `DAMAGE` if it is no such file, or not a whole one.
-    """
-    with path.open("rb", buffering=0) as stream:
-        header, start = read_header(stream, os.fstat(stream.fileno()).st_size)
-        first, end = header["index"]["data_offsets"]
-        content = np.empty(end - first, dtype=np.uint8)
-        stream.seek(start + first)
-        fill(stream, content.data)
-    index = content.view(_INDEX)
-    if not len(index):
-        raise ValueError("it has no index")
-    starts: NDArray[np.int64] = index["start"] + (start + int(header["vectors"]["data_offsets"][0]))
-    return np.ascontiguousarray(index["key"]), starts, index["sum"].copy()
 
 
 class CachedEncoding:
