@@ -190,14 +190,10 @@ def use_own_code(config: Untyped, folder: Path) -> None:
     """Take out of a checkpoint's configuration what would fetch or choose code to compute it with.
 
     ``attn_implementation`` and ``experts_implementation`` may name kernels on a hub, which transformers then fetches
-    and runs; a ``quantization_config`` brings in packages with code of their own.
-
-    Args:
-        config: the configuration, as transformers has it; changed in place.
-        folder: the checkpoint's folder, for the message.
+    and runs. The configuration is transformers', and changed in place.
 
     Raises:
-        InputError: if its weights are quantised.
+        InputError: if its weights are quantised; see `refuse_foreign_code`.
     """
     parts = [getattr(config, name, None) for name in getattr(config, "sub_configs", {})]
     for part in [config, *(part for part in parts if part is not None)]:
@@ -404,11 +400,9 @@ def check_weights(architecture: Architecture) -> None:
 
 
 class StoredArrays:
-    """The arrays of a checkpoint by name.
+    """The arrays of a checkpoint's folder by name.
 
-    Args:
-        folder: of the checkpoint.
-        prefix: what may stand before every name, as ``bert.`` does where more than the encoder was saved.
+    A prefix may stand before every name, as ``bert.`` does where more than the encoder was saved.
 
     Raises:
         InputError: if a file is damaged.
@@ -436,9 +430,6 @@ class StoredArrays:
 
     def _unusable(self, why: str) -> InputError:
         return InputError(f"{self._folder}: {part_of(self._folder, 'its weights', WEIGHTS)} {why}")
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._found
 
     def get(self, name: str, shape: tuple[int, ...], *, whole: bool = True) -> NDArray[np.float32]:
         """Return an array in fp32: a view of its file where it has that format there.

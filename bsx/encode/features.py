@@ -90,12 +90,7 @@ def word_features(
 ) -> Features:
     """Return one vector a word from each layer, the mean of its pieces, word after word, sentence after sentence.
 
-    Args:
-        sentences: the words of each sentence; they are joined by spaces and read in context.
-        tokenizer: the encoder's tokenizer.
-        view: the encoder's layers.
-        budget: bytes of vectors to hold in memory; more go to a temporary file.
-        progress: called with a phase's name, sentences done and sentences in all.
+    The words of a sentence are joined by spaces and read in context. Arguments are as of `sentence_features`.
     """
 
     def pool(block: Sequence[Words], states: States) -> Pooled:

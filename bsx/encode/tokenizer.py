@@ -392,7 +392,9 @@ class LightTokenizer:
     def follows(self, settings: JsonObject) -> bool:
         """Return whether the file cuts texts as a class of transformers does, which goes by the settings beside it."""
         setting = settings.get
-        steps = [step for part in (self._inner.normalizer, self._inner.pre_tokenizer) for step in _steps(part)]
+        parts = [part for part in (self._inner.normalizer, self._inner.pre_tokenizer) if part is not None]
+        states = [json.loads(part.__getstate__()) for part in parts]
+        steps = [step for s in states for step in (s, *s.get("normalizers", ()), *s.get("pretokenizers", ()))]
         wanted = {
             "BertNormalizer": {
                 "lowercase": setting("do_lower_case", True),
@@ -455,14 +457,7 @@ class LightTokenizer:
 
 
 def load_light(folder: Path) -> LightTokenizer | None:
-    """Return a checkpoint's tokenizer, or None if transformers has to load it.
-
-    Args:
-        folder: of the checkpoint.
-
-    Raises:
-        InputError: if its settings cannot be used; the package tokenizers has errors of its own besides.
-    """
+    """Return the tokenizer of a checkpoint's folder, or None if transformers has to load it; see `LightTokenizer`."""
 
     def content(name: str) -> JsonObject:
         file = folder / name
@@ -479,11 +474,3 @@ def load_light(folder: Path) -> LightTokenizer | None:
         return None
     result = LightTokenizer(folder, settings)
     return result if kind in _FROM_FILE or result.follows(settings) else None
-
-
-def _steps(part: Untyped) -> list[JsonObject]:
-    """Return the steps of a normaliser or of what cuts texts into words, as ``tokenizer.json`` has them."""
-    if part is None:
-        return []
-    state = json.loads(part.__getstate__())
-    return [state, *state.get("normalizers", ()), *state.get("pretokenizers", ())]
