@@ -388,17 +388,6 @@ def has_safetensors(folder: Path) -> bool:
     return any(file.suffix == ".safetensors" for file in weight_files(folder))
 
 
-def check_weights(architecture: Architecture) -> None:
-    """Check the files of a checkpoint's weights as `StoredArrays` does, whatever is to load them.
-
-    Raises:
-        InputError: if one is damaged.
-    """
-    if has_safetensors(architecture.folder):
-        names = NAMES.get(architecture.kind)
-        StoredArrays(architecture.folder, "" if names is None else names.prefix)
-
-
 class StoredArrays:
     """The arrays of a checkpoint's folder by name.
 

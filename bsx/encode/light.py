@@ -145,8 +145,6 @@ class Graph:
 _ZERO = 128  # what stands for zero in an unsigned byte of a weight, and is taken from every byte of a state
 Byte = type[np.int8] | type[np.uint8]
 _LEAST_STEP = float(np.finfo(np.float32).tiny)
-
-
 TOKENS = ("batch", "tokens")
 
 

@@ -419,15 +419,19 @@ class Opener:
             return None
         from bsx.encode.vector_cache import CachedEncoding
 
+        return CachedEncoding(self.cache, self.digests, layers, self.architecture.dimensions, self.device)
+
+    @property
+    def digests(self) -> dict[str, object]:
+        """All that changes vectors beside token ids and layer; what the tokenizer does is in the ids."""
         config = dict(self.architecture.stored)
         for name in ("_name_or_path", "dtype", "torch_dtype"):  # where files lie, and what was asked for when loading
             config.pop(name, None)
-        own_code = sorted(self.architecture.folder.glob("*.py"))
-        # What the tokenizer does is not named: all of it is in the token ids, which are the key of a vector.
-        fields = {
+        code = sorted(self.architecture.folder.glob("*.py"))
+        return {
             "weights": self.located.checkpoint.identity,
             "config": hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode()).hexdigest(),
-            "code": [hashlib.sha256(file.read_bytes()).hexdigest() for file in own_code],
+            "code": [hashlib.sha256(file.read_bytes()).hexdigest() for file in code],
             "family": repr(self.architecture.family),
             "dtype": signed(self.dtype),
             "device": device_type(self.device),  # another kind of device rounds in another way
@@ -435,7 +439,6 @@ class Opener:
             "backend": self.backend,
             **({} if self._light else {"transformers": version("transformers")}),
         }
-        return CachedEncoding(self.cache, fields, self.dtype, layers, self.architecture.dimensions, self.device)
 
     @property
     def backend(self) -> str:

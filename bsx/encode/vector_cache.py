@@ -15,7 +15,7 @@ import os
 import secrets
 import time
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -200,29 +200,22 @@ class CachedEncoding:
 
     Args:
         cache: the cache.
-        fields: everything that changes the encoder's vectors, beside token ids and layer.
-        dtype: number format of its vectors.
+        fields: everything that changes the encoder's vectors, beside token ids and layer; see `Opener.digests`.
         layers: the layers it returns.
         dimensions: size of a token vector.
         device: where vectors are wanted.
     """
 
     def __init__(
-        self,
-        cache: VectorCache,
-        fields: dict[str, object],
-        dtype: str,
-        layers: list[int],
-        dimensions: int,
-        device: str,
+        self, cache: VectorCache, fields: Mapping[str, object], layers: list[int], dimensions: int, device: str
     ) -> None:
         self._cache = cache
         self._dimensions = dimensions
         self._device = device
         # On the CPU vectors are NumPy's, which has no bf16: they are fp32.
-        self._kind = {"fp16": "F16", "bf16": "F32" if device == "cpu" else "BF16"}.get(dtype, "F32")
+        self._kind = {"fp16": "F16", "bf16": "F32" if device == "cpu" else "BF16"}.get(str(fields["dtype"]), "F32")
         # Without the final norm, what layer k is depends on which layer is the highest.
-        top = {} if fields.get("final_norm", True) else {"top": layers[-1]}
+        top = {} if fields["final_norm"] else {"top": layers[-1]}
         named = ({**fields, **top, "layer": layer} for layer in layers)
         texts = (json.dumps(name, sort_keys=True, default=str).encode() for name in named)
         self._hashes = [hashlib.blake2b(text, digest_size=KEY_BYTES) for text in texts]
