@@ -89,6 +89,7 @@ def test_settings_that_change_vectors_do_not_share_them(tiny_model: Callable[[st
         (bert, {"layer": 1}),
         (t5, {}),
         (t5, {"layer": None, "all_layers": True, "final_norm": False}),
+        (t5, {"layer": 1, "final_norm": False}),  # the highest that is run, whose norm is another layer's
         (tiny_model("roberta"), {}),
         (tiny_model("roberta"), {"leading_space": True}),
     ]
