@@ -170,7 +170,7 @@ def test_what_the_graph_does_not_compute_is_left_to_pytorch(tiny_model: Callable
 def test_code_that_is_not_trusted_keeps_no_graph_from_being_built(
     tiny_model: Callable[[str], str], tmp_path: Path
 ) -> None:
-    settings = {"auto_map": {"AutoModel": "somebody/code--modeling.Model"}, "hidden_dropout_prob": 0}
+    settings: dict[str, Any] = {"auto_map": {"AutoModel": "somebody/code--modeling.Model"}, "hidden_dropout_prob": 0}
     folder = tiny.rewrite(
         shutil.copytree(tiny_model("bert"), tmp_path / "own"), **settings, attention_probs_dropout_prob=1
     )

@@ -138,7 +138,12 @@ def test_an_unpadded_batch_has_no_mask(tiny_model: Callable[[str], str], monkeyp
     embedder = opened(tiny_model("bert"))
     masks: list[torch.Tensor | None] = []
     plain = embedder.hidden_states
-    monkeypatch.setattr(embedder, "hidden_states", lambda ids, mask: masks.append(mask) or plain(ids, mask))
+
+    def noting(ids: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
+        masks.append(mask)
+        return plain(ids, mask)
+
+    monkeypatch.setattr(embedder, "hidden_states", noting)
     list(Batcher(embedder, 1).run([[2, 5, 6, 3], [2, 7, 3]]))
     assert masks == [None, None]
 

@@ -49,7 +49,7 @@ def test_a_configuration_chooses_no_code(
 
 
 def test_quantised_weights_are_refused(tmp_path: Path) -> None:
-    quantised = {"quantization_config": {"quant_method": "finegrained_fp8"}}
+    quantised: dict[str, Any] = {"quantization_config": {"quant_method": "finegrained_fp8"}}
     folder = tiny.rewrite(tiny.build("bert", tmp_path / "bert"), **quantised)
     with pytest.raises(InputError, match="its weights are quantised"):
         bsx.Scorer(model=folder, layer=2)
