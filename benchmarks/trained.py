@@ -28,12 +28,12 @@ from bsx.data.output import atomic_text
 from bsx.encode.session import Encoders
 from bsx.metrics.base import get_metrics
 from bsx.metrics.results import score_corpus
-from bsx.networks.batches import predict
 from bsx.networks.config import ARCHITECTURES
 from bsx.networks.data import Instances
 from bsx.networks.encoder import FrozenEncoder
 from bsx.networks.record import ModelRecord, SavedModel
 from bsx.networks.run import train_metric
+from bsx.networks.scoring import predict
 from bsx.networks.vectors import VectorStore
 
 Rows = list[dict[str, str]]

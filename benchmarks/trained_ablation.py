@@ -32,11 +32,11 @@ from trained import YEARS, Rows, agreement, instances, read, table
 from bsx.data.output import atomic_text
 from bsx.encode.session import Encoders
 from bsx.networks.architectures import BiLstm, BiLstmNetwork, Encoded, Network, build_network, dropped, linear, pooled
-from bsx.networks.batches import buckets, lengths_of, score_batch
 from bsx.networks.config import TrainConfig
 from bsx.networks.data import Instances
 from bsx.networks.data import agreement as valid_agreement
 from bsx.networks.encoder import FrozenEncoder
+from bsx.networks.scoring import buckets, lengths_of, score_batch
 from bsx.networks.vectors import VectorStore
 
 Array = NDArray[np.float64]
@@ -200,7 +200,7 @@ class Texts:
 
 
 def train(change: Change, parts: dict[str, Instances], texts: Texts, seed: int) -> tuple[Array, dict[str, float]]:
-    """Train one network as `bsx.networks.trainer.fit` does; return its scores of the test part and what happened."""
+    """Train one network as `bsx.networks.run` does; return its scores of the test part and what happened."""
     config = change.config
     rng = torch.Generator().manual_seed(seed)
     dimensions = texts.record.dimensions

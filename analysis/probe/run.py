@@ -167,7 +167,7 @@ def _usable(task: ProbingTask, features: Features) -> tuple[ProbingTask, NDArray
     """Leave out words without a label and items that the model has no token for, and say so."""
     notes = [f"{features.truncated} texts are longer than the model reads and were cut"] if features.truncated else []
     labelled = np.array([label != "" for label in task.labels])
-    keep = features.found & labelled
+    keep = features.present & labelled
     if unlabelled := int((~labelled).sum()):
         notes.append(f"left out {unlabelled} of {len(labelled)} words, which have no such label")
     if unread := int((labelled & ~keep).sum()):

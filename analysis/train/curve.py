@@ -128,13 +128,26 @@ def learning_curve(
     (target,) = vectors({"human": human})
     if len(groups) != len(target):
         raise InputError(f"groups: {len(groups)} for {len(target)} test instances")
+    labels, distinct = np.asarray(groups), tuple(dict.fromkeys(groups))
     by_point: dict[tuple[int, int], list[float]] = {}
     for sample in _draws(judged, sorted(set(sizes)), sorted(set(per_instance)), seeds):
-        value = _agreement(np.asarray(train(sample), dtype=np.float64), target, groups)
-        by_point.setdefault((sample.judgments, len(sample.rows)), []).append(value)
-    points = [_point(key, values, confidence) for key, values in sorted(by_point.items())]
+        scores, _ = vectors({"scores": np.asarray(train(sample), dtype=np.float64), "human": target}, varied=True)
+        agreements = []
+        for group in distinct:
+            at = labels == group
+            x, y = vectors({f"scores of {group}": scores[at], f"human of {group}": target[at]}, varied=True)
+            agreements.append(float(pearson_rows(x, y)))
+        by_point.setdefault((sample.judgments, len(sample.rows)), []).append(float(np.mean(agreements)))
+    points = []
+    for (drawn, instances), values in sorted(by_point.items()):
+        mean, half, n = float(np.mean(values)), float("nan"), len(values)
+        if n > 1:
+            quantile = need("scipy.stats", "intervals over seeds").t.ppf((1 + confidence) / 2, n - 1)
+            half = float(quantile * np.std(values, ddof=1) / np.sqrt(n))
+        low, high = np.clip([mean - half, mean + half], -1, 1)  # r goes no further
+        points.append(CurvePoint(instances, drawn, mean, float(low), float(high), tuple(values)))
     method = "Pearson's r, mean over groups; Student's t interval over seeds"
-    return LearningCurve(tuple(points), tuple(dict.fromkeys(groups)), len(target), tuple(seeds), method, confidence)
+    return LearningCurve(tuple(points), distinct, len(target), tuple(seeds), method, confidence)
 
 
 def _draws(judged: Array, sizes: Sequence[int], per_instance: Sequence[int], seeds: Sequence[int]) -> Iterator[Sample]:
@@ -154,24 +167,3 @@ def _draws(judged: Array, sizes: Sequence[int], per_instance: Sequence[int], see
             order = np.random.default_rng([seed, 1, int(row)]).permutation(len(known))
             scores[i] = known[order[: each or len(known)]].mean()
         yield Sample(rows, scores, each, seed)
-
-
-def _agreement(scores: Array, human: Array, groups: Sequence[str]) -> float:
-    predicted, _ = vectors({"scores": scores, "human": human}, varied=True)
-    labels = np.asarray(groups)
-    values = []
-    for group in dict.fromkeys(groups):
-        at = labels == group
-        x, y = vectors({f"scores of {group}": predicted[at], f"human of {group}": human[at]}, varied=True)
-        values.append(float(pearson_rows(x, y)))
-    return float(np.mean(values))
-
-
-def _point(key: tuple[int, int], values: Sequence[float], confidence: float) -> CurvePoint:
-    mean, n = float(np.mean(values)), len(values)
-    half = float("nan")
-    if n > 1:
-        quantile = need("scipy.stats", "intervals over seeds").t.ppf((1 + confidence) / 2, n - 1)
-        half = float(quantile * np.std(values, ddof=1) / np.sqrt(n))
-    low, high = np.clip([mean - half, mean + half], -1, 1)  # r goes no further
-    return CurvePoint(key[1], key[0], mean, float(low), float(high), tuple(values))

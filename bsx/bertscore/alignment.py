@@ -85,12 +85,10 @@ class Alignment(Shown):
             }
 
         return {
+            **vars(self),
             "candidate": side(self.candidate, self.reference),
             "reference": side(self.reference, self.candidate),
             "cosines": self.cosines.tolist(),
-            "precision": self.precision,
-            "recall": self.recall,
-            "f1": self.f1,
             "signature": str(self.signature),
         }
 

@@ -66,32 +66,26 @@ def bertscore_loss(
     column = ("precision", "recall", "f1").index(measure)
     losses = []
     for row, group in enumerate(groups):
-        rows = slice(row, row + 1)
-        scores = [_score_one(tokenizer, encoding, unit[rows], mask[rows], text)[0, column] for text in group]
+        candidate, present = unit[row : row + 1], mask[row : row + 1]
+        scores = []
+        for text in group:
+            (reference,) = tokenizer.tokenize([text])
+            if tokenizer.is_special[reference.ids].all():
+                raise InputError(f"a reference without content has no score to train on: {text!r}")
+            weights, pool = (
+                torch.as_tensor(~flags[reference.ids]).to(unit.device)[None]
+                for flags in (tokenizer.weighs_nothing, tokenizer.cannot_match)
+            )
+            parts: dict[int, Array] = {}
+            for batch, output in encoding.run([span.ids for span in reference.spans]):
+                for place, i in enumerate(batch):
+                    parts[i] = normalise(output[0, place, reference.spans[i].positions])
+            # A copy is an ordinary tensor, which autograd can save.
+            vectors = torch.cat([tensor(parts[i]) for i in range(len(parts))]).clone().to(unit.device)[None]
+            matched = greedy_match(candidate, vectors, present.float(), weights.float(), present.bool(), pool)
+            scores.append(matched[0, column])
         losses.append(1 - torch.stack(scores).amax())
     stacked = torch.stack(losses)
     if reduction == "none":
         return stacked
     return stacked.sum() if reduction == "sum" else stacked.mean()
-
-
-def _score_one(
-    tokenizer: Tokenizer, encoding: LayerView, candidate: torch.Tensor, mask: torch.Tensor, text: str
-) -> torch.Tensor:
-    reference = tokenizer.tokenize([text])[0]
-    if tokenizer.is_special[reference.ids].all():
-        raise InputError(f"a reference without content has no score to train on: {text!r}")
-
-    def side(flags: object) -> torch.Tensor:
-        return torch.as_tensor(flags).to(candidate.device)[None]
-
-    weights = side(~tokenizer.weighs_nothing[reference.ids])
-    pool = side(~tokenizer.cannot_match[reference.ids])
-    parts: dict[int, Array] = {}
-    for batch, output in encoding.run([span.ids for span in reference.spans]):
-        for row, i in enumerate(batch):
-            parts[i] = normalise(output[0, row, reference.spans[i].positions])
-    # A copy is an ordinary tensor, which autograd can save.
-    vectors = torch.cat([tensor(parts[i]) for i in range(len(parts))]).clone().to(candidate.device)[None]
-    scores: torch.Tensor = greedy_match(candidate, vectors, mask.float(), weights.float(), mask.bool(), pool)
-    return scores

@@ -83,26 +83,6 @@ class Window:
             # Each similarity, and once more while the best are looked for.
             refuse_beyond(8 * longest * other, budget, f"{where}matching {longest:,} with {other:,} tokens")
 
-    def refuse_truncated(self, block: Block, model: str, limit: int | None) -> None:
-        """Refuse a block in which a text was cut off.
-
-        Raises:
-            InputError: naming the first such texts.
-        """
-        results: dict[str, None] = {}  # a reference of several systems' rows is named once
-        for row, (candidate, references) in enumerate(zip(block.candidates, block.references, strict=True)):
-            name = block.ids[row] if block.ids else row + 1
-            for kind, text in (("candidate", candidate), *(("reference", text) for text in references)):
-                if lost := self.tokens[self.texts[text]].lost:
-                    results[f"segment {name} ({kind}, {lost} tokens too many)"] = None
-        if results:
-            too_long = list(results)
-            more = f" and {len(too_long) - 3} more" if len(too_long) > 3 else ""
-            raise InputError(
-                f"{model} reads {limit} tokens, longer: {', '.join(too_long[:3])}{more}; "
-                "shorten them, set long to window, or leave out strict"
-            )
-
 
 class BertScore(Metric[BertScoreConfig | ScorerConfig]):
     """BERTScore. Source: Zhang et al. 2020, section 3.
@@ -273,7 +253,18 @@ class BertScore(Metric[BertScoreConfig | ScorerConfig]):
         ready = block.ahead.get(self.spec)
         window = ready if isinstance(ready, Window) else self.look_ahead(block)
         if self.encoders.config.strict:
-            window.refuse_truncated(block, self.choice.name, self.tokenizer.max_tokens)
+            cut: dict[str, None] = {}  # a reference of several systems' rows is named once
+            for row, (candidate, references) in enumerate(zip(block.candidates, block.references, strict=True)):
+                name = block.ids[row] if block.ids else row + 1
+                for kind, text in (("candidate", candidate), *(("reference", text) for text in references)):
+                    if lost := window.tokens[window.texts[text]].lost:
+                        cut[f"segment {name} ({kind}, {lost} tokens too many)"] = None
+            if cut:
+                more = f" and {len(cut) - 3} more" if len(cut) > 3 else ""
+                raise InputError(
+                    f"{self.choice.name} reads {self.tokenizer.max_tokens} tokens, longer: "
+                    f"{', '.join(islice(cut, 3))}{more}; shorten them, set long to window, or leave out strict"
+                )
         window.refuse_large_pairs(block, self.encoders.budget)
         return self.match(block, window, self.vectors(window, fitted, block.report))
 

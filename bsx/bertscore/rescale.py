@@ -149,15 +149,7 @@ def _language(choice: Choice) -> str | None:
 
 
 def _check_model(model: str, language: str | None, choice: Choice, catalog: Catalog, path: Path) -> tuple[str, ...]:
-    """Refuse a file that is for another model, and return what is to be said if it is for another language.
-
-    Args:
-        model: what the file is for.
-        language: its code, if it says so.
-        choice: what it is used for; a folder is called by its name.
-        catalog: tells aliases.
-        path: the file.
-    """
+    """Refuse a file that is for another model, and return what is to be said if it is for another language."""
     known = catalog.find(model)
     asked = choice.name if choice.entry is not None or choice.source.hub else Path(choice.name).resolve().name
     if (known.name if known is not None else model) != asked:

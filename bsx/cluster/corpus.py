@@ -6,6 +6,7 @@ import os
 from collections import deque
 from collections.abc import Generator, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import islice
 from typing import TypeVar
 
@@ -13,7 +14,6 @@ from bsx.cluster.devices import DeviceError, Done, Work, in_order
 from bsx.data.corpus import Segment
 from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
-from bsx.metrics.base import Metric
 from bsx.metrics.run import Prepared, ScoredBlock, blocks_of, score_segments
 from bsx.support.optional import installed, need
 from bsx.support.progress import Progress
@@ -43,13 +43,8 @@ def stream(
     Where the cluster has graphics cards and a metric an encoder, each worker takes one, unless the device is the CPU.
     A worker that dies is started again, and what it had is scored again.
 
-    Args:
-        prepared: the metrics, the corpus and what they learnt from it.
-        tokens: of a block, which has a few hundred segments at most.
-        address: of a running cluster; None starts one on this machine for as long as this runs.
-        workers: processes that score.
-        progress: called with a phase's name, segments done and segments in all.
-        start: how many segments to leave out, because they are scored already.
+    Arguments are that function's; a block has a few hundred segments at most. ``address`` is that of a running cluster,
+    None starts one on this machine for as long as this runs; ``workers`` is how many processes score.
 
     Raises:
         InputError: if there is no cluster at this address, or too few graphics cards in it, or by a worker.
@@ -110,14 +105,13 @@ class _ClusterScorer:
 
     def __init__(self, work: Work) -> None:
         self._work = work
-        self._metrics: list[Metric] | None = None
+        self._opened = cache(work.open)
 
     def score(self, segments: list[Segment]) -> Done:
         try:
-            if self._metrics is None:
-                self._metrics = self._work.open()
-            result = score_segments(self._metrics, self._work.fitted, segments)
-            encoders = self._metrics[0].encoders
+            metrics = self._opened()
+            result = score_segments(metrics, self._work.fitted, segments)
+            encoders = metrics[0].encoders
             encoders.forget()
             return Done(replace(result, segments=[]), encoders.notes)
         except Exception as error:  # noqa: BLE001 - who started this raises it

@@ -160,12 +160,7 @@ def stream(
     The scores of a block depend on the block alone, whichever device it went to and whatever came before. A text that
     comes again in another block is encoded again, there in another batch, where it may be rounded otherwise.
 
-    Args:
-        prepared: the metrics, the corpus and what they learnt from it.
-        devices: names as of `bsx.encode.run_config.choose_device`, a process each.
-        tokens: of a block.
-        progress: called with a phase's name, segments done and segments in all.
-        start: how many segments to leave out, because they are scored already.
+    Arguments are that function's; ``devices`` are names as of `bsx.encode.run_config.choose_device`, a process each.
 
     Raises:
         BsxError: that scoring raised on a device.
@@ -202,14 +197,9 @@ def in_order(
 ) -> Generator[ScoredBlock, None, None]:
     """Give blocks to whichever worker is free, and yield their results in the order of the blocks.
 
-    Args:
-        prepared: the metrics, the corpus and what they learnt from it.
-        blocks: the blocks to score; a bounded number of them is held at a time.
-        workers: how many there are; each scores its blocks in the order in which it gets them.
-        give: gives a worker a block.
-        take: waits for some workers, and returns the results of the first block of one or more of them.
-        progress: called with a phase's name, segments done and segments in all.
-        start: how many segments are done.
+    Each worker scores its blocks in the order in which it gets them; a bounded number of blocks is held at a time.
+    ``give`` gives a worker a block; ``take`` waits for some workers, and returns the results of the first block of one
+    or more of them. ``start`` segments are done already.
     """
     numbered = enumerate(blocks)
     has = [deque[int]() for _ in range(workers)]

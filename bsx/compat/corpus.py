@@ -72,7 +72,17 @@ class CorpusMetric:
         Raises:
             InputError: if lists differ in length, or what the metric needs is missing.
         """
-        scores = self.metric.score(hypotheses, None if references is None else _by_segment(references), sources)
+        groups = None
+        if references is not None:
+            if isinstance(references, str) or any(isinstance(column, str) for column in references):
+                raise InputError(
+                    "references is a list of lists, one for each translator: write [references] for a single one"
+                )
+            rows = list(zip_longest(*references, fillvalue=...))
+            if any(text is ... for row in rows for text in row):
+                raise InputError(f"lists of references differ in length: {', '.join(str(len(c)) for c in references)}")
+            groups = [[text for text in row if isinstance(text, str)] for row in rows]
+        scores = self.metric.score(hypotheses, groups, sources)
         return CorpusScore(self.metric.spec, scores.system, scores)
 
     def sentence_score(
@@ -110,12 +120,3 @@ class CorpusMetric:
     def __reduce__(self) -> tuple[object, ...]:
         metric, settings = self._made
         return partial(CorpusMetric, **settings), (metric,)
-
-
-def _by_segment(references: Sequence[Sequence[str | None]]) -> list[list[str]]:
-    if isinstance(references, str) or any(isinstance(column, str) for column in references):
-        raise InputError("references is a list of lists, one for each translator: write [references] for a single one")
-    rows = list(zip_longest(*references, fillvalue=...))
-    if any(text is ... for row in rows for text in row):
-        raise InputError(f"lists of references differ in length: {', '.join(str(len(c)) for c in references)}")
-    return [[text for text in row if isinstance(text, str)] for row in rows]

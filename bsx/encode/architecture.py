@@ -190,14 +190,10 @@ def use_own_code(config: Untyped, folder: Path) -> None:
     """Take out of a checkpoint's configuration what would fetch or choose code to compute it with.
 
     ``attn_implementation`` and ``experts_implementation`` may name kernels on a hub, which transformers then fetches
-    and runs; a ``quantization_config`` brings in packages with code of their own.
-
-    Args:
-        config: the configuration, as transformers has it; changed in place.
-        folder: the checkpoint's folder, for the message.
+    and runs. The configuration is transformers', and changed in place.
 
     Raises:
-        InputError: if its weights are quantised.
+        InputError: if its weights are quantised; see `refuse_foreign_code`.
     """
     parts = [getattr(config, name, None) for name in getattr(config, "sub_configs", {})]
     for part in [config, *(part for part in parts if part is not None)]:
@@ -392,23 +388,10 @@ def has_safetensors(folder: Path) -> bool:
     return any(file.suffix == ".safetensors" for file in weight_files(folder))
 
 
-def check_weights(architecture: Architecture) -> None:
-    """Check the files of a checkpoint's weights as `StoredArrays` does, whatever is to load them.
-
-    Raises:
-        InputError: if one is damaged.
-    """
-    if has_safetensors(architecture.folder):
-        names = NAMES.get(architecture.kind)
-        StoredArrays(architecture.folder, "" if names is None else names.prefix)
-
-
 class StoredArrays:
-    """The arrays of a checkpoint by name.
+    """The arrays of a checkpoint's folder by name.
 
-    Args:
-        folder: of the checkpoint.
-        prefix: what may stand before every name, as ``bert.`` does where more than the encoder was saved.
+    A prefix may stand before every name, as ``bert.`` does where more than the encoder was saved.
 
     Raises:
         InputError: if a file is damaged.
@@ -437,9 +420,6 @@ class StoredArrays:
     def _unusable(self, why: str) -> InputError:
         return InputError(f"{self._folder}: {part_of(self._folder, 'its weights', WEIGHTS)} {why}")
 
-    def __contains__(self, name: str) -> bool:
-        return name in self._found
-
     def get(self, name: str, shape: tuple[int, ...], *, whole: bool = True) -> NDArray[np.float32]:
         """Return an array in fp32: a view of its file where it has that format there.
 
@@ -454,25 +434,25 @@ class StoredArrays:
         older = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
         for other in (name, older):
             if other in self._found:
-                array = self._read(other, shape)
-                if whole and not finite(array):
-                    raise self._unusable(f"cannot be used: {other} holds what is no finite number, or too large a one")
-                return array
-        raise self._unusable(f"lack some tensors of the encoder, {name} among them")
-
-    def _read(self, name: str, shape: tuple[int, ...]) -> NDArray[np.float32]:
-        raw, entry, start = self._found[name]
+                break
+        else:
+            raise self._unusable(f"lack some tensors of the encoder, {name} among them")
+        raw, entry, start = self._found[other]
         try:
             first, last = (int(offset) for offset in entry["data_offsets"])
             kind, stored = entry["dtype"], tuple(entry["shape"])
             if kind not in _FLOATS:
-                raise ValueError(f"{name} is in the number format {kind}")
+                raise ValueError(f"{other} is in the number format {kind}")
             numbers = raw[start + first : start + last].view(FORMATS[kind]).reshape(stored)
         except DAMAGE as error:
             raise self._unusable(f"cannot be loaded: {error}") from error
         if stored != shape:
             raise self._unusable("cannot be loaded: their shapes are not those that its config.json says")
-        if kind == "BF16":
-            return (numbers.astype(np.uint32) << 16).view(np.float32)
-        floats: NDArray[np.float32] = numbers.astype(np.float32, copy=False)
-        return floats
+        array: NDArray[np.float32] = (
+            (numbers.astype(np.uint32) << 16).view(np.float32)
+            if kind == "BF16"
+            else numbers.astype(np.float32, copy=False)
+        )
+        if whole and not finite(array):
+            raise self._unusable(f"cannot be used: {other} holds what is no finite number, or too large a one")
+        return array

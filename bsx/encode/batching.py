@@ -24,6 +24,7 @@ class Embedder(Protocol):
         pad_id: the id that fills short sequences.
         ignores_padding: whether vectors of tokens are the same whatever padding follows them.
         queues: whether it computes beside the caller, who may give it a batch before the one before is done.
+        at_once: how many threads may call `encode` at the same time, and should, for it to be fast.
     """
 
     layers: list[int]
@@ -32,11 +33,7 @@ class Embedder(Protocol):
     pad_id: int
     ignores_padding: bool
     queues: bool
-
-    @property
-    def at_once(self) -> int:
-        """How many threads may call `encode` at the same time, and should, for it to be fast."""
-        ...
+    at_once: int
 
     def encode(self, ids: Array, mask: Array | None) -> Array:
         """Encode a padded batch.
@@ -173,7 +170,13 @@ class Batcher:
                 continue
             self._ahead = False
             if not (beside and len(batch) == 1):  # it may fit when it is there alone
-                self._shrink([lengths[i] for i in batch], lacking)
+                longest = max(lengths[i] for i in batch)
+                if len(batch) == 1:
+                    raise InputError(
+                        f"one text of {longest} tokens does not fit in the memory of {self.embedder.device} "
+                        f"({lacking}): use a smaller model, another device or dtype"
+                    )
+                self.batch_tokens = min(self.batch_tokens, (len(batch) + 1) // 2 * longest)  # half of what this took
             left = sorted([*batch, *(i for group in waiting for i in group)])
             groups = plan_batches([lengths[i] for i in left], self.batch_tokens, equal_lengths=equal)
             waiting = deque([left[i] for i in group] for group in groups)
@@ -197,12 +200,3 @@ class Batcher:
             return self.embedder.begin(ids, mask)
         vectors = self.embedder.encode(ids, mask)
         return lambda: vectors
-
-    def _shrink(self, lengths: Sequence[int], lacking: str) -> None:
-        """Allow a batch half of what a batch of these lengths took."""
-        if len(lengths) == 1:
-            raise InputError(
-                f"one text of {lengths[0]} tokens does not fit in the memory of {self.embedder.device} ({lacking}): "
-                "use a smaller model, another device or dtype"
-            )
-        self.batch_tokens = min(self.batch_tokens, (len(lengths) + 1) // 2 * max(lengths))

@@ -56,15 +56,9 @@ class Idf:
         """Write the weights as JSON."""
         from bsx.data.output import atomic_text
 
-        content = {
-            "weights": {str(i): w for i, w in sorted(self.weights.items())},
-            "unseen": self.unseen,
-            "documents": self.documents,
-            "digest": self.digest,
-            "tokenizer_digest": self.tokenizer_digest,
-        }
+        weights = {str(i): w for i, w in sorted(self.weights.items())}
         with atomic_text(Path(path)) as stream:
-            json.dump(content, stream)
+            json.dump({**vars(self), "weights": weights}, stream)
 
     @classmethod
     def load(cls, path: str | Path) -> Idf:

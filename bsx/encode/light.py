@@ -17,7 +17,6 @@ from __future__ import annotations
 import functools
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -146,28 +145,11 @@ class Graph:
 _ZERO = 128  # what stands for zero in an unsigned byte of a weight, and is taken from every byte of a state
 Byte = type[np.int8] | type[np.uint8]
 _LEAST_STEP = float(np.finfo(np.float32).tiny)
-
-
-@dataclass(frozen=True)
-class Rounded:
-    """States in bytes, by the names of what holds them: ``step * (bytes - zero)``.
-
-    Attributes:
-        bytes: (batch, tokens, size).
-        step: of each token (batch, tokens, 1).
-        shift: ``step * (128 - zero)`` of each token (batch, tokens, 1): the product takes 128 from every byte.
-    """
-
-    bytes: str
-    step: str
-    shift: str
-
-
 TOKENS = ("batch", "tokens")
 
 
 class GraphBuilder:
-    """A graph in the making.
+    """Builds the graph of one encoder.
 
     Args:
         settings: what `bsx.encode.architecture.filled` says.
@@ -186,7 +168,7 @@ class GraphBuilder:
         self.settings = settings
         self.weights = weights
         self._eight_bits = eight_bits
-        self._rounded: dict[str, Rounded] = {}
+        self._rounded: dict[str, tuple[str, str, str]] = {}
         self.names: Names = NAMES[settings["model_type"]]
         self.dim: int = settings["hidden_size"]
         self.heads: int = settings["num_attention_heads"]
@@ -212,7 +194,7 @@ class GraphBuilder:
         graph, (rows, columns) = self.graph, matrix.shape
         if state not in self._rounded:
             self._rounded[state] = self._round(state, columns)
-        rounded = self._rounded[state]
+        rounded, state_step, column = self._rounded[state]
         step = np.abs(matrix).max(axis=1) / np.float32(127)  # of each row; its numbers go from -127 to 127 steps
         steps = np.rint(matrix / np.where(step > 0, step, np.float32(1))[:, None]).astype(np.int8)
         zeros = [self._number(_ZERO, np.uint8)]
@@ -220,16 +202,21 @@ class GraphBuilder:
         if self._eight_bits is np.uint8:
             stored, zeros = (stored.astype(np.int16) + _ZERO).astype(np.uint8), zeros * 2
         arrays = graph.array(f"{name}.int8", stored), self._number(1), graph.array(f"{name}.step", step)
-        product = graph.node("MatMulIntegerToFloat", rounded.bytes, *arrays, *zeros, domain=MICROSOFT)
-        added, column = [steps.sum(axis=1, dtype=np.int64) * step], rounded.shift
+        product = graph.node("MatMulIntegerToFloat", rounded, *arrays, *zeros, domain=MICROSOFT)
+        added = [steps.sum(axis=1, dtype=np.int64) * step]
         if bias:
             added.append(self.weights.get(f"{name}.bias", (rows,)))
             column = graph.node("Pad", column, self.constant([0, 0, 0, 0, 0, 1]), self._number(1))
         both = graph.node("MatMul", column, graph.array(f"{name}.added", np.stack(added).astype(np.float32)))
-        return graph.node("Add", graph.node("Mul", product, rounded.step), both)
+        return graph.node("Add", graph.node("Mul", product, state_step), both)
 
-    def _round(self, state: str, size: int) -> Rounded:
-        """Write the numbers of each token in bytes, of which 0 is the least of them and 255 the largest."""
+    def _round(self, state: str, size: int) -> tuple[str, str, str]:
+        """Write the numbers of each token in bytes, of which 0 is the least of them and 255 the largest.
+
+        Returns:
+            Names of the bytes (batch, tokens, size), which are states as ``step * (bytes - zero)``; of the step of each
+            token (batch, tokens, 1); and of ``step * (128 - zero)``, because the product takes 128 from every byte.
+        """
         graph, zero = self.graph, self._number(0)
         least = graph.node("Min", graph.node("ReduceMin", state, axes=(-1,), keepdims=1), zero)
         most = graph.node("Max", graph.node("ReduceMax", state, axes=(-1,), keepdims=1), zero)
@@ -240,7 +227,7 @@ class GraphBuilder:
         each = [graph.node("Reshape", value, self.constant([-1])) for value in (step, graph.node("Cast", zeros, to=2))]
         flat = graph.node("Reshape", state, self.constant([-1, size]))
         steps = graph.node("QuantizeLinear", flat, *each, axis=0)
-        return Rounded(graph.node("Reshape", steps, graph.node("Shape", state)), step, shift)
+        return graph.node("Reshape", steps, graph.node("Shape", state)), step, shift
 
     def _number(self, value: float, dtype: type[np.generic] = np.float32) -> str:
         return self.graph.constant(np.array(value, dtype=dtype))
@@ -254,42 +241,16 @@ class GraphBuilder:
         """Write whole numbers into the graph."""
         return self.graph.constant(np.array(values, dtype=np.int64))
 
+    def encoder(self, layers: Sequence[int]) -> NDArray[np.float32]:
+        """Build the encoder, with some layers as outputs.
 
-class Encoder(GraphBuilder):
-    """Builds the graph of one encoder.
-
-    Args:
-        settings: what `bsx.encode.architecture.filled` says.
-        weights: the checkpoint's.
-        layers: the layers to return.
-        eight_bits: what matrix products take weights as, if in eight bits: signed bytes or unsigned ones.
-
-    Attributes:
-        words: vectors of all pieces (vocabulary, size), a view of their file: the runtime would copy them.
-    """
-
-    def __init__(
-        self, settings: JsonObject, weights: StoredArrays, layers: Sequence[int], *, eight_bits: Byte | None = None
-    ) -> None:
-        super().__init__(settings, weights, eight_bits=eight_bits)
-        state, bias = self._embeddings(), ""
-        if settings["model_type"] == "mpnet":  # to attention is added a number for each bucket of distances
-            buckets = self.graph.input("buckets", np.int64, ("tokens", "tokens"))
-            count = settings["relative_attention_num_buckets"]
-            table = self.array("encoder.relative_attention_bias.weight", count, self.heads)
-            bias = self.graph.node("Transpose", self.graph.node("Gather", table, buckets), perm=(2, 0, 1))
-            bias = self.graph.node("Unsqueeze", bias, self.constant([0]))
-        for number in range(max(layers) + 1):
-            if number:
-                state = self._layer(self.names.layer.format(number - 1), state, bias)
-            if number in layers:
-                self.graph.output(self.graph.node("Identity", state, name=f"layer_{number}"), (*TOKENS, self.dim))
-
-    def _embeddings(self) -> str:
+        Returns:
+            Vectors of all pieces (vocabulary, size), a view of their file: the runtime would copy them.
+        """
         settings, names, graph = self.settings, self.names, self.graph
         kind = settings["model_type"]
         size = settings.get("embedding_size", self.dim) if kind in ("electra", "albert") else self.dim
-        self.words = self.weights.get(f"{names.words}.weight", (settings["vocab_size"], size), whole=False)
+        words = self.weights.get(f"{names.words}.weight", (settings["vocab_size"], size), whole=False)
         state = graph.input("words", np.float32, (*TOKENS, size))
         if kind in TYPED:
             types = self.weights.get(f"{names.types}.weight", (settings["type_vocab_size"], size))
@@ -300,7 +261,19 @@ class Encoder(GraphBuilder):
         state = self.normalised(state, names.norm, size)
         if kind == "albert" or (kind == "electra" and size != self.dim):
             state = self.product(state, names.projection, self.dim, size, bias=True)
-        return state
+        bias = ""
+        if kind == "mpnet":  # to attention is added a number for each bucket of distances
+            distances = graph.input("buckets", np.int64, ("tokens", "tokens"))
+            count = settings["relative_attention_num_buckets"]
+            table = self.array("encoder.relative_attention_bias.weight", count, self.heads)
+            bias = graph.node("Transpose", graph.node("Gather", table, distances), perm=(2, 0, 1))
+            bias = graph.node("Unsqueeze", bias, self.constant([0]))
+        for number in range(max(layers) + 1):
+            if number:
+                state = self._layer(names.layer.format(number - 1), state, bias)
+            if number in layers:
+                graph.output(graph.node("Identity", state, name=f"layer_{number}"), (*TOKENS, self.dim))
+        return words
 
     def _layer(self, at: str, state: str, bias: str) -> str:
         names, dim, inner, graph = self.names, self.dim, self.settings["intermediate_size"], self.graph
@@ -376,17 +349,29 @@ class LightEmbedder:
         together = -(-workers // _AT_ONCE)
         self.at_once = workers // together
         weights = StoredArrays(architecture.folder, NAMES[architecture.kind].prefix)
-        encoder = Encoder(self._settings, weights, self.layers, eight_bits=fast_bytes() if int8 else None)
-        self._words = encoder.words
-        self._arrays = encoder.graph.arrays  # the session looks at them where they are
-        self._session = open_session(encoder.graph, together)
+        builder = GraphBuilder(self._settings, weights, eight_bits=fast_bytes() if int8 else None)
+        self._words = builder.encoder(self.layers)
+        self._arrays = builder.graph.arrays  # the session looks at them where they are
+        self._session = open_session(builder.graph, together)
         self._wanted = [put.name for put in self._session.get_inputs()]
 
     def encode(self, ids: NDArray[np.int64], mask: NDArray[np.int64] | None) -> NDArray[np.float32]:
         """Encode a padded batch; see `bsx.encode.batching.Embedder.encode`."""
         words = self._words[ids]
         self._architecture.check_vectors(words[None], mask)
-        given = {"words": words, **inputs(self._settings, ids, mask)}
+        positions = np.broadcast_to(np.arange(ids.shape[1]), ids.shape)
+        kind = self._settings["model_type"]
+        if kind in _BY_CONTENT:
+            pad = 1 if kind == "mpnet" else self._settings["pad_token_id"]
+            content = (ids != pad).astype(np.int64)
+            positions = np.cumsum(content, axis=1) * content + pad
+        given = {
+            "words": words,
+            "mask": np.ones(ids.shape, dtype=np.int32) if mask is None else mask.astype(np.int32),
+            "positions": np.ascontiguousarray(positions, dtype=np.int64),
+        }
+        if kind == "mpnet":
+            given["buckets"] = buckets(ids.shape[1])
         try:
             states = self._session.run(None, {name: given[name] for name in self._wanted})
         except Exception as error:
@@ -401,24 +386,6 @@ class LightEmbedder:
         """Encode a padded batch at once; see `bsx.encode.batching.Embedder.begin`."""
         vectors = self.encode(ids, mask)
         return lambda: vectors
-
-
-def inputs(
-    settings: JsonObject, ids: NDArray[np.int64], mask: NDArray[np.int64] | None
-) -> dict[str, NDArray[np.generic]]:
-    """Return what a graph is given for a batch of ids (batch, tokens) with its mask."""
-    present = np.ones(ids.shape, dtype=np.int32) if mask is None else mask.astype(np.int32)
-    positions = np.broadcast_to(np.arange(ids.shape[1]), ids.shape)
-    given: dict[str, NDArray[np.generic]] = {"mask": present}
-    kind = settings["model_type"]
-    if kind in _BY_CONTENT:
-        pad = 1 if kind == "mpnet" else settings["pad_token_id"]
-        content = (ids != pad).astype(np.int64)
-        positions = np.cumsum(content, axis=1) * content + pad
-    given["positions"] = np.ascontiguousarray(positions, dtype=np.int64)
-    if kind == "mpnet":
-        given["buckets"] = buckets(ids.shape[1])
-    return given
 
 
 def buckets(tokens: int, count: int = 32, furthest: int = 128) -> NDArray[np.int64]:

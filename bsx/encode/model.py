@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, cast, get_args
+from typing import TYPE_CHECKING, Unpack, cast, get_args
 
 from bsx.catalog.catalog import Catalog
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry, Source
@@ -21,7 +21,7 @@ from bsx.encode.architecture import Architecture
 from bsx.encode.batching import Batcher, Embedder
 from bsx.encode.light import LightEmbedder, obstacle
 from bsx.encode.run_config import BackendName, Precision, has_torch, signed
-from bsx.encode.tokenizer import LongText, Specials, Tokenizer, load_tokenizer
+from bsx.encode.tokenizer import Rules, Tokenizer, load_tokenizer
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError, UnknownNameError
 from bsx.models.files import (
     TOKENIZERS,
@@ -289,26 +289,14 @@ class LocatedModel:
         return load_tokenizer(self.checkpoint.folder, light=True, trust_remote_code=trust)
 
     def tokenizer(
-        self,
-        *,
-        limit: int | None = None,
-        leading_space: bool | None = None,
-        specials: Specials = "match",
-        long: LongText = "truncate",
-        before: str = "",
-        keep_before: bool = False,
-        context: bool = False,
+        self, *, limit: int | None = None, leading_space: bool | None = None, **rules: Unpack[Rules]
     ) -> Tokenizer:
-        """Return the model's tokenizer with its rules.
+        """Return the model's tokenizer.
 
         Args:
             limit: a further limit on the tokens of a text.
             leading_space: put a space before each text; what the registry says unless given.
-            specials: whether special tokens may be matched.
-            long: what happens to a text that is too long.
-            before: a text that every text follows.
-            keep_before: whether its vectors are kept.
-            context: whether texts come with context in front.
+            rules: see `Tokenizer`.
         """
         entry = self.choice.entry
         limits = [self.architecture.position_limit, entry.max_tokens if entry is not None else None, limit]
@@ -320,18 +308,15 @@ class LocatedModel:
                 self._inner_tokenizer,
                 position_limit=min((at for at in limits if at is not None), default=None),
                 leading_space=leading_space,
-                specials=specials,
-                long=long,
-                before=before,
-                keep_before=keep_before,
-                context=context,
                 vocabulary=self.architecture.vocabulary,
                 budget=self.budget,
                 # Scores of attention, their bias, and both once more while they are worked on.
                 pair_bytes=16 * self.architecture.heads,
+                **rules,
             )
 
 
+@dataclass(eq=False)
 class Opener:
     """Opens a checkpoint's encoder, by one backend.
 
@@ -343,7 +328,7 @@ class Opener:
         located: the model.
         device: where to run.
         dtype: number format; int8 is ONNX Runtime's.
-        backend: what was asked for.
+        asked: the backend that was asked for.
         final_norm: see `bsx.encode.torch_encoder.TransformerEmbedder`.
         cache: where vectors outlive the run, if anywhere.
 
@@ -352,18 +337,15 @@ class Opener:
         MissingExtraError: if nothing that can is installed.
     """
 
-    def __init__(
-        self,
-        located: LocatedModel,
-        *,
-        device: str,
-        dtype: Precision,
-        backend: BackendName = "auto",
-        final_norm: bool = True,
-        cache: VectorCache | None = None,
-    ) -> None:
-        self.architecture = located.architecture
-        self.device = device
+    located: LocatedModel
+    device: str
+    dtype: Precision
+    asked: BackendName
+    final_norm: bool
+    cache: VectorCache | None
+
+    def __post_init__(self) -> None:
+        self.architecture = self.located.architecture
         self.notes: list[str] = []
         """What the user should know about the choice, one sentence each."""
         if "AutoModel" in str(self.architecture.stored.get("auto_map")):
@@ -371,32 +353,28 @@ class Opener:
                 f"the code that comes with {self.architecture.folder.name} (auto_map in its config.json) is not run, "
                 f"but that of the architecture {self.architecture.kind}"
             )
-        self._identity = located.checkpoint.identity
-        self._dtype = dtype
-        self._final_norm = final_norm
-        self._cache = cache
-        self._light = self._choose(backend)
+        self._light = self._choose(self.asked)
 
     def _choose(self, backend: BackendName) -> bool:
         """Return whether ONNX Runtime runs the encoder."""
-        if backend == "auto" and self._dtype != "int8":
+        if backend == "auto" and self.dtype != "int8":
             named = os.environ.get(VARIABLE) or "auto"
             if named not in get_args(BackendName):
                 raise InputError(f"the environment variable {VARIABLE} is {named!r}: set it to auto, torch or onnx")
             backend = cast(BackendName, named)
         if self.device != "cpu":
             why: str | None = f"it runs on the CPU, and the device is {self.device}"
-        elif self._dtype in ("bf16", "fp16"):
-            why = f"it computes in fp32 or int8, not in {self._dtype}"
+        elif self.dtype in ("bf16", "fp16"):
+            why = f"it computes in fp32 or int8, not in {self.dtype}"
         else:
             why = obstacle(self.architecture)
-        if backend == "onnx" or self._dtype == "int8":
+        if backend == "onnx" or self.dtype == "int8":
             if backend == "torch":
                 raise InputError("int8 is computed by ONNX Runtime: leave backend=torch out, or use fp32")
             if why is not None:
-                instead = "use dtype=fp32" if self._dtype == "int8" else "use backend=torch"
+                instead = "use dtype=fp32" if self.dtype == "int8" else "use backend=torch"
                 raise InputError(f"ONNX Runtime cannot run this: {why}; {instead}")
-            need("onnxruntime", "int8" if self._dtype == "int8" else "The backend onnx")
+            need("onnxruntime", "int8" if self.dtype == "int8" else "The backend onnx")
             return True
         if backend == "auto" and why is None and installed("onnxruntime"):
             need("onnxruntime", "Scoring with encoders")
@@ -422,7 +400,7 @@ class Opener:
             InputError: if the encoder cannot be loaded.
         """
         if self._light:
-            light = LightEmbedder(self.architecture, layers, int8=self._dtype == "int8")
+            light = LightEmbedder(self.architecture, layers, int8=self.dtype == "int8")
             return Batcher(light, batch_tokens or _ONNX_BATCH_TOKENS)
         from bsx.encode.torch_encoder import TransformerEmbedder
 
@@ -430,34 +408,37 @@ class Opener:
             self.architecture,
             layers=layers,
             device=self.device,
-            dtype="fp32" if self._dtype == "int8" else self._dtype,
-            final_norm=self._final_norm,
+            dtype="fp32" if self.dtype == "int8" else self.dtype,
+            final_norm=self.final_norm,
         )
         return Batcher(encoder, batch_tokens)
 
     def cached(self, layers: list[int]) -> CachedEncoding | None:
         """Return what keeps vectors of these layers on disk, if there is a cache."""
-        if self._cache is None:
+        if self.cache is None:
             return None
         from bsx.encode.vector_cache import CachedEncoding
 
+        return CachedEncoding(self.cache, self.digests, layers, self.architecture.dimensions, self.device)
+
+    @property
+    def digests(self) -> dict[str, object]:
+        """All that changes vectors beside token ids and layer; what the tokenizer does is in the ids."""
         config = dict(self.architecture.stored)
         for name in ("_name_or_path", "dtype", "torch_dtype"):  # where files lie, and what was asked for when loading
             config.pop(name, None)
-        own_code = sorted(self.architecture.folder.glob("*.py"))
-        # What the tokenizer does is not named: all of it is in the token ids, which are the key of a vector.
-        fields = {
-            "weights": self._identity,
+        code = sorted(self.architecture.folder.glob("*.py"))
+        return {
+            "weights": self.located.checkpoint.identity,
             "config": hashlib.sha256(json.dumps(config, sort_keys=True, default=str).encode()).hexdigest(),
-            "code": [hashlib.sha256(file.read_bytes()).hexdigest() for file in own_code],
+            "code": [hashlib.sha256(file.read_bytes()).hexdigest() for file in code],
             "family": repr(self.architecture.family),
-            "dtype": signed(self._dtype),
+            "dtype": signed(self.dtype),
             "device": device_type(self.device),  # another kind of device rounds in another way
-            "final_norm": self._final_norm,
+            "final_norm": self.final_norm,
             "backend": self.backend,
             **({} if self._light else {"transformers": version("transformers")}),
         }
-        return CachedEncoding(self._cache, fields, self._dtype, layers, self.architecture.dimensions, self.device)
 
     @property
     def backend(self) -> str:

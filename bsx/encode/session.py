@@ -219,16 +219,8 @@ class Encoders:
         key = (located.checkpoint.folder, final_norm)
         with self._lock:
             if key not in self._encoders:
-                opener = Opener(
-                    located,
-                    device=self.device,
-                    dtype=self.dtype,
-                    backend=self.config.backend,
-                    final_norm=final_norm,
-                    cache=self._cache,
-                )
                 self._encoders[key] = SharedEncoder(
-                    opener,
+                    Opener(located, self.device, self.dtype, self.config.backend, final_norm, self._cache),
                     batch_tokens=self.config.batch_tokens,
                     budget=lambda: self.budget // 2,
                     remember=self.config.remember,

@@ -368,13 +368,7 @@ class States:
 
 
 def encode_texts(texts: Sequence[str], tokenizer: Tokenizer, encoding: LayerView) -> States:
-    """Return the hidden states of texts.
-
-    Args:
-        texts: distinct texts.
-        tokenizer: the encoder's tokenizer.
-        encoding: the encoder, which says which layers.
-    """
+    """Return the hidden states of distinct texts, of the layers of ``encoding``."""
     tokenized = tokenizer.tokenize(texts)
     lengths = np.array([len(text.ids) for text in tokenized], dtype=np.int64)
     offsets = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64) if len(texts) else lengths

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,27 +37,27 @@ _FROM_FILE = ("PreTrainedTokenizer", "PythonBackend", "TokenizersBackend")
 _USUAL = {"unk": ("[UNK]", "<unk>"), "cls": ("[CLS]", "<s>"), "sep": ("[SEP]", "</s>")}
 
 
+class Rules(TypedDict, total=False):
+    """What a metric says of how its texts are cut; see `Tokenizer`."""
+
+    specials: Specials
+    long: LongText
+    before: str
+    keep_before: bool
+    context: bool
+
+
 @dataclass(frozen=True)
 class Span:
     """One sequence for the encoder, and the part of its output that is kept.
 
     Attributes:
         ids: token ids with the special tokens around them.
-        keep: positions ``[start, stop)`` of ``ids`` whose vectors represent the text.
-        but: positions ``[start, stop)`` among them that are context only: a prefix, sentences before.
+        positions: those of ``ids`` whose vectors represent the text, in order; of the others it is context only.
     """
 
     ids: list[int]
-    keep: tuple[int, int]
-    but: tuple[int, int] = (0, 0)
-
-    @property
-    def positions(self) -> NDArray[np.int64]:
-        """Positions of ``ids`` whose vectors represent the text, in order."""
-        (start, stop), (low, high) = self.keep, self.but
-        if not start <= low < high:
-            return np.arange(start, stop)
-        return np.concatenate([np.arange(start, low), np.arange(high, stop)])
+    positions: NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -274,11 +274,13 @@ class Tokenizer:
         return content[-limit:] if self._inner.truncation_side == "left" else content[:limit]
 
     def _span(self, content: list[int], keep: tuple[int, int], context: Sequence[int] = ()) -> Span:
-        """Return a sequence with everything that stands around content."""
-        start = len(self.prefix)
-        led = start + len(self._lead)
-        but = (led if self._keep_before else start, led + len(context))
-        return Span([*self.prefix, *self._lead, *context, *content, *self.suffix], keep, but)
+        """Return a sequence with everything that stands around content, of which positions from-to may be kept."""
+        led = len(self.prefix) + len(self._lead)
+        low, high = led if self._keep_before else len(self.prefix), led + len(context)  # of what is context only
+        positions = np.arange(*keep)
+        if keep[0] <= low < high:
+            positions = np.delete(positions, slice(low - keep[0], high - keep[0]))
+        return Span([*self.prefix, *self._lead, *context, *content, *self.suffix], positions)
 
     def _windows(self, content: list[int], limit: int) -> TokenizedText:
         """Windows overlap by half; each token keeps the vector of the window in which it stands furthest from an edge.
@@ -390,7 +392,9 @@ class LightTokenizer:
     def follows(self, settings: JsonObject) -> bool:
         """Return whether the file cuts texts as a class of transformers does, which goes by the settings beside it."""
         setting = settings.get
-        steps = [step for part in (self._inner.normalizer, self._inner.pre_tokenizer) for step in _steps(part)]
+        parts = [part for part in (self._inner.normalizer, self._inner.pre_tokenizer) if part is not None]
+        states = [json.loads(part.__getstate__()) for part in parts]
+        steps = [step for s in states for step in (s, *s.get("normalizers", ()), *s.get("pretokenizers", ()))]
         wanted = {
             "BertNormalizer": {
                 "lowercase": setting("do_lower_case", True),
@@ -453,14 +457,7 @@ class LightTokenizer:
 
 
 def load_light(folder: Path) -> LightTokenizer | None:
-    """Return a checkpoint's tokenizer, or None if transformers has to load it.
-
-    Args:
-        folder: of the checkpoint.
-
-    Raises:
-        InputError: if its settings cannot be used; the package tokenizers has errors of its own besides.
-    """
+    """Return the tokenizer of a checkpoint's folder, or None if transformers has to load it; see `LightTokenizer`."""
 
     def content(name: str) -> JsonObject:
         file = folder / name
@@ -477,11 +474,3 @@ def load_light(folder: Path) -> LightTokenizer | None:
         return None
     result = LightTokenizer(folder, settings)
     return result if kind in _FROM_FILE or result.follows(settings) else None
-
-
-def _steps(part: Untyped) -> list[JsonObject]:
-    """Return the steps of a normaliser or of what cuts texts into words, as ``tokenizer.json`` has them."""
-    if part is None:
-        return []
-    state = json.loads(part.__getstate__())
-    return [state, *state.get("normalizers", ()), *state.get("pretokenizers", ())]

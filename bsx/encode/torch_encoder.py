@@ -12,7 +12,7 @@ from typing import Literal
 import torch
 
 from bsx.catalog.entries.models import Family
-from bsx.encode.architecture import Architecture, check_weights
+from bsx.encode.architecture import NAMES, Architecture, StoredArrays, has_safetensors
 from bsx.errors import InputError
 from bsx.models.files import WEIGHTS, part_of
 from bsx.support.arrays import Array, device_type, fetch, finite, finite_later, short_of_memory, tensor
@@ -104,7 +104,9 @@ class TransformerEmbedder:
         final_norm: bool = True,
     ) -> None:
         self._architecture = architecture
-        check_weights(architecture)
+        if has_safetensors(architecture.folder):  # damaged ones are told better here
+            names = NAMES.get(architecture.kind)
+            StoredArrays(architecture.folder, "" if names is None else names.prefix)
         config = copy.deepcopy(architecture.config)
         self._family = architecture.family
         depth = architecture.depth

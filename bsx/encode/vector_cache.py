@@ -15,7 +15,7 @@ import os
 import secrets
 import time
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +60,7 @@ class VectorCache:
         self.limit = parse_bytes(size)
         self.file_bytes = min(_FILE_BYTES, self.limit // 16)
         self._room = claim_cache(self.folder) / _ROOM
+        # Of each file its keys, sorted, where the vectors of each start, and their checksums, key included.
         self._files: dict[Path, tuple[NDArray[np.bytes_], NDArray[np.int64], NDArray[np.uint32]]] = {}
         self._pending: dict[bytes, NDArray[np.uint8]] = {}
         self._bytes = 0
@@ -76,7 +77,17 @@ class VectorCache:
         self._files = {path: index for path, index in self._files.items() if path in present}
         for path in sorted(present - set(self._files)):
             try:
-                self._files[path] = _read_index(path)
+                with path.open("rb", buffering=0) as stream:
+                    header, start = read_header(stream, os.fstat(stream.fileno()).st_size)
+                    first, end = header["index"]["data_offsets"]
+                    content = np.empty(end - first, dtype=np.uint8)
+                    stream.seek(start + first)
+                    fill(stream, content.data)
+                index = content.view(_INDEX)
+                if not len(index):
+                    raise ValueError("it has no index")
+                starts: NDArray[np.int64] = index["start"] + (start + int(header["vectors"]["data_offsets"][0]))
+                self._files[path] = np.ascontiguousarray(index["key"]), starts, index["sum"].copy()
             except OSError:
                 continue  # removed by another process since it was listed
             except DAMAGE:
@@ -181,25 +192,6 @@ class VectorCache:
             path.unlink()
 
 
-def _read_index(path: Path) -> tuple[NDArray[np.bytes_], NDArray[np.int64], NDArray[np.uint32]]:
-    """Return the sorted keys of a file, where the vectors of each start, and their checksums, key included.
-
-    Raises:
-        OSError: if it cannot be read, or has gone; the errors of `DAMAGE` if it is no such file, or not a whole one.
-    """
-    with path.open("rb", buffering=0) as stream:
-        header, start = read_header(stream, os.fstat(stream.fileno()).st_size)
-        first, end = header["index"]["data_offsets"]
-        content = np.empty(end - first, dtype=np.uint8)
-        stream.seek(start + first)
-        fill(stream, content.data)
-    index = content.view(_INDEX)
-    if not len(index):
-        raise ValueError("it has no index")
-    starts: NDArray[np.int64] = index["start"] + (start + int(header["vectors"]["data_offsets"][0]))
-    return np.ascontiguousarray(index["key"]), starts, index["sum"].copy()
-
-
 class CachedEncoding:
     """Runs an encoder only on what a cache on disk does not hold.
 
@@ -208,29 +200,22 @@ class CachedEncoding:
 
     Args:
         cache: the cache.
-        fields: everything that changes the encoder's vectors, beside token ids and layer.
-        dtype: number format of its vectors.
+        fields: everything that changes the encoder's vectors, beside token ids and layer; see `Opener.digests`.
         layers: the layers it returns.
         dimensions: size of a token vector.
         device: where vectors are wanted.
     """
 
     def __init__(
-        self,
-        cache: VectorCache,
-        fields: dict[str, object],
-        dtype: str,
-        layers: list[int],
-        dimensions: int,
-        device: str,
+        self, cache: VectorCache, fields: Mapping[str, object], layers: list[int], dimensions: int, device: str
     ) -> None:
         self._cache = cache
         self._dimensions = dimensions
         self._device = device
         # On the CPU vectors are NumPy's, which has no bf16: they are fp32.
-        self._kind = {"fp16": "F16", "bf16": "F32" if device == "cpu" else "BF16"}.get(dtype, "F32")
+        self._kind = {"fp16": "F16", "bf16": "F32" if device == "cpu" else "BF16"}.get(str(fields["dtype"]), "F32")
         # Without the final norm, what layer k is depends on which layer is the highest.
-        top = {} if fields.get("final_norm", True) else {"top": layers[-1]}
+        top = {} if fields["final_norm"] else {"top": layers[-1]}
         named = ({**fields, **top, "layer": layer} for layer in layers)
         texts = (json.dumps(name, sort_keys=True, default=str).encode() for name in named)
         self._hashes = [hashlib.blake2b(text, digest_size=KEY_BYTES) for text in texts]

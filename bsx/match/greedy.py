@@ -178,11 +178,7 @@ def batches(
 
 
 def halving(work: Callable[[NDArray[np.int64]], None], batch: NDArray[np.int64]) -> None:
-    """Do work on a batch of pairs, or on each half of it if that does not fit in memory.
-
-    Args:
-        work: what to do with pairs, given their indices (pairs,).
-        batch: indices of pairs (batch,).
+    """Do work on the indices of a batch of pairs (batch,), or on each half of it if that does not fit in memory.
 
     Raises:
         InputError: if one pair does not fit.

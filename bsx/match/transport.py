@@ -53,13 +53,16 @@ def transport_costs(
     """
     solver = need("ot.lp.emd_wrap", "optimal transport")
     sources, targets = units, units if right_units is None else right_units
-    shares = [_shares(side) for side in (sources, targets)]
-    spans = [[*map(slice, side.offsets, side.offsets + side.lengths)] for side in (sources, targets)]
+    spans = [_spans(side) for side in (sources, targets)]
+    totals = [_by_text(side.masses.astype(np.float64), side) for side in (sources, targets)]
     costs = np.full(len(left), np.nan)
-    filled = [_totals(side) > 0 for side in (sources, targets)]
-    defined = np.flatnonzero(filled[0][left] & filled[1][right])
+    defined = np.flatnonzero((totals[0] > 0)[left] & (totals[1] > 0)[right])
 
-    sums = [_by_text(share, side) for share, side in zip(shares, (sources, targets), strict=True)]
+    shares, sums = [], []  # each unit's share of its text's mass, what they add up to; the solver passes over zeros
+    for side, mass in zip((sources, targets), totals, strict=True):
+        whole = np.repeat(mass, side.lengths)
+        shares.append(np.divide(side.masses, whole, out=np.zeros(len(whole)), where=whole > 0))
+        sums.append(_by_text(shares[-1], side))
     scales = np.divide(sums[0][left], sums[1][right], out=np.ones(len(left)), where=sums[1][right] > 0).tolist()
     lefts, rights = left.tolist(), right.tolist()
 
@@ -106,9 +109,9 @@ def _blas() -> Untyped:
     return need("threadpoolctl", "optimal transport").ThreadpoolController()
 
 
-def _totals(units: Units) -> NDArray[np.float64]:
-    """Return each text's mass (texts,)."""
-    return _by_text(units.masses.astype(np.float64), units)
+def _spans(units: Units) -> list[slice]:
+    """Return where the units of each text are (texts,)."""
+    return [*map(slice, units.offsets, units.offsets + units.lengths)]
 
 
 def _by_text(masses: NDArray[np.float64], units: Units) -> NDArray[np.float64]:
@@ -118,19 +121,12 @@ def _by_text(masses: NDArray[np.float64], units: Units) -> NDArray[np.float64]:
     return np.where(units.lengths > 0, np.add.reduceat(np.append(masses, 0.0), units.offsets), 0.0)
 
 
-def _shares(units: Units) -> NDArray[np.float64]:
-    """Return each unit's share of its text's mass (units,); the solver passes over units without any."""
-    totals = np.repeat(_totals(units), units.lengths)
-    return np.divide(units.masses, totals, out=np.zeros(len(totals)), where=totals > 0)
-
-
 def _sliced(
     sources: Units, targets: Units, left: NDArray[np.int64], right: NDArray[np.int64], cost: Cost
 ) -> Iterator[tuple[NDArray[np.int64], Distances]]:
     """Multiply two slices when a pair's turn comes, where a batch would first have to copy them."""
     x, y = (fetch(side.vectors) for side in (sources, targets))
-    spans = [[*map(slice, side.offsets, side.offsets + side.lengths)] for side in (sources, targets)]
-
+    spans = _spans(sources), _spans(targets)
     sizes = sources.lengths[left] * targets.lengths[right]
     lefts, rights = left.tolist(), right.tolist()
 

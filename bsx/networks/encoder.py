@@ -87,12 +87,7 @@ class FrozenEncoder:
 
 
 def find_again(record: EncoderRecord, encoders: Encoders, what: str) -> LocatedModel:
-    """Find the encoder that a metric was trained on, and make sure that it is the same.
-
-    Args:
-        record: what the metric remembers of it.
-        encoders: where to look; their model, if they have one, says where it is now.
-        what: the metric, for messages.
+    """Find the encoder that a metric was trained on, where the encoders' model says, and make sure that it is the same.
 
     Raises:
         InputError: if weights, configuration or tokenizer are others than in training.

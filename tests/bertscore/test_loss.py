@@ -25,6 +25,9 @@ def test_loss_equals_one_minus_the_score(tiny_model: Callable[[str], str]) -> No
     padded = torch.cat([vectors, torch.full((1, 3, vectors.shape[2]), 9.0)], dim=1)
     mask = torch.tensor([[1, 1, 1, 0, 0, 0]])
     assert scorer.loss(padded, [reference], candidate_mask=mask).item() == pytest.approx(1 - scores.f1[0], abs=1e-5)
+    plain = Scorer(model=tiny_model("bert"), layer=2)  # special tokens of a reference may be matched
+    lost = plain.loss(vectors, [reference], measure="precision").item()
+    assert lost == pytest.approx(1 - plain.score([candidate], [reference]).precision[0], abs=1e-5)
     several = scorer.loss(vectors, [[reference, candidate]])
     assert several.item() == pytest.approx(0, abs=1e-5)
 

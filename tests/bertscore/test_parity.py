@@ -6,6 +6,7 @@ bert-score runs with batches of one pair here: then nothing is padded, and its k
 from __future__ import annotations
 
 import functools
+import shutil
 import sys
 import warnings
 from collections import defaultdict
@@ -67,18 +68,33 @@ def _pytorch() -> Iterator[None]:
         yield
 
 
-def peer(folder: str, references: Sequence[Any] = REFERENCES, batch_size: int = 1, **settings: Any) -> np.ndarray:
+def peer(
+    folder: str, references: Sequence[Any] = REFERENCES, candidates: Sequence[str] = CANDIDATES, **settings: Any
+) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        result = bert_score.score(
-            CANDIDATES, list(references), model_type=folder, nthreads=0, batch_size=batch_size, **settings
-        )
-    return torch.stack(result).numpy()
+        given = {"model_type": folder, "nthreads": 0, "batch_size": 1, **settings}
+        return torch.stack(bert_score.score(list(candidates), list(references), **given)).numpy()
 
 
 def ours(folder: str, references: Sequence[Any] = REFERENCES, **settings: Any) -> np.ndarray:
     scores = bsx.Scorer(model=folder, **settings).score(CANDIDATES, references)
     return np.stack([scores.precision, scores.recall, scores.f1])
+
+
+def compat(folder: str, references: Sequence[Any] = REFERENCES, **settings: Any) -> np.ndarray:
+    scores: Any = compat_score(CANDIDATES, list(references), model_type=folder, **settings)
+    return torch.stack(scores).numpy()
+
+
+CASES: list[tuple[Sequence[Any], dict[str, Any]]] = [
+    (REFERENCES, {}),
+    (REFERENCES, {"idf": True}),
+    (SEVERAL, {"idf": True}),
+    (SEVERAL, {}),
+    (REFERENCES, {"all_layers": True}),
+    (REFERENCES, {"all_layers": True, "idf": True}),
+]
 
 
 @pytest.mark.parametrize("kind", sampled(KINDS, QUICK))
@@ -87,43 +103,32 @@ def test_compat_gives_the_same_numbers(kind: str, tiny_model: Callable[[str], st
     for layer in range(LAYERS + 1):
         if kind == "deberta-v2" and layer == 0:
             continue  # bert-score fails there: test_layer_0_of_deberta_v2
-        scores: Any = compat_score(CANDIDATES, REFERENCES, model_type=folder, num_layers=layer)
-        got = torch.stack(scores).numpy()
-        np.testing.assert_allclose(got, peer(folder, num_layers=layer), atol=TOLERANCE)
-    cases: list[tuple[Sequence[Any], dict[str, Any]]] = [
-        (REFERENCES, {"idf": True}),
-        (SEVERAL, {"idf": True}),
-        (SEVERAL, {}),
-        (REFERENCES, {"all_layers": True}),
-        (REFERENCES, {"all_layers": True, "idf": True}),
-    ]
-    for references, settings in cases:
-        scores = compat_score(CANDIDATES, references, model_type=folder, num_layers=2, **settings)
-        got = torch.stack(scores).numpy()
-        np.testing.assert_allclose(got, peer(folder, references, num_layers=2, **settings), atol=TOLERANCE)
+        got, wanted = compat(folder, num_layers=layer), peer(folder, num_layers=layer)
+        np.testing.assert_allclose(got, wanted, atol=TOLERANCE)
+    for references, settings in CASES[1:]:
+        got, wanted = (score(folder, references, num_layers=2, **settings) for score in (compat, peer))
+        np.testing.assert_allclose(got, wanted, atol=TOLERANCE)
 
 
-@pytest.mark.parametrize("kind", sampled(SAME_WITHOUT_COMPAT, QUICK))
-def test_the_scorer_gives_the_same_numbers(kind: str, tiny_model: Callable[[str], str]) -> None:
+# tests/encode/test_onnx.py compares the backends on every architecture; here the peer is the other package.
+ON_ONNX = [(kind, "onnx") for kind in ("bert", "roberta", "xlm-roberta")]
+ON_TORCH = [(kind, "torch") for kind in SAME_WITHOUT_COMPAT]
+
+
+@pytest.mark.parametrize(
+    "case", sampled([*ON_TORCH, *ON_ONNX], [*((kind, "torch") for kind in QUICK), *ON_ONNX]), ids="-".join
+)
+def test_the_scorer_gives_the_same_numbers(case: tuple[str, str], tiny_model: Callable[[str], str]) -> None:
+    kind, backend = case
+    if backend == "onnx":
+        pytest.importorskip("onnxruntime", reason="needs the extra onnx")
     folder = tiny_model(kind)
-    np.testing.assert_allclose(ours(folder, layer=2), peer(folder, num_layers=2), atol=TOLERANCE)
-    np.testing.assert_allclose(ours(folder, layer=2, idf=True), peer(folder, num_layers=2, idf=True), atol=TOLERANCE)
-    np.testing.assert_allclose(ours(folder, SEVERAL, layer=3), peer(folder, SEVERAL, num_layers=3), atol=TOLERANCE)
-    if kind not in PRE_NORM:
-        np.testing.assert_allclose(
-            ours(folder, all_layers=True), peer(folder, num_layers=2, all_layers=True), atol=TOLERANCE
-        )
-
-
-@pytest.mark.parametrize("kind", ["bert", "roberta", "xlm-roberta"])
-def test_onnx_runtime_gives_bert_scores_numbers(kind: str, tiny_model: Callable[[str], str]) -> None:
-    # tests/encode/test_onnx.py compares the backends on every architecture; here the peer is the other package.
-    pytest.importorskip("onnxruntime", reason="needs the extra onnx")
-    folder = tiny_model(kind)
-    fast: Any = {"layer": 2, "backend": "onnx"}
-    np.testing.assert_allclose(ours(folder, **fast), peer(folder, num_layers=2), atol=TOLERANCE)
-    np.testing.assert_allclose(ours(folder, **fast, idf=True), peer(folder, num_layers=2, idf=True), atol=TOLERANCE)
-    np.testing.assert_allclose(ours(folder, SEVERAL, **fast), peer(folder, SEVERAL, num_layers=2), atol=TOLERANCE)
+    for references, settings in CASES[:5]:
+        every = "all_layers" in settings
+        if not (every and kind in PRE_NORM):
+            got = ours(folder, references, backend=backend, **settings, **({} if every else {"layer": 2}))
+            wanted = peer(folder, references, num_layers=2, **settings)
+            np.testing.assert_allclose(got, wanted, atol=TOLERANCE)
 
 
 @pytest.mark.parametrize("kind", ["xlm", "mbart", *ONE_SPECIAL])
@@ -162,10 +167,7 @@ def test_difference_special_tokens_other_than_cls_and_sep_weigh_nothing(tiny_mod
 
 def test_difference_a_single_piece_is_not_empty(tiny_model: Callable[[str], str]) -> None:
     folder = tiny_model("t5")  # one piece and one end token are two ids, which bert-score takes for an empty text
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        p, _, _ = bert_score.score(["a"], ["a"], model_type=folder, num_layers=2, nthreads=0)
-    assert p.item() == 0
+    assert peer(folder, ["a"], ["a"], num_layers=2)[0] == 0
     scores = bsx.Scorer(model=folder, layer=2).score(["a"], ["a"])
     assert scores.f1[0] == pytest.approx(1, abs=TOLERANCE)
     assert len(scores.empty) == 0
@@ -178,16 +180,7 @@ def test_difference_scores_do_not_depend_on_batch_mates(tiny_model: Callable[[st
     candidates = [*words, "the cat sat on the mat and the dog walked to the old house by the river"]
     references = [*words[3:], *words[:3], "the dog"]
     folder = tiny_model("xlnet")
-
-    def theirs(batch_size: int) -> np.ndarray:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            result = bert_score.score(
-                candidates, references, model_type=folder, num_layers=3, nthreads=0, batch_size=batch_size
-            )
-        return torch.stack(result).numpy()
-
-    alone, batched = theirs(1), theirs(64)
+    alone, batched = (peer(folder, references, candidates, num_layers=3, batch_size=size) for size in (1, 64))
     assert alone[0].min() < -0.1
     assert np.abs(alone - batched).max() > 0.1
     scorer = bsx.Scorer(model=folder, layer=3)
@@ -229,7 +222,7 @@ def test_difference_layer_0_of_deberta_v2(tiny_model: Callable[[str], str]) -> N
 def test_difference_empty_text_scores_zero_instead_of_crashing(tiny_model: Callable[[str], str]) -> None:
     folder = tiny_model("bert")
     with pytest.raises(AttributeError):
-        bert_score.score([""], ["a cat"], model_type=folder, num_layers=2, nthreads=0)
+        peer(folder, ["a cat"], [""], num_layers=2)
     scores = bsx.Scorer(model=folder, layer=2).score(["", "a cat"], ["a cat", " \t "])
     assert scores.f1.tolist() == scores.precision.tolist() == [0, 0]
     assert scores.empty.tolist() == [0, 1]
@@ -237,10 +230,7 @@ def test_difference_empty_text_scores_zero_instead_of_crashing(tiny_model: Calla
 
 def test_difference_undefined_idf_figures_are_counted_zeros(tiny_model: Callable[[str], str]) -> None:
     folder = tiny_model("bert")  # one reference: every idf in it is log(2/2) = 0, so recall is 0/0
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        _, r, _ = bert_score.score(["the dog"], ["the cat"], model_type=folder, num_layers=2, idf=True, nthreads=0)
-    assert torch.isnan(r).item()
+    assert np.isnan(peer(folder, ["the cat"], ["the dog"], num_layers=2, idf=True)[1])
     scores = bsx.Scorer(model=folder, layer=2, idf=True).score(["the dog"], ["the cat"])
     assert scores.recall[0] == scores.f1[0] == 0
     assert scores.unweighted.tolist() == [0]
@@ -253,19 +243,14 @@ def test_difference_roberta_leading_space_is_explicit(tiny_model: Callable[[str]
     plain, spaced = ours(folder, layer=2), ours(folder, layer=2, leading_space=True)
     assert np.abs(plain - spaced).max() > 1e-4
     # Under transformers 5 bert-score's add_prefix_space is ignored; a tokenizer built with it shows the meant numbers.
-    import shutil
-
     copy = tmp_path / "roberta-with-space"
     shutil.copytree(folder, copy)
     AutoTokenizer.from_pretrained(folder, add_prefix_space=True).save_pretrained(copy)
     np.testing.assert_allclose(spaced, peer(str(copy), num_layers=2), atol=TOLERANCE)
-    space = "space:yes"
-    assert space in str(bsx.Scorer(model=folder, layer=2, leading_space=True).signature())
+    assert "space:yes" in str(bsx.Scorer(model=folder, layer=2, leading_space=True).signature())
 
 
 def test_difference_no_length_limit_in_the_tokenizer(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
-    import shutil
-
     from transformers import AutoTokenizer
 
     copy = tmp_path / "no-limit"
@@ -287,25 +272,7 @@ def test_embedded_model_on_real_pairs(n: int, wmt17: Pairs) -> None:
     scorer = bsx.Scorer(model="minilm", layer=6)
     folder = str(scorer.metric.located.checkpoint.folder)
     for idf in (False, True):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            expected = bert_score.score(
-                candidates, references, model_type=folder, num_layers=6, idf=idf, nthreads=0, batch_size=64
-            )
+        expected = peer(folder, references, candidates, num_layers=6, idf=idf, batch_size=64)
         scores = bsx.Scorer(model="minilm", layer=6, idf=idf).score(candidates, references)
-        for got, want in zip((scores.precision, scores.recall, scores.f1), expected, strict=True):
-            # In full batches, where a negative maximum meets padding in the peer: looser than the 1e-5 above.
-            np.testing.assert_allclose(got, want.numpy(), atol=1e-4)
-
-
-def test_compat_return_shapes(tiny_model: Callable[[str], str], capsys: pytest.CaptureFixture[str]) -> None:
-    folder = tiny_model("bert")
-    (p, r, f), line = compat_score(  # type: ignore[misc]
-        CANDIDATES, REFERENCES, model_type=folder, num_layers=1, return_hash=True, verbose=True
-    )
-    assert p.shape == r.shape == f.shape == (len(CANDIDATES),)
-    assert p.dtype == torch.float32
-    assert line.startswith(f"{folder}_L1_no-idf_version=")
-    assert "layer:1/3" in capsys.readouterr().err
-    with pytest.raises(bsx.BsxError, match="lang"):
-        compat_score(CANDIDATES, REFERENCES, model_type=folder, num_layers=1, rescale_with_baseline=True)
+        # In full batches, where a negative maximum meets padding in the peer: looser than the 1e-5 above.
+        np.testing.assert_allclose([scores.precision, scores.recall, scores.f1], expected, atol=1e-4)

@@ -77,9 +77,10 @@ def test_scores_depend_on_the_pair_alone(
 
 
 def test_identity_scores_one_and_swapping_swaps(tiny_bert: Scorer) -> None:
-    texts = [text for text in TEXTS if text]
+    texts = [*filter(None, TEXTS), "ж"]  # an unknown word is a word
     same = tiny_bert.score(texts, texts)
     np.testing.assert_allclose(columns(same), 1, atol=1e-5)
+    assert len(same.empty) == 0
     forth, back = tiny_bert.score(texts, texts[::-1]), tiny_bert.score(texts[::-1], texts)
     np.testing.assert_allclose(forth.precision, back.recall, atol=1e-5)
     np.testing.assert_allclose(forth.f1, back.f1, atol=1e-5)
@@ -203,12 +204,6 @@ def test_special_tokens_may_be_excluded_from_matching(tiny_model: Callable[[str]
     assert aligned.recall == pytest.approx(inner.max(axis=0).mean(), abs=1e-5)
 
 
-def test_unknown_words_count(tiny_bert: Scorer) -> None:
-    scores = tiny_bert.score(["ж"], ["ж"])
-    assert len(scores.empty) == 0
-    assert scores.f1[0] == pytest.approx(1, abs=1e-5)
-
-
 def test_truncation_is_counted_refused_or_avoided(tiny_model: Callable[[str], str]) -> None:
     folder = tiny_model("bert")
     long = "cat " * 100  # 100 pieces; the model reads 64 positions, 62 besides CLS and SEP
@@ -237,7 +232,7 @@ def test_windows_keep_every_token_once_from_its_most_central_window(
     starts = [span.ids[1] - 10 for span in text.spans]
     lengths = [len(span.ids) - 2 for span in text.spans]
     for number, span in enumerate(text.spans):
-        for token in span.ids[slice(*span.keep)]:
+        for token in np.asarray(span.ids)[span.positions].tolist():
             position = token - 10
             if not 0 <= position < count:
                 continue  # a special token
@@ -290,6 +285,22 @@ def test_each_distinct_text_is_encoded_once_within_a_small_budget(tiny_model: Ca
     for metric in (roomy.metric, tight.metric, named):
         encoder: Any = metric.encoding.shared  # type: ignore[attr-defined]
         assert not encoder._where  # nothing comes again
+
+
+@pytest.mark.parametrize("settings", [{}, {"idf": True}, {"multi_ref": "best", "specials": "exclude"}])
+def test_both_doors_lead_to_the_same_bits(settings: dict[str, Any], tiny_model: Callable[[str], str]) -> None:
+    candidates = ["the cat sat on the mat", "a dog walked slowly", "rain", ""]
+    references = [["a cat sat on a mat"], ["the old dog walked", "a dog"], ["it rained at the station"], ["rain"]]
+    encoders = Encoders(model=tiny_model("bert"))
+    scores = Scorer(encoders=encoders, layer=2, **settings).score(candidates, references)
+    alone = Scorer(model=tiny_model("bert"), layer=2, **settings).score(candidates, references)
+    for measure in ("precision", "recall", "f1"):
+        metric = get_metric("bertscore", encoders=encoders, layer=2, measure=measure, **settings)
+        found = metric.score(candidates, references)
+        assert found.values.tolist() == getattr(scores, measure).astype(np.float64).tolist()
+        assert getattr(alone, measure).tolist() == getattr(scores, measure).tolist()
+        assert str(found.signature) == f"{scores.signature}|measure:{measure}"
+        assert found.empty.tolist() == scores.empty.tolist() == [3]
 
 
 def test_several_systems_share_the_references(tiny_model: Callable[[str], str]) -> None:
@@ -518,11 +529,13 @@ def test_blocks_end_where_the_same_texts_come_again_and_again(tiny_bert: Scorer)
 
 def test_a_baseline_that_leaves_no_scale_is_refused(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
     table = tmp_path / "b.csv"
-    table.write_text("LAYER,P,R,F\n0,.9999999,.5,.5\n1,.2,.2,.2\n2,.5,.5,.9999999\n3,.2,.2,.2\n")
-    for layer in (0, 2):
-        with pytest.raises(InputError, match=rf"baseline of layer {layer}"):
-            Scorer(model=tiny_model("bert"), layer=layer, rescale=True, baseline=table)
-    assert Scorer(model=tiny_model("bert"), layer=1, rescale=True, baseline=table)
+    table.write_text("LAYER,P,R,F\n0,.9999999,.5,.5\n1,.2,.2,.2\n2,.5,.5,.9991\n3,.2,.9989,.2\n")
+    wrong: list[tuple[dict[str, Any], int]] = [({"layer": 0}, 0), ({"layer": 2}, 2), ({"all_layers": True}, 0)]
+    for layers, named in wrong:
+        with pytest.raises(InputError, match=rf"baseline of layer {named}"):
+            Scorer(model=tiny_model("bert"), rescale=True, baseline=table, **layers)
+    for layer in (1, 3):
+        assert Scorer(model=tiny_model("bert"), layer=layer, rescale=True, baseline=table)
 
 
 @pytest.mark.parametrize("wrong", [{"all_layers": True}, {"layer": 1, "idf": True}])

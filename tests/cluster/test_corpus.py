@@ -20,18 +20,13 @@ from bsx import get_metrics
 from bsx.data.corpus import MemoryCorpus
 from bsx.errors import InputError
 from bsx.metrics.run import prepare
+from tests.cluster.test_scorer import texts
 
 ray = pytest.importorskip("ray", reason="needs the extra ray: make test-engines")
 psutil = pytest.importorskip("psutil", reason="needs psutil to find workers")
 
 # Ray warns about itself in many places; only our own code is held to no warnings, in the other modules.
 pytestmark = pytest.mark.filterwarnings("default")
-WORDS = ["the", "a", "cat", "dog", "house", "sees", "runs", "under", "old", "new", "green", "and", "with"]
-
-
-def texts(count: int, seed: int) -> list[str]:
-    rng = np.random.default_rng(seed)
-    return [" ".join(rng.choice(WORDS, rng.integers(3, 9))) for _ in range(count)]
 
 
 @pytest.fixture(scope="module")

@@ -8,27 +8,21 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import bsx
+from tests.cluster.test_scorer import texts
 from tests.conftest import REPOSITORY
 
 # Engines warn about themselves in many places; only our own code is held to no warnings, in the other modules.
 pytestmark = pytest.mark.filterwarnings("default")
-WORDS = ["the", "a", "cat", "dog", "house", "sees", "runs", "under", "old", "new", "green", "and", "with"]
 ROWS, FILES = 120, 3
 PAGE = (REPOSITORY / "docs" / "scale" / "engines.md").read_text(encoding="utf-8")
 RECIPES = dict(re.findall(r"^### ([^\n]+)\n\n```text\n(.*?)^```$", PAGE, flags=re.MULTILINE | re.DOTALL))
 PACKAGES = {"Ray": "ray.data", "Spark": "pyspark", "Daft": "daft", "Dask": "distributed"}
 PACKAGES["Hugging Face"] = "datasets"
-
-
-def texts(seed: int) -> list[str]:
-    rng = np.random.default_rng(seed)
-    return [" ".join(rng.choice(WORDS, rng.integers(3, 9))) for _ in range(ROWS)]
 
 
 def test_every_engine_has_a_recipe() -> None:
@@ -45,7 +39,7 @@ def test_recipe(engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
     monkeypatch.setenv("PYSPARK_PYTHON", sys.executable)
     monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
-    whole = pa.table({"n": range(ROWS), "candidate": texts(1), "reference": texts(2)})
+    whole = pa.table({"n": range(ROWS), "candidate": texts(ROWS, 1), "reference": texts(ROWS, 2)})
     Path("pairs").mkdir()
     for i in range(FILES):
         pq.write_table(whole.slice(i * ROWS // FILES, ROWS // FILES), f"pairs/{i}.parquet")

@@ -84,6 +84,7 @@ def test_the_scorer_is_theirs(
     for references in given:
         both: Any = ours.score(CANDIDATES, references, return_hash=True)
         got, line = both
+        assert {(figure.dtype, figure.shape[-1]) for figure in got} == {(torch.float32, len(CANDIDATES))}
         want, other = theirs.score(CANDIDATES, references, batch_size=1, return_hash=True)
         close(got, want)
         assert plain(str(line)) == plain(other)
@@ -383,6 +384,9 @@ def test_what_is_said(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
         assert lines[:-1] == ([] if first is None else [first]) + ["calculating scores..."]
         assert re.fullmatch(r"done in \d+\.\d\d seconds, \d+\.\d\d sentences/sec", lines[-1])
         assert said.err.startswith("metric:bertscore|")
+        assert "|layer:1/3|" in said.err
+    with pytest.raises(bsx.BsxError, match="lang"):
+        compat.score(CANDIDATES, REFERENCES, folder, 1, rescale_with_baseline=True)
 
 
 def test_the_command_prints_their_lines(

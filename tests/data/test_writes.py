@@ -29,7 +29,6 @@ PAST_IT = {  # file -> what it calls, and why it may
     "bsx/metrics/judging/cache.py": {"open"},  # appends to its cache
     "bsx/metrics/learned/external.py": {"TemporaryFile"},  # has no name
     "bsx/metrics/learned/workers/serve.py": {"fdopen"},  # a pipe to the process that started this one
-    "bsx/networks/trainer.py": {"save"},  # into a file of the gate
     "bsx/models/e5s1.py": {"memmap"},  # is read only
     "bsx/models/conversion.py": {"open", "rename", "rmtree", "write_text"},  # a folder of the cache, whole under a lock
     "bsx/data/formats/workbook.py": {"open"},  # a member of a file of the gate
@@ -39,7 +38,7 @@ PAST_IT = {  # file -> what it calls, and why it may
     "bsx/support/tensors.py": {"open"},  # into a file of the gate, or of the cache
     "bsx/data/run.py": {"mkstemp", "fdopen"},  # copies of what can be read but once
     "bsx/encode/vector_cache.py": {"replace"},  # new names only, whole by checksums
-    "bsx/networks/run.py": {"rmtree"},  # of the folder that the training made
+    "bsx/networks/run.py": {"rmtree", "save"},  # of the folder that the training made; into a file of the gate
     "analysis/datasets/obtain.py": {"replace", "rmtree", "copyfile"},  # what was downloaded, unpacked
     "bsx/support/download.py": {"replace", "write_text", "open"},  # downloads that go on
     "analysis/factors/parses.py": {"open"},  # appends to its cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from bsx.encode.architecture import Architecture
 from bsx.encode.batching import Batcher
 from bsx.encode.torch_encoder import TransformerEmbedder
 from bsx.errors import InputError
+from bsx.support.tensors import load_tensors
 from tests.helpers import tiny
 from tests.helpers.sample import sampled
 
@@ -139,33 +139,23 @@ def test_a_decoder_scores_texts_without_an_entry(tiny_model: Callable[[str], str
 
 
 def test_a_decoder_that_lacks_weights_is_refused(tmp_path: Path) -> None:
-    from safetensors.torch import load_file, save_file
-
     folder = tiny.build("opt", tmp_path / "opt")
-    weights = load_file(folder / "model.safetensors")
-    del weights[next(name for name in weights if "layers.0" in name)]
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    lacking = [name for name in load_tensors(folder / "model.safetensors")[0] if "layers.0" in name][:1]
+    tiny.rewrite(folder, lambda weights: {name: weight for name, weight in weights.items() if name not in lacking})
     with pytest.raises(InputError, match="lack 1 tensors"):
         bsx.Scorer(model=str(folder), layer=1, backend="torch").score(["a"], ["a"])
 
 
 @pytest.mark.parametrize("kind", ["bart", "t5"])
 def test_an_encoder_whose_decoder_is_absent_scores_the_same(kind: str, tmp_path: Path) -> None:
-    from safetensors.torch import load_file, save_file
-
     folder = tiny.build(kind, tmp_path / kind)
 
     def figures() -> np.ndarray:
         return bsx.Scorer(model=str(folder), layer=1, backend="torch").score(["a cat"], ["the cat"]).f1
 
     whole = figures()
-    weights = {
-        name: weight for name, weight in load_file(folder / "model.safetensors").items() if "decoder" not in name
-    }
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    np.testing.assert_array_equal(
-        bsx.Scorer(model=str(folder), layer=1, backend="torch").score(["a cat"], ["the cat"]).f1, whole
-    )
+    tiny.rewrite(folder, lambda weights: {name: w for name, w in weights.items() if "decoder" not in name})
+    np.testing.assert_array_equal(figures(), whole)
 
 
 @pytest.mark.parametrize(
@@ -178,18 +168,15 @@ def test_an_encoder_whose_decoder_is_absent_scores_the_same(kind: str, tmp_path:
     ],
 )
 def test_an_architecture_without_a_family_is_refused(more: dict[str, Any], message: str, tmp_path: Path) -> None:
-    folder = tiny.build("bert", tmp_path / "bert")
-    file = folder / "config.json"
-    file.write_text(json.dumps({**json.loads(file.read_text()), **more}))
+    folder = tiny.rewrite(tiny.build("bert", tmp_path / "bert"), **more)
     with pytest.raises(InputError, match=message):
-        bsx.Scorer(model=str(folder), layer=1, backend="torch")
+        bsx.Scorer(model=folder, layer=1, backend="torch")
 
 
 def test_the_code_of_a_known_architecture_stands_for_its_own_with_a_note(tmp_path: Path) -> None:
     folder = tiny.build("llama", tmp_path / "llama")
     plain = bsx.Scorer(model=str(folder), layer=1, backend="torch")
-    file = folder / "config.json"
-    file.write_text(json.dumps({**json.loads(file.read_text()), "auto_map": {"AutoModel": "modeling.Model"}}))
+    tiny.rewrite(folder, auto_map={"AutoModel": "modeling.Model"})
     noted = bsx.Scorer(model=str(folder), layer=1, backend="torch")
     np.testing.assert_array_equal(noted.score(["a cat"], ["the cat"]).f1, plain.score(["a cat"], ["the cat"]).f1)
     assert len(noted.notes) == len(plain.notes) + 1

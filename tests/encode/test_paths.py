@@ -16,30 +16,23 @@ from tests.helpers.paths import BATCHES, PAIRS, assert_equal
 pytestmark = pytest.mark.usefixtures("one_thread")
 
 
-@pytest.mark.parametrize("kind", BUILT)
-def test_any_texts_in_any_batches(kind: str, tiny_model: Callable[[str], str]) -> None:
-    model = tiny_model(kind)
-
-    @settings(max_examples=8, deadline=None)
-    @given(pairs=PAIRS, batch_tokens=BATCHES)
-    def holds(pairs: list[tuple[str, str]], batch_tokens: int) -> None:
-        assert_equal(model, pairs, batch_tokens, "onnx")
-
-    holds()
+def many(kind: str, examples: int) -> object:
+    return pytest.param(kind, examples, marks=pytest.mark.slow)
 
 
-@settings(max_examples=3, deadline=None)
-@given(pairs=PAIRS, batch_tokens=BATCHES)
-def test_any_texts_with_real_weights(pairs: list[tuple[str, str]], batch_tokens: int) -> None:
-    assert_equal("minilm", pairs, batch_tokens, "onnx")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", [*BUILT, "minilm", "me5-small-q4"])
-def test_many_more_texts(kind: str, tiny_model: Callable[[str], str]) -> None:
+@pytest.mark.parametrize(
+    ("kind", "examples"),
+    [
+        *((kind, 8) for kind in BUILT),
+        ("minilm", 3),
+        *(many(kind, 400) for kind in BUILT),
+        *(many(kind, 60) for kind in ("minilm", "me5-small-q4")),
+    ],
+)
+def test_any_texts_in_any_batches(kind: str, examples: int, tiny_model: Callable[[str], str]) -> None:
     model = tiny_model(kind) if kind in BUILT else kind
 
-    @settings(max_examples=400 if kind in BUILT else 60, deadline=None)
+    @settings(max_examples=examples, deadline=None)
     @given(pairs=PAIRS, batch_tokens=BATCHES)
     def holds(pairs: list[tuple[str, str]], batch_tokens: int) -> None:
         assert_equal(model, pairs, batch_tokens, "onnx")

@@ -29,8 +29,6 @@ FRAMES = {
 
 
 def tokenizer_of(folder: str, **settings: object) -> Tokenizer:
-    from pathlib import Path
-
     return Tokenizer(load_tokenizer(Path(folder)), position_limit=None, **settings)  # type: ignore[arg-type]
 
 

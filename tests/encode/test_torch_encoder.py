@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -18,12 +17,6 @@ from bsx.errors import InputError
 from tests.helpers import tiny
 
 TEXTS = ["The cat sat on the mat.", "a young woman"], ["the dog sat on a mat", "the old man"]
-
-
-def reword(folder: Path, **more: Any) -> str:
-    file = folder / "config.json"
-    file.write_text(json.dumps({**json.loads(file.read_text()), **more}))
-    return str(folder)
 
 
 @pytest.mark.parametrize(
@@ -50,13 +43,14 @@ def test_a_configuration_chooses_no_code(
         raise AssertionError("it asked for the network")
 
     monkeypatch.setattr(socket, "getaddrinfo", refuse)
-    scorer = bsx.Scorer(model=reword(tiny.build("bert", tmp_path / "bert"), **more), layer=2, backend="torch")
+    scorer = bsx.Scorer(model=tiny.rewrite(tiny.build("bert", tmp_path / "bert"), **more), layer=2, backend="torch")
     np.testing.assert_array_equal(scorer.score(*TEXTS).f1, plain.f1)
     assert scorer.metric.located.architecture.config._attn_implementation in (None, "eager", "sdpa")
 
 
 def test_quantised_weights_are_refused(tmp_path: Path) -> None:
-    folder = reword(tiny.build("bert", tmp_path / "bert"), quantization_config={"quant_method": "finegrained_fp8"})
+    quantised: dict[str, Any] = {"quantization_config": {"quant_method": "finegrained_fp8"}}
+    folder = tiny.rewrite(tiny.build("bert", tmp_path / "bert"), **quantised)
     with pytest.raises(InputError, match="its weights are quantised"):
         bsx.Scorer(model=folder, layer=2)
 

@@ -332,6 +332,18 @@ def _bleurt_weights(config: dict[str, int]) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
+def rewrite(folder: Path | str, change: Callable[[dict[str, Any]], dict[str, Any]] | None = None, **config: Any) -> str:
+    """Change the weights of a checkpoint where it lies, and settings in its ``config.json``; return its folder."""
+    from safetensors.torch import load_file, save_file
+
+    file, settings = Path(folder) / "model.safetensors", Path(folder) / "config.json"
+    if change is not None:
+        save_file(change(load_file(file)), file, metadata={"format": "pt"})
+    if config:
+        settings.write_text(json.dumps({**json.loads(settings.read_text(encoding="utf-8")), **config}))
+    return str(folder)
+
+
 def build_bleurt(folder: Path, seed: int = 7, *, embedding_size: int = 16) -> Path:
     """Write a random BLEURT checkpoint, as its conversions to PyTorch lay it out, into ``folder``."""
     import torch

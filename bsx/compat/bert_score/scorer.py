@@ -31,7 +31,6 @@ from bsx.support.untyped import Settings, Untyped, blaming
 if TYPE_CHECKING:
     import numpy as np
     import torch
-    from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
 Triple = tuple["torch.Tensor", "torch.Tensor", "torch.Tensor"]
@@ -265,35 +264,31 @@ class BERTScorer:
             )
         look: Settings = {"figsize": (2 + 0.7 * len(right), 1.5 + 0.7 * len(left)), "layout": "constrained"}
         if fname:
-            path = Path(fname)
-            check_picture(path)
+            check_picture(path := Path(fname))
             figure = need("matplotlib.figure", "plot_example").Figure(**look)
-            _draw(figure, left, right, cosines, title)
-            with atomic_path(path) as temporary:
-                figure.savefig(temporary, format=path.suffix[1:], dpi=150)
-            print("Saved figure to file: ", fname)
         else:
-            pyplot = need("matplotlib.pyplot", "plot_example")
-            _draw(pyplot.figure(**look), left, right, cosines, title)
-            pyplot.show()
+            figure = need("matplotlib.pyplot", "plot_example").figure(**look)
+        axes = figure.add_subplot()
+        image = axes.imshow(cosines, cmap="Blues", vmin=0, vmax=1)
+        axes.set_xticks(range(len(right)), right, rotation=45, ha="right", rotation_mode="anchor", parse_math=False)
+        axes.set_yticks(range(len(left)), left, parse_math=False)
+        axes.set_xlabel("Reference (tokenized)", fontsize=14)
+        axes.set_ylabel("Candidate (tokenized)", fontsize=14)
+        axes.set_title(title, fontsize=14)
+        figure.colorbar(image, ax=axes)
+        for i, row in enumerate(cosines.tolist()):
+            for j, value in enumerate(row):
+                axes.text(j, i, f"{value:.3f}", ha="center", va="center", color="k" if value < 0.5 else "w")
+        if not fname:
+            need("matplotlib.pyplot", "plot_example").show()
+            return
+        with atomic_path(path) as temporary:
+            figure.savefig(temporary, format=path.suffix[1:], dpi=150)
+        print("Saved figure to file: ", fname)
 
     def __repr__(self) -> str:
         shown = {"hash": self.hash, "batch_size": self.batch_size, "nthreads": self.nthreads}
         return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in shown.items())})"
-
-
-def _draw(figure: Figure, left: list[str], right: list[str], cosines: NDArray[np.float32], title: str) -> None:
-    axes = figure.add_subplot()
-    image = axes.imshow(cosines, cmap="Blues", vmin=0, vmax=1)
-    axes.set_xticks(range(len(right)), right, rotation=45, ha="right", rotation_mode="anchor", parse_math=False)
-    axes.set_yticks(range(len(left)), left, parse_math=False)
-    axes.set_xlabel("Reference (tokenized)", fontsize=14)
-    axes.set_ylabel("Candidate (tokenized)", fontsize=14)
-    axes.set_title(title, fontsize=14)
-    figure.colorbar(image, ax=axes)
-    for i, row in enumerate(cosines.tolist()):
-        for j, value in enumerate(row):
-            axes.text(j, i, f"{value:.3f}", ha="center", va="center", color="k" if value < 0.5 else "w")
 
 
 def need_torch() -> None:

@@ -47,6 +47,8 @@ def test_agreement_and_interval_are_scipys() -> None:
         interval = stats.t.interval(0.95, 3, np.mean(expected), stats.sem(expected))
         assert (point.low, point.high) == pytest.approx(interval)
     assert found.points[0].estimate < found.points[1].estimate
+    wide = curve(seeds=(2, 3)).points[0]
+    assert (wide.low, wide.high) == (-1, 1)  # r goes no further
     assert (found.n, found.groups, found.seeds) == (40, ("cs-en", "de-en"), (1, 2, 3, 4))
 
 
