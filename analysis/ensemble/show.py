@@ -48,16 +48,9 @@ def parts(result: EnsembleResult) -> Iterator[Part]:
     heads = ["group", "n", *result.members, "ensemble"]
     yield table("Agreement of members and ensemble", heads, results, note="Bold: the best member.", full=True)
     where = f"fitted on {result.fitted:,} rows" if result.folds else "of the sum"
-    columns: dict[str, Callable[[tuple[str, float]], Cell]] = {
-        "metric": lambda of: text(of[0]),
-        "weight": lambda of: number(of[1], 4),
-    }
-    yield table_of(
-        f"Weights {where}{_NORMALISED.get(result.normalise, result.normalise)}",
-        result.weights.items(),
-        columns,
-        full=True,
-    )
+    caption = f"Weights {where}{_NORMALISED.get(result.normalise, result.normalise)}"
+    weights = [[text(name), number(weight, 4)] for name, weight in result.weights.items()]
+    yield table(caption, ["metric", "weight"], weights, full=True)
     tests = [((group.group, name), test) for group in result.groups for name, test in group.tests.items()]
     heads, note = ["group", "test", "ensemble", "best member"], f"one-sided p < {ALPHA}, uncorrected"
     caption = "Tests against the best member"
@@ -209,24 +202,18 @@ def _gains(result: EnsembleResult) -> TablePart:
 
 
 def _charts(result: EnsembleResult, finding: str) -> Iterator[Chart]:
-    gains = [
-        charts.Point(name, 0, 100 * gain, 100 * low, 100 * high)
-        for name, gain, (low, high) in (
-            *((group.group, group.gain, group.ci) for group in result.groups),
-            ("average", result.average_gain, result.average_ci),
-        )
-    ]
+    measured = [(group.group, group.gain, group.ci) for group in result.groups]
+    measured.append(("average", result.average_gain, result.average_ci))
+    gains = [charts.Point(name, 0, 100 * gain, 100 * low, 100 * high) for name, gain, (low, high) in measured]
     alt = f"Gain over the best member by group, with intervals. {finding}"
     if any(math.isfinite(group.gain) for group in result.groups):
         yield charts.forest("Gain over the best member", gains, alt=alt, axis="gain over the best member (%)")
-    points = []
-    for group in result.groups:
-        points += [
-            charts.Point(group.group, place, group.members.get(member), None, None, member)
-            for place, member in enumerate(result.members)
-        ]
-        points.append(charts.Point(group.group, len(result.members), group.ensemble, None, None, "ensemble"))
+    names = (*result.members, "ensemble")
+    points = [
+        charts.Point(group.group, place, r, None, None, names[place])
+        for group in result.groups
+        for place, r in enumerate([*map(group.members.get, result.members), group.ensemble])
+    ]
     alt = f"{finding} Each row is a group, with a mark for each member and one for the ensemble."
     axis = "correlation with human judgments"
-    names = (*result.members, "ensemble")
     yield charts.forest("Members and ensemble", points, alt=alt, axis=axis, names=names, zero=None)
