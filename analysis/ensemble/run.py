@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -26,7 +26,7 @@ from bsx.data.long import Document, HumanColumn, ScoreColumns, Segment, together
 from bsx.data.output import check_table, make_folder, refuse_taken
 from bsx.data.pairing import Pairing
 from bsx.data.run import as_one_run, check_output
-from bsx.data.seen import RowTexts, SeenRows, beside_entry
+from bsx.data.seen import SeenRows, beside_entry
 from bsx.data.sources import AnyTable
 from bsx.errors import BsxError, InputError
 from bsx.frames.open import open_frame
@@ -117,9 +117,7 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
     result = combine(table, frame.metrics, human, **how)
     if save is not None:
         new_place(save, registry)  # another run may have saved one meanwhile
-        fitted = fitted_on.texts([human]) if settings.how in LEARNED else None
-        files = [Path(fitted_on.name)]
-        entry = ensemble_entry(result, place, settings.members, human, files, fitted_on.signatures, registry, fitted)
+        entry = ensemble_entry(result, place, settings, fitted_on, human, registry)
         saved = write_ensemble(entry, registry, place if save.endswith((".yaml", ".yml")) else None)
         settings.say(f"saved {saved}; use it as --metrics ensemble:{save}")
     if scores_out is not None:
@@ -196,51 +194,38 @@ def new_place(name: str, registry: Path | None) -> Path:
 
 
 def ensemble_entry(
-    combined: Combined,
-    place: Path,
-    members: Sequence[str],
-    human: str,
-    files: Sequence[Path],
-    signatures: Mapping[str, str],
-    registry: Path | None,
-    texts: RowTexts | None = None,
+    combined: Combined, place: Path, settings: EnsembleRun, frame: Frame, human: str, registry: Path | None
 ) -> EnsembleEntry:
     """Return what is kept of an ensemble, without members of weight 0; digests of texts are written beside it.
 
     Args:
         combined: the ensemble.
         place: the file that it is to be saved in.
-        members: ``column=metric`` where a column is not called as its metric.
+        settings: with ``column=metric`` where a column is not called as its metric.
+        frame: what it was fitted on: its file, the signatures of its columns, and the texts that weights have seen.
         human: column it was fitted to.
-        files: tables it was fitted on.
-        signatures: column -> signature, where known.
         registry: folder of the members' entries, over the shipped ones.
-        texts: of the rows that weights were fitted to, of which digests are kept beside it; None if there are none.
 
     Raises:
         InputError: naming the column that is not a metric bsx can build, or whose direction is not the metric's.
     """
-    specs = dict(_named(part, combined.combination.weights) for part in members)
+    specs = dict(_named(part, combined.combination.weights) for part in settings.members)
+    signatures = frame.signatures
     used = [member for member in combined.combination.members if member.weight]
     catalog = load_registry(registry if registry is not None and registry.is_dir() else None)
     called = [_spec(member, specs.get(member.metric), signatures.get(member.metric, ""), catalog) for member in used]
     if twice := [spec for spec in called if called.count(spec) > 1]:
         raise InputError(f"save: two members are the metric {twice[0]}; one column of it is enough", setting="save")
-    source = provenance("ensemble", files)
+    source, signed = provenance("ensemble", [Path(frame.name)]), zip(used, called, strict=True)
     fitted = EnsembleOrigin(
         rows=combined.result.fitted,
         human=human,
-        files=source["files"],
-        command=source["command"],
-        versions=source["versions"],
-        signatures={
-            spec: signatures[member.metric]
-            for member, spec in zip(used, called, strict=True)
-            if member.metric in signatures
-        },
+        **{name: source[name] for name in ("files", "command", "versions")},
+        signatures={spec: signatures[member.metric] for member, spec in signed if member.metric in signatures},
     )
     renamed = [member.model_copy(update={"metric": spec}) for member, spec in zip(used, called, strict=True)]
     combination = combined.combination.model_copy(update={"members": renamed})
+    texts = frame.texts([human]) if settings.how in LEARNED else None
     if texts is not None and (rows := SeenRows.of(texts.pairs())).parts["train"].size:
         beside = beside_entry(place)
         make_folder(beside.parent)

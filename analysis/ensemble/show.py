@@ -26,6 +26,19 @@ _HOW = {
     "ridge": "ridge regression",
 }
 _NORMALISED = {"none": "", "z": " of z-scores", "rank": " of ranks"}
+_WORDS = {
+    "lower-is-better": "lower is better for {about}: its scores are multiplied by -1.",
+    "rows-alone": "no column names segments or holds texts: every row counts as a segment of its own.",
+    "best-of-the-same-rows": (
+        "the best member was chosen on the rows it is compared on, so that the gain comes out too low, which its "
+        "interval and the bootstrap test allow for; best=training chooses it on other rows."
+    ),
+    "hang-together": "{rows} of {of} rows share texts, directly or through others, and are in one fold.",
+    "rows-share-texts": (
+        "rows share segments, documents or texts: the bootstrap draws them together; the Williams test takes them as "
+        "independent."
+    ),
+}
 
 
 @presents(EnsembleResult, section=("ensembles", "Ensembles"))
@@ -77,24 +90,10 @@ def worded(notice: Notice) -> str:
     name, about, values = notice.name, notice.about, notice.values
     if name in SEEN:
         return seen_rows(notice)
-    if name == "lower-is-better":
-        return f"lower is better for {about}: its scores are multiplied by -1."
-    if name == "rows-alone":
-        return "no column names segments or holds texts: every row counts as a segment of its own."
-    if name == "best-of-the-same-rows":
-        return (
-            "the best member was chosen on the rows it is compared on, so that the gain comes out too low, which its "
-            "interval and the bootstrap test allow for; best=training chooses it on other rows."
-        )
     if name == "equal-weights":
         where = f"in {values['folds']} of {values['of']} folds" if values["folds"] else "on all rows"
         return f"{where} no metric was worth a weight, so all got the same."
-    if name == "hang-together":
-        return f"{values['rows']} of {values['of']} rows share texts, directly or through others, and are in one fold."
-    return (
-        "rows share segments, documents or texts: the bootstrap draws them together; the Williams test takes them as "
-        "independent."
-    )
+    return _WORDS.get(name, name).format(about=about, **values)
 
 
 def _finding(result: EnsembleResult) -> str:

@@ -77,7 +77,8 @@ def added_by(
             with np.errstate(invalid="ignore", divide="ignore"):  # of what does not vary, as a constant
                 turned = -1.0 if settings.absolute and (scores - scores.mean()) @ judged < 0 else 1.0
                 scores = np.nan_to_num(turned * influence(scores, judged))
-        results[name] = np.bincount(units[places[present]], weights=scores, minlength=int(units.max()) + 1)
+        added = np.bincount(units[places[present]], weights=scores, minlength=int(units.max()) + 1)
+        results[name] = added.astype(np.float64)
     return results
 
 
@@ -258,15 +259,15 @@ def raters_of(
         rows: scores (n,).
         human: name of the human scores among them.
         names: each row's system, segment and document, if known.
-        raters: who judged each row (n,), empty where it is not known.
+        raters: who judged each row (n,).
         settings: how.
     """
     present = ~np.any([np.isnan(x) for x in rows.values() if not np.isnan(x).all()], axis=0)
-    who = [name or f"\0{row}" for row, name in enumerate(raters)]
-    many = len({*compress(who, present)})
+    many = len({*compress(raters, present)})
     if settings.level != "seg" or settings.sampled != "segments" or not FEWEST_RATERS <= many < int(present.sum()):
         return None
-    units = names[2] or names[1] or range(len(who))
-    ways: list[Sequence[Hashable]] = [units, who, list(zip(units, who, strict=True))]
-    of_ways = [added_by(rows, human, names, cluster_codes(way), np.arange(len(who)), settings) for way in ways]
+    places = np.arange(len(raters))
+    units = names[2] or names[1] or places.tolist()
+    ways: list[Sequence[Hashable]] = [units, raters, list(zip(units, raters, strict=True))]
+    of_ways = [added_by(rows, human, names, cluster_codes(way), places, settings) for way in ways]
     return Raters(many, of_ways, settings.confidence)

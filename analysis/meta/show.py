@@ -126,7 +126,7 @@ def _finding(result: MetaResult) -> str:
         return f"No metric has a defined {headline} with {human} {where}."
     if rows < FEWEST:
         return f"{rows} rows are too few to say which metric agrees best with {human}."
-    how = CORRECTED[_correction(result)] if len(result.metrics) > 2 else ""
+    how = CORRECTED[_setting(result, "correction") or "none"] if len(result.metrics) > 2 else ""
     alpha, shown = _setting(result, "alpha"), lambda value: number(value).text
     name, significant, stands = standing(values, of.tests, alpha=alpha, p=partial(_p, result), shown=shown, how=how)
     best, nothing = of[name], _nothing_shown(result)
@@ -161,10 +161,6 @@ def _null(agreement: MetricAgreement) -> float:
     """Return what a score that says nothing reaches: chance where ties count, else 0."""
     chance = agreement.figures.get("chance", 0.0)
     return chance if isinstance(chance, float) else 0.0
-
-
-def _correction(result: MetaResult) -> str:
-    return str(_setting(result, "correction") or "none")
 
 
 def _overall(result: MetaResult) -> GroupResult | AverageResult:
@@ -263,7 +259,7 @@ def _level(result: MetaResult) -> str:
 
 def _how(result: MetaResult) -> str:
     """Return what was tested, and how."""
-    alpha, correction = _setting(result, "alpha"), _correction(result)
+    alpha, correction = _setting(result, "alpha"), _setting(result, "correction") or "none"
     corrected = CORRECTED[correction]
     if correction != "none" and len(result.groups) > 1:
         corrected += " within groups"
@@ -360,9 +356,9 @@ def _categories(result: MetaResult) -> TablePart:
     body = []
     for group in result.groups:
         cells = [text(group.group), number(group.n)]
-        for name in names:
-            metric = group.find(name)
-            cells.append(estimate(metric and metric.value, metric and metric.ci, strong=_wins(group, name)))
+        for metric in map(group.find, names):
+            shown = Cell(NONE) if metric is None else estimate(metric.value, metric.ci)
+            cells.append(replace(shown, strong=metric is not None and _wins(group, metric.metric)))
         body.append(cells)
     heads = [f"{name} (control)" if name in result.sentinels else name for name in names]
     caption = f"{_statistic(result)} with each column of human scores, {_level(result)}s"

@@ -106,12 +106,7 @@ def build_report(documents: Sequence[Document], settings: ReportParts) -> Report
 
 
 def findings(documents: Sequence[Document], examples: int) -> list[Section]:
-    """Return the sections of a report that say what was found, without its rows and without how to repeat it.
-
-    Args:
-        documents: from `bsx.analysis.read_document`.
-        examples: how many of each document.
-    """
+    """Return the sections of a report that say what was found, without its rows and without how to repeat it."""
     what = scored(documents)
     return [*_presented(documents, Aligner(None), examples), *([what] if what is not None else [])]
 
@@ -145,14 +140,7 @@ def _presented(documents: Sequence[Document], aligner: Aligner, examples: int) -
 
 
 class Aligner:
-    """Aligns the texts of examples.
-
-    Args:
-        align: the function; None leaves alignments out.
-
-    Attributes:
-        signature: of the alignments, once there is one.
-    """
+    """Aligns the texts of examples; ``signature`` is that of the alignments, once there is one."""
 
     def __init__(self, align: Align | None) -> None:
         self._align = align
