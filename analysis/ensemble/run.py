@@ -198,13 +198,7 @@ def ensemble_entry(
 ) -> EnsembleEntry:
     """Return what is kept of an ensemble, without members of weight 0; digests of texts are written beside it.
 
-    Args:
-        combined: the ensemble.
-        place: the file that it is to be saved in.
-        settings: with ``column=metric`` where a column is not called as its metric.
-        frame: what it was fitted on: its file, the signatures of its columns, and the texts that weights have seen.
-        human: column it was fitted to.
-        registry: folder of the members' entries, over the shipped ones.
+    The frame is what it was fitted on, to the column `human`; `registry` has entries of members, over the shipped ones.
 
     Raises:
         InputError: naming the column that is not a metric bsx can build, or whose direction is not the metric's.

@@ -195,11 +195,7 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
 def chosen_metrics(settings: Given, specs: list[str], corpus: Corpus, say: Say) -> tuple[Given, list[str], str | None]:
     """Return settings with language and model, the metrics, and what speaks for the model, chosen where none is named.
 
-    Args:
-        settings: what the user named.
-        specs: metrics that the user named.
-        corpus: the texts.
-        say: told how the language was found.
+    How the language was found is said.
 
     Raises:
         InputError: if neither references nor a model of several languages are there.

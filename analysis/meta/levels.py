@@ -100,8 +100,7 @@ class Rows:
     def scored(self, name: str | None = None) -> SegmentsToSystems:
         """Return the function from how often segments are drawn (b, segments) to scores of systems (b, systems).
 
-        Args:
-            name: of the metric; None for human scores.
+        They are a metric's, or human scores without a name.
         """
         if self.whole is not None:
             return self.whole.scored(name)

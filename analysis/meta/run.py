@@ -142,12 +142,7 @@ def _controls(frame: Frame, settings: MetaRun) -> tuple[Frame, MetaRun]:
 
 
 def judged(frame: Frame, settings: MetaRun) -> MetaResult | Judgments:
-    """Correlate scores with human scores; see `meta`.
-
-    Args:
-        frame: the scores.
-        settings: how, with the sentinels by name.
-    """
+    """Correlate scores with human scores; see `meta`. Sentinels go by their names."""
     metrics = [name for name in frame.metrics if name not in settings.sentinels]
     named = [*metrics, *(name for name in settings.sentinels if name in (*frame.metrics, *frame.table.columns))]
     human, group = list(frame.roles["human"]), settings.group
@@ -356,21 +351,19 @@ def _groups(
     if len({*places}) > 1 and "average" in places and not by_kind:
         raise InputError("group: a group is called 'average', as the mean of all groups is: rename it", setting="group")
     results, notes = [], []
-    for judgment in judgments:
-        for place in dict.fromkeys(places):
-            rows = np.flatnonzero([place == other for other in places])
-            label = place
-            if by_kind:
-                label = judgment if groups is None else f"{place}: {judgment}"
-                present = numbers[judgment][rows]
-                present = present[~np.isnan(present)]
-                if not present.size or np.ptp(present) == 0:
-                    notes.append(f"{label} is the same in all rows and left out")
-                    continue
-                if judgment != judgments[0]:
-                    best = present.max() + 0.0  # no -0
-                    notes.append(f"{label}: {(present < best).sum()} of {present.size} rows are below {best:g}")
-            results.append((label, judgment, rows))
+    for judgment, place in product(judgments, dict.fromkeys(places)):
+        label, rows = place, np.flatnonzero([place == other for other in places])
+        if by_kind:
+            label = judgment if groups is None else f"{place}: {judgment}"
+            present = numbers[judgment][rows]
+            present = present[~np.isnan(present)]
+            if not present.size or np.ptp(present) == 0:
+                notes.append(f"{label} is the same in all rows and left out")
+                continue
+            if judgment != judgments[0]:
+                best = present.max() + 0.0  # no -0
+                notes.append(f"{label}: {(present < best).sum()} of {present.size} rows are below {best:g}")
+        results.append((label, judgment, rows))
     if not results:
         raise InputError(f"none of {', '.join(judgments)} varies: nothing can be ranked")
     return results, notes
@@ -401,13 +394,10 @@ def columns_of(sentinels: Sequence[str], known: Sequence[str], metrics: Sequence
 
 
 def made(name: str, scores: Array, seed: Sequence[int]) -> Array:
-    """Return a sentinel of a group that needs no text.
+    """Return a sentinel of a group that needs no text, from a metric's scores (n,), and missing where these are.
 
-    Args:
-        name: ``constant``, the same score for all; or ``shuffled``, the scores of a metric dealt out anew, as if it had
-            read other candidates.
-        scores: of that metric (n,); where it has no value, neither has the sentinel.
-        seed: of the shuffling.
+    It is ``constant``, the same score for all; or ``shuffled``, the scores dealt out anew, as if other candidates had
+    been read.
     """
     result = np.where(np.isnan(scores), np.nan, 0.0)
     if name == "shuffled":

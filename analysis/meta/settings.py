@@ -246,9 +246,7 @@ class MetaSettings(DrawSettings, Significance, MetaColumns):
     def draws_for(self, tests: int, units: int | None) -> int:
         """Return the number of resamples: unless given, so many that the smallest corrected p is half of alpha at most.
 
-        Args:
-            tests: how many are corrected together.
-            units: how many things are drawn; of few, p is larger (`bsx.analysis.stats.resample.contracted_p`).
+        Of few units that are drawn, p is larger (`bsx.analysis.stats.resample.contracted_p`).
         """
         if self.corrected_by == "none" or tests < 2 or "resamples" in self.model_fields_set:
             return self.resamples

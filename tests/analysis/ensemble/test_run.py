@@ -368,7 +368,7 @@ def test_intervals_against_a_literal_bootstrap() -> None:
         p = [(sum(d <= 0 for d in one) + 1) / 41 for one in zip(*differences, strict=True)]
         assert group.tests["bootstrap"].p == pytest.approx(contracted(max(p), 10))  # it must beat each of them
         gained.append([one[int(np.argmax(p))] for one in gains])
-    down, up = (np.hypot(*(group.gain - group.ci[end] for group in result.groups)) / 2 for end in (0, 1))
+    down, up = (np.linalg.norm([group.gain - group.ci[end] for group in result.groups]) / 2 for end in (0, 1))
     assert result.average_ci == pytest.approx((result.average_gain - down, result.average_gain + up))
     assert result.average_p == pytest.approx(contracted((sum(np.mean(gained, axis=0) <= 0) + 1) / 41, 20))
 
@@ -530,8 +530,8 @@ def test_rows_that_miss_a_number_can_be_left_out() -> None:
     less = {name: np.delete(column, [3, 100]) for name, column in table.items()}
     how: dict[str, Any] = {"group": "lp", "segment": "segment", "how": "weights", "resamples": 20}
     whole = combine(less, NAMES, "human", **how).result
-    for rows, nan in ((holes, "omit"), (unjudged, "error")):
-        found = combine(rows, NAMES, "human", nan=nan, **how).result
+    for rows, more in ((holes, {"nan": "omit"}), (unjudged, {})):
+        found = combine(rows, NAMES, "human", **how, **more).result
         assert (found.average_gain, found.omitted) == (whole.average_gain, 2)
 
 
