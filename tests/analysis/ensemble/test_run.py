@@ -530,7 +530,8 @@ def test_rows_that_miss_a_number_can_be_left_out() -> None:
     less = {name: np.delete(column, [3, 100]) for name, column in table.items()}
     how: dict[str, Any] = {"group": "lp", "segment": "segment", "how": "weights", "resamples": 20}
     whole = combine(less, NAMES, "human", **how).result
-    for rows, more in ((holes, {"nan": "omit"}), (unjudged, {})):
+    cases: list[tuple[Any, dict[str, Any]]] = [(holes, {"nan": "omit"}), (unjudged, {})]
+    for rows, more in cases:
         found = combine(rows, NAMES, "human", **how, **more).result
         assert (found.average_gain, found.omitted) == (whole.average_gain, 2)
 

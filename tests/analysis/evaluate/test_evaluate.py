@@ -241,6 +241,8 @@ def test_systems_that_lack_segments_are_scored_on_theirs_and_compared_on_those_o
     assert {one["n"] for one in whole["scores"]} == {n - 3}
     assert whole["meta"]["groups"][0]["n"] == len(some)
     # What a segment is to be looked at for is true of it.
+    gaps = [abs(s["score"] - s["other_score"]) for s in whole["segments"] if s["why"] == "difference"]
+    assert gaps == sorted(gaps, reverse=True)
     best = max(whole["compare"]["metrics"][0]["systems"], key=lambda one: one["score"])["system"]
     scores = [row for row in read_rows(tmp_path / "out" / "scores.tsv") if row["system"] == best]
     lowest = min(scores, key=lambda row: float(row["chrf"]))

@@ -250,6 +250,7 @@ def test_the_segments_are_all_there_with_their_own_systems_text(report: Report) 
     assert [row[2] for row in found.rows] == [row[row["system"]] for row in rows]
     assert found.category == 1
     assert [found.columns[place] for place in found.hidden] == ["domain"]
+    assert found.columns[-1] == "domain"  # behind the metrics
 
 
 def test_how_to_repeat_it(report: Report, files: list[Path]) -> None:
@@ -259,6 +260,7 @@ def test_how_to_repeat_it(report: Report, files: list[Path]) -> None:
     digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in files]
     assert [row[3].text for row in inputs.rows] == digests
     assert [row[2].text for row in inputs.rows] == ["–", "1", "1", "1", "–", "–", "1", "1"]
+    assert "all" in [row[2].text for row in table(report, "repeat", "Versions").rows]
     shown = table(report, "repeat", "Settings of the results")
     assert shown.folded
     of = {row[0].text: row[1].text for row in shown.rows}
