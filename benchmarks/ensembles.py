@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bsx.analysis.ensemble.combine import ensemble
+from bsx.analysis.ensemble.combine import combine
 from bsx.analysis.ensemble.result import EnsembleResult
 from bsx.data.columns import read_columns
 from bsx.data.output import atomic_text
@@ -112,9 +112,9 @@ def main() -> None:
         fitted, nested, honest = {}, {}, {}
         for rule in RULES:
             how = {"how": rule, "lower": lower}
-            fitted[rule] = ensemble(test, members, fit=train, **common, **how)
-            honest[rule] = ensemble(test, members, fit=train, best="training", **common, **how)
-            nested[rule] = ensemble(test, members, **common, **how)
+            fitted[rule] = combine(test, members, fit=train, **common, **how).result
+            honest[rule] = combine(test, members, fit=train, best="training", **common, **how).result
+            nested[rule] = combine(test, members, **common, **how).result
         out += ["", f"## {name.capitalize()} metrics ({len(members)})", ""]
         out += ["Constants and weights from WMT15 and 16, tested on WMT17:", "", *table_of(fitted)]
         rival = next(iter(honest.values())).groups[0].best

@@ -13,12 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from bsx.analysis.ensemble.fit import (
+    NORMALISATION,
     Training,
     Weights,
     best_member,
     fit_members,
     learn_weights,
-    normalisation,
     out_of_fold,
     weighted,
 )
@@ -32,7 +32,7 @@ from bsx.data.documents import document_of_segment, refuse_single
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.result import Notice
-from bsx.support.settings import set_fields, settled
+from bsx.support.settings import settled
 
 TEXTS = ("source", "reference", "candidate", "sentence1", "sentence2")
 _ROW = "\0row"
@@ -76,7 +76,7 @@ class Combined(NamedTuple):
 
 
 @settled(EnsembleData)
-def ensemble(table: TableLike, metrics: Sequence[str], human: str, settings: EnsembleData) -> EnsembleResult:
+def combine(table: TableLike, metrics: Sequence[str], human: str, settings: EnsembleData) -> Combined:
     """Combine metrics and compare the result with the best of them.
 
     Rules that need no human scores (``mean``, ``z``, ``rank``) use all rows. Rules that learn weights are
@@ -84,7 +84,7 @@ def ensemble(table: TableLike, metrics: Sequence[str], human: str, settings: Ens
     or a text with it. The constants of the normalisation come from the scores of all rows; they know no human score.
 
     >>> table = {"a": [1, 2, 4, 3, 5, 6], "b": [1, 3, 2, 4, 6, 5], "people": [1, 2, 3, 4, 5, 6]}
-    >>> result = ensemble(table, ["a", "b"], "people")
+    >>> result = combine(table, ["a", "b"], "people").result
     >>> round(result.groups[0].best_r, 3), round(result.groups[0].ensemble, 3), round(result.average_gain, 3)
     (0.943, 0.971, 0.03)
 
@@ -95,31 +95,29 @@ def ensemble(table: TableLike, metrics: Sequence[str], human: str, settings: Ens
         settings: see `EnsembleSettings`, `EnsembleColumns` and `EnsembleData`.
 
     Returns:
-        The ensemble, its correlations, gains, intervals and tests.
+        The ensemble, its correlations, gains, intervals and tests; what can be saved; and the scores of rows.
 
     Raises:
         UnknownNameError: for a missing column; lists those present.
         InputError: for cells that are not numbers, columns that do not vary, too few rows, or a table
             to fit on that shares texts with the first.
     """
-    return combine(table, metrics, human, **set_fields(settings)).result
-
-
-@settled(EnsembleData)
-def combine(table: TableLike, metrics: Sequence[str], human: str, settings: EnsembleData) -> Combined:
-    """Combine metrics as `ensemble` does, and return what can be saved and the scores of rows too.
-
-    Arguments and errors are those of `ensemble`.
-    """
-    lower, fit = settings.lower, settings.fit
-    names = _names(metrics, human, lower)
+    if isinstance(metrics, str):
+        raise InputError(f"metrics: {metrics!r}: give a list of columns", setting="metrics")
+    names, lower, fit = list(metrics), settings.lower, settings.fit
+    if len(names) < 2:
+        raise InputError("an ensemble needs at least two metrics")
+    if repeated := [name for name in [*names, human] if [*names, human].count(name) > 1]:
+        raise InputError(f"column {repeated[0]!r} is named twice among metrics and human scores")
+    if unknown := [name for name in lower if name not in names]:
+        raise InputError(f"lower: {unknown[0]!r} is not one of the metrics {', '.join(names)}", setting="lower")
     data = _read(table, names, human, settings)
     source = data if fit is None else _read(fit, names, human, settings)
     warnings = [Notice("lower-is-better", name) for name in lower]
-    learns = settings.how in LEARNED
-    if not data.keys and (learns or settings.best == "training"):
+    learns, trained = settings.how in LEARNED, settings.best == "training"
+    if not data.keys and (learns or trained):
         warnings.append(Notice("rows-alone"))
-    normalise = normalisation(settings.how)
+    normalise = NORMALISATION.get(settings.how, "z")
     members = fit_members(source.columns, lower, normalise)
     training = source.training(members, normalise)
     final = learn_weights(training, settings) if learns else Weights(np.full(len(names), 1 / len(names)))
@@ -128,12 +126,12 @@ def combine(table: TableLike, metrics: Sequence[str], human: str, settings: Ense
     measured = Measured(names, turned, combination.apply(data.columns), data.human, data.groups, data.of)
     folds: list[FoldWeights] = []
     if fit is not None:
-        if learns or settings.best == "training":
+        if learns or trained:
             _refuse_shared(source, data, settings.segment)
-        if settings.best == "training":
+        if trained:
             best = best_member(training)
             measured.baseline, measured.baseline_name, measured.rivals = turned[:, best], names[best], [best]
-    elif learns or settings.best == "training":
+    elif learns or trained:
         together, baseline, folds = out_of_fold(
             training,
             unit_folds(data.of, settings.folds, settings.seed),
@@ -141,7 +139,7 @@ def combine(table: TableLike, metrics: Sequence[str], human: str, settings: Ense
             lambda part: learn_weights(part, settings) if learns else final,
         )
         measured.ensemble = together if learns else measured.ensemble
-        if settings.best == "training":
+        if trained:
             counts = Counter(fold.best for fold in folds).most_common()
             several = ", ".join(f"{name} ({count})" for name, count in counts)
             measured.baseline, measured.baseline_name = baseline, several if len(counts) > 1 else counts[0][0]
@@ -182,27 +180,7 @@ def combine(table: TableLike, metrics: Sequence[str], human: str, settings: Ense
     return Combined(result, combination, scores)
 
 
-def _names(metrics: Sequence[str], human: str, lower: Sequence[str]) -> list[str]:
-    if isinstance(metrics, str):
-        raise InputError(f"metrics: {metrics!r}: give a list of columns", setting="metrics")
-    names = list(metrics)
-    if len(names) < 2:
-        raise InputError("an ensemble needs at least two metrics")
-    repeated = [name for name in [*names, human] if [*names, human].count(name) > 1]
-    if repeated:
-        raise InputError(f"column {repeated[0]!r} is named twice among metrics and human scores")
-    unknown = [name for name in lower if name not in names]
-    if unknown:
-        raise InputError(f"lower: {unknown[0]!r} is not one of the metrics {', '.join(names)}", setting="lower")
-    return names
-
-
-def _read(
-    table: TableLike,
-    metrics: Sequence[str],
-    human: str,
-    settings: EnsembleData,
-) -> _Data:
+def _read(table: TableLike, metrics: Sequence[str], human: str, settings: EnsembleData) -> _Data:
     present = column_names(table)
     group, segment, document = settings.group, settings.segment, settings.document
     labels = [name for name in (group, segment, document) if name is not None]
@@ -211,8 +189,7 @@ def _read(
     rows = {_ROW: np.arange(len(next(iter(wanted.values()), ())), dtype=np.float64)}
     numbers = [*metrics, human, _ROW]
     columns, named, omitted = numeric_columns({**wanted, **rows}, numbers, labels, nan=settings.nan, human=human)
-    missing = [name for name in kept_texts if name not in wanted]
-    if missing:
+    if missing := [name for name in kept_texts if name not in wanted]:
         raise InputError(f"there is no column of texts {missing[0]!r}; there are {', '.join(present)}")
     kept = columns.pop(_ROW).astype(np.int64)
     if not len(kept):
@@ -222,10 +199,11 @@ def _read(
     keys = {name: named[name] for name in (segment, document) if name is not None}
     if document is not None:
         for label in dict.fromkeys(groups):
-            of_group = [(name, i) for i, name in enumerate(named[document]) if groups[i] == label]
-            refuse_single([name for name, _ in of_group], document)
+            of_group = [row for row, name in enumerate(groups) if name == label]
+            documents = [named[document][row] for row in of_group]
+            refuse_single(documents, document)
             if segment is not None:
-                document_of_segment([named[segment][i] for _, i in of_group], [name for name, _ in of_group], document)
+                document_of_segment([named[segment][row] for row in of_group], documents, document)
     for name in kept_texts:
         cells = list(wanted[name])
         keys[name] = ["" if cells[i] is None else str(cells[i]) for i in kept]
@@ -235,12 +213,8 @@ def _read(
 
 def _refuse_shared(source: _Data, data: _Data, segment: str | None) -> None:
     """Refuse a table to fit on that shares texts with the one to test on; segment names may recur in another table."""
-    size = len(source.human)
-    both = {
-        name: source.keys[name] + data.keys[name]
-        for name in source.keys.keys() & data.keys.keys()
-        if name != segment or len(data.keys) == 1
-    }
+    size, shared = len(source.human), [name for name in source.keys if name in data.keys]
+    both = {name: source.keys[name] + data.keys[name] for name in shared if name != segment or len(data.keys) == 1}
     parts = Fold("the table", np.arange(size), np.arange(size, size + len(data.human)))
     try:
         refuse_leak([parts], both)

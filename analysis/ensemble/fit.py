@@ -24,6 +24,8 @@ from bsx.support.optional import need
 RANK_POINTS = 1001
 PENALTIES: tuple[float, ...] = tuple(float(f"{10.0**k:.6g}") for k in np.arange(2, -4.25, -0.5))
 INNER_FOLDS = 5
+NORMALISATION: Mapping[How, Normalise] = {"mean": "none", "rank": "rank"}
+"""What a rule does to scores before it adds them up; of others, z-scores."""
 
 
 @dataclass(frozen=True)
@@ -56,11 +58,6 @@ class Training:
     def take(self, rows: Rows) -> Training:
         """Return some of the rows."""
         return Training(self.scores[rows], self.singles[rows], self.human[rows], self.groups[rows], self.of[rows])
-
-
-def normalisation(how: How) -> Normalise:
-    """Return what a rule does to scores before it adds them up."""
-    return {"mean": "none", "rank": "rank"}.get(how, "z")  # type: ignore[return-value]
 
 
 def fit_members(columns: Mapping[str, Array], lower: Sequence[str], normalise: Normalise) -> list[Member]:

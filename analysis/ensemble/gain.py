@@ -133,7 +133,7 @@ def _group(
     parts = [weighted_pearson(scores, human, counts[:, units]) for counts in bootstrap_counts(resamples, count, rng)]
     drawn = np.concatenate(parts)
     chosen = [*range(k)] if measured.baseline is None else [*measured.rivals]
-    ends, apart = _selected(r, drawn, float(r[best]), chosen, measured.choice or chosen, confidence, count)
+    ends, difference_ends = _selected(r, drawn, float(r[best]), chosen, measured.choice or chosen, confidence, count)
     p = [bootstrap_p(drawn[:, k] - drawn[:, j], units=count)[0] for j in chosen]
     behind = chosen[int(np.nanargmax(p))]
     test = williams_from_correlations(
@@ -156,7 +156,7 @@ def _group(
                 a="ensemble",
                 b=rival,
                 difference=test.difference,
-                ci=apart,
+                ci=difference_ends,
                 p=max(p),
                 p_two_sided=math.nan,  # it asks for the better one of several members
                 n=len(rows),
@@ -220,21 +220,21 @@ def _selected(
     return (min(gains), max(gains)) if best > 0 else (-math.inf, math.inf), (min(differences), max(differences))
 
 
-def ratio_ends(one: float, others: Array, alike: Array, a: Array, b: Array, sign: int, away: bool) -> Array:
+def ratio_ends(estimate: float, others: Array, alike: Array, a: Array, b: Array, sign: int, away: bool) -> Array:
     """Return the upper (sign 1) or lower end of the ratio t of one estimate to each of others (k,).
 
-    Source: Fieller 1954, with the reach of Zou 2007: of one - t others, sqrt(a² - 2 t ρ a b + t² b²).
+    Source: Fieller 1954, with the reach of Zou 2007: of estimate - t others, sqrt(a² - 2 t ρ a b + t² b²).
 
     Args:
-        one: estimate above the line.
+        estimate: above the line.
         others: estimates below it (k,).
         alike: correlations ρ of the estimates' errors (k,).
-        a: how far the one may be from what it is, in the direction of the end (k,).
+        a: how far the estimate may be from what it is, in the direction of the end (k,).
         b: how far the others may be, towards 0 if the end is away from 0, else away from it (k,).
         sign: -1 or 1.
         away: whether the end lies away from 0; infinite where one of the others may be 0.
     """
-    square, product, constant = others**2 - b**2, one * others - alike * a * b, one**2 - a**2
+    square, product, constant = others**2 - b**2, estimate * others - alike * a * b, estimate**2 - a**2
     root = np.sqrt(np.maximum(product**2 - square * constant, 0))
     with np.errstate(divide="ignore", invalid="ignore"):
         if away:

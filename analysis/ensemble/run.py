@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -25,18 +26,11 @@ from bsx.data.long import Document, HumanColumn, ScoreColumns, Segment, together
 from bsx.data.output import check_table, make_folder, refuse_taken
 from bsx.data.pairing import Pairing
 from bsx.data.run import as_one_run, check_output
-from bsx.data.seen import RowTexts, SeenRows, beside_entry
+from bsx.data.seen import SeenRows, beside_entry
 from bsx.data.sources import AnyTable
 from bsx.errors import BsxError, InputError
 from bsx.frames.open import open_frame
-from bsx.frames.settings import (
-    FORMATS,
-    MetricSettings,
-    Reported,
-    TableSettings,
-    TextColumns,
-    on_table,
-)
+from bsx.frames.settings import FORMATS, MetricSettings, Reported, TableSettings, TextColumns, on_table
 from bsx.metrics.base import check_from_file, config_of, find_metric
 from bsx.metrics.learned.seen import seen_notices
 from bsx.support.checks import Array
@@ -107,14 +101,13 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
             check_output(place)
     if save is None and (settings.members or (registry is not None and not settings.metrics)):
         raise InputError("members and registry need save", setting="members")
-    other = None
     overlay = registry if registry is not None and registry.is_dir() else None  # one to be made has no entries yet
     frame, settings = open_frame(settings.model_copy(update={"registry": overlay}), "registry")
     if scores_out is not None:
         refuse_taken(frame.table.columns, [ENSEMBLE])
     human = frame.needed("human", "human scores")
     table, columns, single = _read(frame, settings, human)
-    fitted_on = frame
+    fitted_on, other = frame, None
     if settings.fit is not None:
         given = {"table": settings.fit, "columns": list(frame.columns), "human": human}
         fitted_on, _ = open_frame(settings.model_copy(update=given), "registry")
@@ -124,11 +117,8 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
     result = combine(table, frame.metrics, human, **how)
     if save is not None:
         new_place(save, registry)  # another run may have saved one meanwhile
-        fitted = fitted_on.texts([human]) if settings.how in LEARNED else None
-        files = [Path(fitted_on.name)]
-        own = place if save.endswith((".yaml", ".yml")) else None
-        entry = ensemble_entry(result, place, settings.members, human, files, fitted_on.signatures, registry, fitted)
-        saved = write_ensemble(entry, registry, own)
+        entry = ensemble_entry(result, place, settings, fitted_on, human, registry)
+        saved = write_ensemble(entry, registry, place if save.endswith((".yaml", ".yml")) else None)
         settings.say(f"saved {saved}; use it as --metrics ensemble:{save}")
     if scores_out is not None:
         frame.save(scores_out, {ENSEMBLE: result.scores.tolist()}, [{"metric": ENSEMBLE, "higher_is_better": True}])
@@ -147,20 +137,13 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
             here = [i for i, name in enumerate(labels) if name == label]
             doubt = seem_together([str(table[segment][i]).rpartition(" ")[2] for i in here], judged[here])
             notes += [f"{label}: {doubt}" if group is not None else doubt] if doubt else []
-    catalog = load_registry(overlay)
-    seen = seen_notices(frame.metrics, catalog, lambda: frame.texts([human]), signatures=dict(frame.signatures))
+    signatures = dict(frame.signatures)
+    seen_by = partial(seen_notices, frame.metrics, load_registry(overlay), signatures=signatures)
+    warnings = result.result.warnings + seen_by(lambda: frame.texts([human]))
     if fitted_on is not frame:
-        also = seen_notices(
-            frame.metrics,
-            catalog,
-            lambda: fitted_on.texts([human]),
-            signatures=dict(frame.signatures),
-            table=Path(fitted_on.name).name,
-        )
-        seen += tuple(notice for notice in also if notice.name == "seen-rows")
-    warnings = (*result.result.warnings, *seen)
-    notes += frame.notes
-    return replace(result.result, signatures=dict(frame.signatures), notes=tuple(notes), warnings=warnings)
+        also = seen_by(lambda: fitted_on.texts([human]), table=Path(fitted_on.name).name)
+        warnings += tuple(notice for notice in also if notice.name == "seen-rows")
+    return replace(result.result, signatures=signatures, notes=(*notes, *frame.notes), warnings=warnings)
 
 
 def _read(
@@ -172,9 +155,7 @@ def _read(
     if document in (*frame.columns, human):
         twice = f"document: the column {document!r} is named twice"
         raise InputError(twice, file=frame.name, setting="document")
-    texts = settings.texts
-    if texts is None:
-        texts = [name for name in TEXTS if name in frame.table.columns]
+    texts = [name for name in TEXTS if name in frame.table.columns] if settings.texts is None else settings.texts
     guessed = segment is not None and "segment" not in frame.named
     system, labels, notes = frame.column("system"), [group, segment, document], list[str]()
     counted = [system] if system is not None and system not in labels and "system" not in frame.named else []
@@ -188,8 +169,7 @@ def _read(
         table[segment] = frame.numbered(table[segment], table[document], table[system] if system is not None else None)
     if pairs and len(set(table[PAIR])) > 1:  # segments are numbered within language pairs
         for name in {segment, document} - {None}:
-            numbered = zip(table[PAIR], table[str(name)], strict=True)
-            table[str(name)] = [f"{pair} {label}" for pair, label in numbered]
+            table[str(name)] = [f"{pair} {label}" for pair, label in zip(table[PAIR], table[str(name)], strict=True)]
     return table, {"segment": segment, "document": document}, notes
 
 
@@ -214,56 +194,32 @@ def new_place(name: str, registry: Path | None) -> Path:
 
 
 def ensemble_entry(
-    combined: Combined,
-    place: Path,
-    members: Sequence[str],
-    human: str,
-    files: Sequence[Path],
-    signatures: Mapping[str, str],
-    registry: Path | None,
-    texts: RowTexts | None = None,
+    combined: Combined, place: Path, settings: EnsembleRun, frame: Frame, human: str, registry: Path | None
 ) -> EnsembleEntry:
     """Return what is kept of an ensemble, without members of weight 0; digests of texts are written beside it.
 
-    Args:
-        combined: the ensemble.
-        place: the file that it is to be saved in.
-        members: ``column=metric`` where a column is not called as its metric.
-        human: column it was fitted to.
-        files: tables it was fitted on.
-        signatures: column -> signature, where known.
-        registry: folder of the members' entries, over the shipped ones.
-        texts: of the rows that weights were fitted to, of which digests are kept beside it; None if there are none.
+    The frame is what it was fitted on, to the column `human`; `registry` has entries of members, over the shipped ones.
 
     Raises:
         InputError: naming the column that is not a metric bsx can build, or whose direction is not the metric's.
     """
-    specs = dict(_named(part, combined.combination.weights) for part in members)
+    specs = dict(_named(part, combined.combination.weights) for part in settings.members)
+    signatures = frame.signatures
     used = [member for member in combined.combination.members if member.weight]
     catalog = load_registry(registry if registry is not None and registry.is_dir() else None)
-    renamed = [
-        member.model_copy(
-            update={"metric": _spec(member, specs.get(member.metric), signatures.get(member.metric, ""), catalog)}
-        )
-        for member in used
-    ]
-    twice = [item.metric for item in renamed if [other.metric for other in renamed].count(item.metric) > 1]
-    if twice:
+    called = [_spec(member, specs.get(member.metric), signatures.get(member.metric, ""), catalog) for member in used]
+    if twice := [spec for spec in called if called.count(spec) > 1]:
         raise InputError(f"save: two members are the metric {twice[0]}; one column of it is enough", setting="save")
-    source = provenance("ensemble", files)
+    source, signed = provenance("ensemble", [Path(frame.name)]), zip(used, called, strict=True)
     fitted = EnsembleOrigin(
         rows=combined.result.fitted,
         human=human,
-        files=source["files"],
-        command=source["command"],
-        versions=source["versions"],
-        signatures={
-            after.metric: signatures[before.metric]
-            for before, after in zip(used, renamed, strict=True)
-            if before.metric in signatures
-        },
+        **{name: source[name] for name in ("files", "command", "versions")},
+        signatures={spec: signatures[member.metric] for member, spec in signed if member.metric in signatures},
     )
+    renamed = [member.model_copy(update={"metric": spec}) for member, spec in zip(used, called, strict=True)]
     combination = combined.combination.model_copy(update={"members": renamed})
+    texts = frame.texts([human]) if settings.how in LEARNED else None
     if texts is not None and (rows := SeenRows.of(texts.pairs())).parts["train"].size:
         beside = beside_entry(place)
         make_folder(beside.parent)
@@ -303,14 +259,9 @@ def _spec(member: Member, given: str | None, signature: str, catalog: Catalog) -
         wanted = "must not" if entry.higher_is_better else "must"
         raise InputError(f"save: of {name}, {better} is better: lower {wanted} name {member.metric}", setting="save")
     scored = dict(part.partition(":")[::2] for part in signature.split("|"))
-    then = {"model": scored.get("model", "").rpartition("@")[0], "tokenize": scored.get("tokenize", "")}
-    known = {
-        "model": catalog.find(then["model"]) is not None,
-        "tokenize": then["tokenize"] not in ("13a", "white-space"),
-    }
-    more = [
-        f"{field}={value}"
-        for field, value in then.items()
-        if value and known[field] and getattr(config, field, "") is None
-    ]
-    return ",".join([spec + ":" + more[0] if ":" not in spec else f"{spec},{more[0]}", *more[1:]]) if more else spec
+    model, tokenize = scored.get("model", "").rpartition("@")[0], scored.get("tokenize", "")
+    if catalog.find(model) is not None and getattr(config, "model", "") is None:
+        spec += f"{',' if ':' in spec else ':'}model={model}"
+    if tokenize not in ("", "13a", "white-space") and getattr(config, "tokenize", "") is None:
+        spec += f"{',' if ':' in spec else ':'}tokenize={tokenize}"
+    return spec

@@ -26,6 +26,19 @@ _HOW = {
     "ridge": "ridge regression",
 }
 _NORMALISED = {"none": "", "z": " of z-scores", "rank": " of ranks"}
+_WORDS = {
+    "lower-is-better": "lower is better for {about}: its scores are multiplied by -1.",
+    "rows-alone": "no column names segments or holds texts: every row counts as a segment of its own.",
+    "best-of-the-same-rows": (
+        "the best member was chosen on the rows it is compared on, so that the gain comes out too low, which its "
+        "interval and the bootstrap test allow for; best=training chooses it on other rows."
+    ),
+    "hang-together": "{rows} of {of} rows share texts, directly or through others, and are in one fold.",
+    "rows-share-texts": (
+        "rows share segments, documents or texts: the bootstrap draws them together; the Williams test takes them as "
+        "independent."
+    ),
+}
 
 
 @presents(EnsembleResult, section=("ensembles", "Ensembles"))
@@ -48,16 +61,9 @@ def parts(result: EnsembleResult) -> Iterator[Part]:
     heads = ["group", "n", *result.members, "ensemble"]
     yield table("Agreement of members and ensemble", heads, results, note="Bold: the best member.", full=True)
     where = f"fitted on {result.fitted:,} rows" if result.folds else "of the sum"
-    columns: dict[str, Callable[[tuple[str, float]], Cell]] = {
-        "metric": lambda of: text(of[0]),
-        "weight": lambda of: number(of[1], 4),
-    }
-    yield table_of(
-        f"Weights {where}{_NORMALISED.get(result.normalise, result.normalise)}",
-        result.weights.items(),
-        columns,
-        full=True,
-    )
+    caption = f"Weights {where}{_NORMALISED.get(result.normalise, result.normalise)}"
+    weights = [[text(name), number(weight, 4)] for name, weight in result.weights.items()]
+    yield table(caption, ["metric", "weight"], weights, full=True)
     tests = [((group.group, name), test) for group in result.groups for name, test in group.tests.items()]
     heads, note = ["group", "test", "ensemble", "best member"], f"one-sided p < {ALPHA}, uncorrected"
     caption = "Tests against the best member"
@@ -84,24 +90,10 @@ def worded(notice: Notice) -> str:
     name, about, values = notice.name, notice.about, notice.values
     if name in SEEN:
         return seen_rows(notice)
-    if name == "lower-is-better":
-        return f"lower is better for {about}: its scores are multiplied by -1."
-    if name == "rows-alone":
-        return "no column names segments or holds texts: every row counts as a segment of its own."
-    if name == "best-of-the-same-rows":
-        return (
-            "the best member was chosen on the rows it is compared on, so that the gain comes out too low, which its "
-            "interval and the bootstrap test allow for; best=training chooses it on other rows."
-        )
     if name == "equal-weights":
         where = f"in {values['folds']} of {values['of']} folds" if values["folds"] else "on all rows"
         return f"{where} no metric was worth a weight, so all got the same."
-    if name == "hang-together":
-        return f"{values['rows']} of {values['of']} rows share texts, directly or through others, and are in one fold."
-    return (
-        "rows share segments, documents or texts: the bootstrap draws them together; the Williams test takes them as "
-        "independent."
-    )
+    return _WORDS.get(name, name).format(about=about, **values)
 
 
 def _finding(result: EnsembleResult) -> str:
@@ -209,24 +201,18 @@ def _gains(result: EnsembleResult) -> TablePart:
 
 
 def _charts(result: EnsembleResult, finding: str) -> Iterator[Chart]:
-    gains = [
-        charts.Point(name, 0, 100 * gain, 100 * low, 100 * high)
-        for name, gain, (low, high) in (
-            *((group.group, group.gain, group.ci) for group in result.groups),
-            ("average", result.average_gain, result.average_ci),
-        )
-    ]
+    measured = [(group.group, group.gain, group.ci) for group in result.groups]
+    measured.append(("average", result.average_gain, result.average_ci))
+    gains = [charts.Point(name, 0, 100 * gain, 100 * low, 100 * high) for name, gain, (low, high) in measured]
     alt = f"Gain over the best member by group, with intervals. {finding}"
     if any(math.isfinite(group.gain) for group in result.groups):
         yield charts.forest("Gain over the best member", gains, alt=alt, axis="gain over the best member (%)")
-    points = []
-    for group in result.groups:
-        points += [
-            charts.Point(group.group, place, group.members.get(member), None, None, member)
-            for place, member in enumerate(result.members)
-        ]
-        points.append(charts.Point(group.group, len(result.members), group.ensemble, None, None, "ensemble"))
+    names = (*result.members, "ensemble")
+    points = [
+        charts.Point(group.group, place, r, None, None, names[place])
+        for group in result.groups
+        for place, r in enumerate([*map(group.members.get, result.members), group.ensemble])
+    ]
     alt = f"{finding} Each row is a group, with a mark for each member and one for the ensemble."
     axis = "correlation with human judgments"
-    names = (*result.members, "ensemble")
     yield charts.forest("Members and ensemble", points, alt=alt, axis=axis, names=names, zero=None)

@@ -195,11 +195,7 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
 def chosen_metrics(settings: Given, specs: list[str], corpus: Corpus, say: Say) -> tuple[Given, list[str], str | None]:
     """Return settings with language and model, the metrics, and what speaks for the model, chosen where none is named.
 
-    Args:
-        settings: what the user named.
-        specs: metrics that the user named.
-        corpus: the texts.
-        say: told how the language was found.
+    How the language was found is said.
 
     Raises:
         InputError: if neither references nor a model of several languages are there.
@@ -255,13 +251,12 @@ def _texts(frame: Frame, settings: EvaluateRun, human: str) -> tuple[list[str], 
     texts = [[text for name in references for text in row.texts(name)] for row in read]
     most = max(map(len, texts))
     rows = list[dict[str, object]]()
-    for row, own_system, name, of_row in zip(read, systems, segments, texts, strict=True):
-        cells: dict[str, object] = {"system": own_system, "id": name if segment is None else row[segment]}
+    for row, by, name, of_row in zip(read, systems, segments, texts, strict=True):
+        cells: dict[str, object] = {"system": by, "id": name if segment is None else row[segment]}
         cells |= {"document": row[document]} if document is not None else {}
         cells |= {"candidate": row.text(columns[0]), **({"source": row.text(source)} if source is not None else {})}
-        for number in range(most):
-            head = f"reference{number + 1}" if number else "reference"
-            cells[head] = of_row[number] if number < len(of_row) else ""
+        for number, text in enumerate([*of_row, *[""] * (most - len(of_row))], start=1):
+            cells[f"reference{number}" if number > 1 else "reference"] = text
         rows.append(cells | ({human: row[judged_by]} if judged_by is not None else {}))
     return systems, segments, rows
 
@@ -278,28 +273,27 @@ def _look(
     sign, values = {spec: -1 if spec in frame.lower else 1 for spec in specs}, frame.scores
     turned = {spec: values[spec] * sign[spec] for spec in specs[:2]}
     scores, first, best = values[specs[0]], turned[specs[0]], list(dict.fromkeys(systems))
+    against = "reference" if frame.roles["reference"] else "source"
+
+    def look(why: Why, place: int, other: str | None = None, score: float | None = None) -> LookAt:
+        texts = str(rows[place]["candidate"]), str(rows[place][against])
+        return LookAt(why, segments[place], systems[place], float(scores[place]), *texts, other, score)
+
     if compare is not None:
         best = [s.system for s in sorted(compare.metrics[0].systems, key=lambda s: -s.score * sign[specs[0]])]
     mine = np.array([place for place, system in enumerate(systems) if system == best[0]])
     lowest = mine[np.argsort(first[mine], kind="stable")[:_LOOK]].tolist()
-    chosen: list[tuple[Why, int, str | None, float | None]] = [("lowest", place, None, None) for place in lowest]
+    result = [look("lowest", place) for place in lowest]
     if len(best) > 1:
         theirs = {segments[place]: place for place, system in enumerate(systems) if system == best[1]}
         partner = {place: theirs[segments[place]] for place in mine.tolist() if segments[place] in theirs}
         differing = sorted(partner, key=lambda place: -abs(first[place] - first[partner[place]]))[:_LOOK]
-        chosen += [("difference", place, best[1], float(scores[partner[place]])) for place in differing]
+        result += [look("difference", place, best[1], float(scores[partner[place]])) for place in differing]
     if len(specs) > 1:
-        one, two = (
-            (of - np.mean(of)) / spread if (spread := float(np.std(of))) > 0 else of * 0.0 for of in turned.values()
-        )
-        order = np.argsort(np.nan_to_num(-np.abs(one - two)), kind="stable")[:_LOOK].tolist()
-        chosen += [("disagreement", place, specs[1], float(values[specs[1]][place])) for place in order]
-    against = "reference" if frame.roles["reference"] else "source"
-    texts = [(str(row["candidate"]), str(row[against])) for row in rows]
-    return [
-        LookAt(why, segments[place], systems[place], float(scores[place]), *texts[place], other, score)
-        for why, place, other, score in chosen
-    ]
+        a, b = ((x - np.mean(x)) / spread if (spread := float(np.std(x))) > 0 else x * 0.0 for x in turned.values())
+        order = np.argsort(np.nan_to_num(-np.abs(a - b)), kind="stable")[:_LOOK].tolist()
+        result += [look("disagreement", place, specs[1], float(values[specs[1]][place])) for place in order]
+    return result
 
 
 def _choices(
@@ -352,18 +346,16 @@ def _write(result: EvaluationResult, folder: Path) -> None:
     """Write results, report and the table for a paper, each when it is complete."""
     from bsx.analysis.report.run import report
 
-    documents: list[Path | str] = [folder / _SCORES]
-    tables = []
-    for name, one in (("compare", result.compare), ("meta", result.meta)):
-        if one is None:
-            continue
-        with atomic_text(folder / f"{name}.json", internal=True) as stream:
-            stream.write(to_json(one.to_dict()) + "\n")
-        documents.append(folder / f"{name}.json")
-        tables.append(in_form(one, "latex", full=False))
-    with atomic_text(folder / _TABLE, internal=True) as stream:
-        stream.write("\n".join(tables or [in_form(result, "latex", full=False)]).rstrip("\n") + "\n")
-    human = None if result.meta is None else result.meta.human
-    report(files=documents, output=folder / _REPORT, human=human)
-    with atomic_text(folder / _RESULT, internal=True) as stream:
-        stream.write(to_json(result.to_dict()) + "\n")
+    def write(name: str, content: str) -> Path:
+        with atomic_text(folder / name, internal=True) as stream:
+            stream.write(content + "\n")
+        return folder / name
+
+    documents, tables = list[Path | str]([folder / _SCORES]), []
+    for part in (result.compare, result.meta):
+        if part is not None:
+            documents.append(write(f"{part.kind}.json", to_json(part.to_dict())))
+            tables.append(in_form(part, "latex", full=False))
+    write(_TABLE, "\n".join(tables or [in_form(result, "latex", full=False)]).rstrip("\n"))
+    report(files=documents, output=folder / _REPORT, human=None if result.meta is None else result.meta.human)
+    write(_RESULT, to_json(result.to_dict()))

@@ -38,8 +38,9 @@ def parts(result: EvaluationResult) -> Iterator[Part]:
     changed = "; ".join(f"{choice.about} {choice.chosen} ({choice.command.partition(' ')[0]})" for choice in taken)
     sentences = [_basis(result), f"As asked for: {asked}." if asked else "", f"Chosen: {changed}." if changed else ""]
     yield Prose(" ".join(filter(None, sentences)))
-    made = [[*map(text, (one.about, one.chosen, "the user" if one.given else "bsx", one.command))] for one in options]
-    yield table("Choices", ["choice", "chosen", "by", "changed by"], made, names=4, sortable=False, full=True)
+    made = [[c.about, c.chosen, "the user" if c.given else "bsx", c.command] for c in options]
+    heads = ["choice", "chosen", "by", "changed by"]
+    yield table("Choices", heads, [[*map(text, cells)] for cells in made], names=4, sortable=False, full=True)
     again = tuple(choice.command for choice in result.choices if choice not in options)
     if again:
         yield Commands(("The same by other commands, with all their options:", *again), full=False)

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 
 import numpy as np
 
@@ -27,11 +28,7 @@ def shared_units(documents: Labels | None, segments: Labels | None, sources: Seq
     """Number what groups may share: documents or segments that have the same sources, or the same names (n,).
 
     A document is that with which most of its sources stood first, so that one which misses a segment is still known.
-
-    Args:
-        documents: each row's (n,), if they are drawn.
-        segments: each row's (n,), if they are named.
-        sources: text of each row's source (n,), if known.
+    Documents are given if they are drawn, segments if they are named, and the text of sources if it is known (n,).
     """
     if sources is None or documents is None:
         names = sources or documents or segments
@@ -60,26 +57,23 @@ def added_by(
     if units is None or (settings.level == "sys" and settings.sampled == "systems"):
         return {}
     present = ~np.any([np.isnan(x) for x in rows.values() if not np.isnan(x).all()], axis=0)
-    within = {"item": names[1], "sys": names[0]}.get(
-        "item" if settings.level in ("darr", "hybrid") else settings.grouped_by
-    )
-    of = None if within is None else cluster_codes([name for name, here in zip(within, present, strict=True) if here])
-    ranks = (
-        need("scipy.stats", "averages over groups").rankdata
-        if settings.statistic not in ("pearson", "acc_eq")
-        else None
-    )
+    by = "item" if settings.level in ("darr", "hybrid") else settings.grouped_by
+    within = {"item": names[1], "sys": names[0]}.get(by)
+    of = None if within is None else cluster_codes(list(compress(within, present)))
 
     def prepared(x: Array) -> Array:
         x = x[present]
         if of is not None:
             return x - (np.bincount(of, weights=x) / np.bincount(of))[of]
-        return x if ranks is None else np.asarray(ranks(x), dtype=np.float64)
+        if settings.statistic in ("pearson", "acc_eq"):
+            return x
+        return np.asarray(need("scipy.stats", "averages over groups").rankdata(x), dtype=np.float64)
 
     results, judged = dict[str, Array](), prepared(rows[human])
     for name, x in rows.items():
-        scores = np.ones(len(judged)) if settings.level == "sys" else prepared(x)
+        scores = np.ones(len(judged))
         if settings.level != "sys":
+            scores = prepared(x)
             with np.errstate(invalid="ignore", divide="ignore"):  # of what does not vary, as a constant
                 turned = -1.0 if settings.absolute and (scores - scores.mean()) @ judged < 0 else 1.0
                 scores = np.nan_to_num(turned * influence(scores, judged))
@@ -92,13 +86,10 @@ def together(parts: Sequence[float], added: Sequence[Array]) -> float:
     """Return the error of the sum of groups' estimates from those of the groups.
 
     Errors of independent groups add up in squares; of those that share units, so do the products of each two, as far as
-    the same units make both err. Errors that undo each other are not counted.
+    the same units make both err. Errors that undo each other are not counted. ``added`` is what each unit adds to the
+    estimate of each group (units,); empty where nothing is shared.
 
     Source: Zou & Donner 2008, with the correlations of Zou 2007.
-
-    Args:
-        parts: error of each group.
-        added: what each unit adds to the estimate of each group (units,); empty where nothing is shared.
     """
     errors = np.array(parts)
     square = float(errors @ errors)
@@ -144,25 +135,20 @@ def average_tests(
 ) -> tuple[Comparison, ...]:
     """Test whether two metrics' mean differences over groups are 0, one test for each pair, corrected.
 
-    Each group's standard error is that with which its own test gets its two-sided p; see `together`.
-
-    Args:
-        pairs: of metrics.
-        groups: results of the groups.
-        settings: how.
-        added: of each group, what each unit adds to a metric's figure (units,).
+    Each group's standard error is that with which its own test gets its two-sided p; ``added`` is, of each group, what
+    each unit adds to a metric's figure (units,); see `together`.
     """
     normal = need("scipy.stats", "the test of an average").norm
-    results: list[Comparison] = []
+    results, of_pairs = list[Comparison](), dict[tuple[str, str], list[Comparison]]()
+    for test in (test for group in groups for test in (*group.tests, *group.control_tests)):
+        of_pairs.setdefault((test.a, test.b), []).append(test)
     for a, b in pairs:
-        every = [test for group in groups for test in (*group.tests, *group.control_tests)]
-        tests = [test for test in every if (test.a, test.b) == (a, b)]
+        tests = of_pairs.get((a, b), [])
         if len(tests) < len(groups):
             continue
-        errors = [standard_error(test) for test in tests]
         adds = [of[a] if settings.level == "sys" else of[a] - of[b] for of in added if a in of and b in of]
-        error = together(errors, adds if len(adds) == len(errors) else [])
-        difference, error = float(np.mean([test.difference for test in tests])), error / len(tests)
+        error = together(list(map(standard_error, tests)), adds if len(adds) == len(tests) else []) / len(tests)
+        difference = float(np.mean([test.difference for test in tests]))
         z = difference / error if error > 0 else 0.0
         half = float(normal.ppf((1 + settings.confidence) / 2)) * error
         results.append(
@@ -195,26 +181,22 @@ def average_of(
 
     Source: Zou & Donner 2008 (MOVER) for the interval of a sum from the intervals of its parts.
     """
-    results = [group.find(metric) for group in groups]
+    present = [agreement for group in groups if (agreement := group.find(metric)) is not None]
     tested = [group.clusters for group in groups if group.clusters is not None]
     wins = sum(metric in clusters.winners for clusters in tested) if tested and competes else None
-    present = [agreement for agreement in results if agreement is not None]
-    nothing = math.nan
-    names = averaged(settings.level, settings.statistic)
-    if len(present) < len(groups):
-        return MetricAgreement(
-            metric, nothing, (nothing, nothing), dict.fromkeys(names, nothing), control=not competes, wins=wins
-        )
-    figures: dict[str, Figure] = {}
-    for name in names:
-        values = [value for item in present if isinstance(value := item.figures[name], float | int)]
-        figures[name] = float(np.mean(values)) if len(values) == len(present) else nothing
-    value = float(np.mean([agreement.value for agreement in present]))
-    shared = [of[metric] for of in added if metric in of]
-    shared = shared if len(shared) == len(present) else []
-    down = together([agreement.value - agreement.ci[0] for agreement in present], shared) / len(present)
-    up = together([agreement.ci[1] - agreement.value for agreement in present], shared) / len(present)
-    return MetricAgreement(metric, value, (value - down, value + up), figures, control=not competes, wins=wins)
+    value, ends = math.nan, (math.nan, math.nan)
+    figures: dict[str, Figure] = dict.fromkeys(averaged(settings.level, settings.statistic), math.nan)
+    if len(present) == len(groups):
+        for name in figures:
+            values = [figure for item in present if isinstance(figure := item.figures[name], float | int)]
+            figures[name] = float(np.mean(values)) if len(values) == len(present) else math.nan
+        value = float(np.mean([agreement.value for agreement in present]))
+        shared = [of[metric] for of in added if metric in of]
+        shared = shared if len(shared) == len(present) else []
+        down = together([agreement.value - agreement.ci[0] for agreement in present], shared) / len(present)
+        up = together([agreement.ci[1] - agreement.value for agreement in present], shared) / len(present)
+        ends = value - down, value + up
+    return MetricAgreement(metric, value, ends, figures, control=not competes, wins=wins)
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,19 +231,19 @@ class Raters:
         wider *= float(stats.t.isf(tail, df) / stats.norm.isf(tail))
         return value - wider * (value - ends[0]), value + wider * (ends[1] - value)
 
-    def metric(self, one: MetricAgreement) -> MetricAgreement:
+    def metric(self, agreement: MetricAgreement) -> MetricAgreement:
         """Return a metric's figure with an interval for other raters too."""
-        low, high = self._ends(one.value, one.ci, *self._reach(one.metric))
-        return replace(one, ci=(max(-1.0, low), min(1.0, high)))
+        low, high = self._ends(agreement.value, agreement.ci, *self._reach(agreement.metric))
+        return replace(agreement, ci=(max(-1.0, low), min(1.0, high)))
 
-    def test(self, one: Comparison, a: str, b: str) -> Comparison:
+    def test(self, test: Comparison, a: str, b: str) -> Comparison:
         """Return a test of two metrics for other raters too."""
-        (wider, df), error = self._reach(a, b), standard_error(one)
+        (wider, df), error = self._reach(a, b), standard_error(test)
         if wider == 1 or not error > 0:
-            return one
-        p = float(2 * need("scipy.stats", "tests").t.sf(abs(one.difference) / error / wider, df))
-        ends, floor = self._ends(one.difference, one.ci, wider, df), one.at_floor and math.isnan(one.ci[0])
-        return replace(one, ci=ends, p=p / 2 if one.p < 0.5 else 1 - p / 2, p_two_sided=p, at_floor=floor)
+            return test
+        p = float(2 * need("scipy.stats", "tests").t.sf(abs(test.difference) / error / wider, df))
+        ends, floor = self._ends(test.difference, test.ci, wider, df), test.at_floor and math.isnan(test.ci[0])
+        return replace(test, ci=ends, p=p / 2 if test.p < 0.5 else 1 - p / 2, p_two_sided=p, at_floor=floor)
 
 
 def raters_of(
@@ -277,17 +259,15 @@ def raters_of(
         rows: scores (n,).
         human: name of the human scores among them.
         names: each row's system, segment and document, if known.
-        raters: who judged each row (n,), empty where it is not known.
+        raters: who judged each row (n,).
         settings: how.
     """
-    here = ~np.any([np.isnan(x) for x in rows.values() if not np.isnan(x).all()], axis=0)
-    who = [name or f"\0{row}" for row, name in enumerate(raters)]
-    many = len({name for name, there in zip(who, here, strict=True) if there})
-    if settings.level != "seg" or settings.sampled != "segments" or not FEWEST_RATERS <= many < int(here.sum()):
+    present = ~np.any([np.isnan(x) for x in rows.values() if not np.isnan(x).all()], axis=0)
+    many = len({*compress(raters, present)})
+    if settings.level != "seg" or settings.sampled != "segments" or not FEWEST_RATERS <= many < int(present.sum()):
         return None
-    _, segment, document = names
-    units = document or segment or range(len(who))
-    ways: list[Sequence[Hashable]] = [units, who, list(zip(units, who, strict=True))]
-    places = np.arange(len(who))
+    places = np.arange(len(raters))
+    units = names[2] or names[1] or places.tolist()
+    ways: list[Sequence[Hashable]] = [units, raters, list(zip(units, raters, strict=True))]
     of_ways = [added_by(rows, human, names, cluster_codes(way), places, settings) for way in ways]
     return Raters(many, of_ways, settings.confidence)

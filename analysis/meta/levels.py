@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
-from typing import Any, Literal
+from functools import cache, partial
+from typing import Any
 
 import numpy as np
 
@@ -99,14 +99,13 @@ class Rows:
     def scored(self, name: str | None = None) -> SegmentsToSystems:
         """Return the function from how often segments are drawn (b, segments) to scores of systems (b, systems).
 
-        Args:
-            name: of the metric; None for human scores.
+        They are a metric's, or human scores without a name.
         """
         if self.whole is not None:
             return self.whole.scored(name)
-        if name is None or name not in self.corpus:
+        corpus = None if name is None else self.corpus.get(name)
+        if corpus is None:
             return means_of_drawn(self.human if name is None else self.metrics[name])
-        corpus = self.corpus[name]
 
         def scores(counts: Array) -> Array:
             sums = np.einsum("bt,stk->bsk", counts, corpus.statistics)
@@ -123,7 +122,7 @@ class Rows:
     def turned(self, names: Collection[str]) -> Rows:
         """Return the rows with the sign of some metrics turned."""
         metrics = {name: -x if name in names else x for name, x in self.metrics.items()}
-        corpus = {name: upside_down(one) if name in names else one for name, one in self.corpus.items()}
+        corpus = {name: upside_down(x) if name in names else x for name, x in self.corpus.items()}
         whole = None if self.whole is None else self.whole.turned(names)
         return replace(self, metrics=metrics, corpus=corpus, whole=whole)
 
@@ -151,19 +150,20 @@ class Agreement:
 
 
 def agreement(rows: Rows, settings: MetaSettings) -> Agreement:
-    """Measure every metric of a group.
-
-    Args:
-        rows: the group's scores; matrices for all levels but ``seg``.
-        settings: level, statistic and so on.
+    """Measure every metric of a group, whose rows are matrices for all levels but ``seg``.
 
     Raises:
         InputError: if rows are too few for what is asked, or nothing is defined.
     """
     if settings.absolute:  # metrics that rank upside down are turned round
-        human = rows.of_systems() if settings.level == "sys" else rows.human.ravel()
-        scores = {n: rows.of_systems(n) if settings.level == "sys" else x.ravel() for n, x in rows.metrics.items()}
-        rows = rows.turned([name for name, x in scores.items() if ROWS[settings.statistic](x, human) < 0])
+
+        def flat(name: str | None = None) -> Array:
+            if settings.level == "sys":
+                return rows.of_systems(name)
+            return (rows.human if name is None else rows.metrics[name]).ravel()
+
+        human = flat()
+        rows = rows.turned([name for name in rows.metrics if ROWS[settings.statistic](flat(name), human) < 0])
     if settings.level != "seg":
         return {"darr": _preferences, "sys": _systems, "hybrid": _hybrids}[settings.level](rows, settings)
     if rows.matrix:
@@ -191,7 +191,7 @@ def _grouped(rows: Rows, settings: MetaSettings) -> Agreement:
     """Segment level of matrices: intervals and tests resample the same, by default segments as a whole."""
     by, over, human, statistic = settings.grouped_by, settings.sampled, rows.human, settings.correlation
     how: dict[str, Any] = {"by": by, "statistic": statistic, "resample": over, "nan": "omit", "cluster": rows.clusters}
-    metrics = []
+    metrics, notes = [], tuple[str, ...]()
     for name, x in rows.metrics.items():
         main = grouped(x, human, **how, **settings.resampling)
         figures = _by_group(x, human, by, statistics_of(settings))
@@ -199,7 +199,6 @@ def _grouped(rows: Rows, settings: MetaSettings) -> Agreement:
             figures |= {"defined": main.groups, "undefined": main.undefined}
         metrics.append(MetricAgreement(name, main.estimate, main.ci, figures, main.method))
     test = settings.test_for(dependent=True)
-    notes: tuple[str, ...] = ()
     if over == "segments":
         like = {name: units_of((x,), human, by, statistic, over, rows.clusters) for name, x in rows.metrics.items()}
         unit = sampled_units(over, documents=rows.clusters is not None)
@@ -273,17 +272,19 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
     sample = rows.whole or rows
     units = drawn_units(sample.human.shape[1], sample.clusters) if over == "segments" else None
 
-    @cache
+    @cache  # what an interval was made of serves the tests too
     def drawn(name: str, statistic: str) -> Array:
         sides = (rows.scored(name), rows.scored(), sample.human.shape)
         return resampled_scores(*sides, statistic, over, **settings.draw, clusters=sample.clusters)
 
+    soft: dict[str, Any] = {"method": settings.spa, "resample": over, "nan": "omit", "names": rows.systems}
+    soft |= {"permutations": 1000 if settings.spa == "wmt" else max(1000, settings.resamples)}
+    soft |= {"cluster": rows.clusters, "families": rows.families, **settings.resampling}
     metrics = []
     for name, x in scores.items():
         result = correlations(name, x, human, settings, heavy=name in heavy, **whole)
-        ends, method = result.ci, result.method
         accuracy = pairwise_accuracy(x, human, **settings.resampling, clusters=rows.families)
-        accuracy_ends = accuracy.ci
+        ends, method, accuracy_ends = result.ci, result.method, accuracy.ci
         if over != "systems":
             ends = percentile_interval(drawn(name, settings.statistic), settings.confidence, units)
             method = f"{settings.statistic}, bootstrap over {of}"
@@ -291,24 +292,13 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
         figures = {**result.figures, "pairwise_accuracy": accuracy.estimate, "pairwise_accuracy_ci": accuracy_ends}
         figures |= {"spa": math.nan, "spa_ci": (math.nan, math.nan)}
         if rows.segments:
-            soft = soft_pairwise_accuracy(
-                rows.metrics[name],
-                rows.human,
-                method=settings.spa,
-                permutations=1000 if settings.spa == "wmt" else max(1000, settings.resamples),
-                resample=over,
-                nan="omit",
-                names=rows.systems,
-                cluster=rows.clusters,
-                families=rows.families,
-                **settings.resampling,
-            )
-            figures |= {"spa": soft.estimate, "spa_ci": soft.ci}
+            spa = soft_pairwise_accuracy(rows.metrics[name], rows.human, **soft)
+            figures |= {"spa": spa.estimate, "spa_ci": spa.ci}
         without, values = None, without_each(x, human, settings.statistic)
         if len(x) >= 4 and not np.isnan(values).all():
             low, high = int(np.nanargmin(values)), int(np.nanargmax(values))
-            names = [str(rows.systems[at]) for at in (low, high)]
-            without = WithoutOne(float(values[low]), names[0], float(values[high]), names[1])
+            lowest, highest = ((float(values[place]), str(rows.systems[place])) for place in (low, high))
+            without = WithoutOne(*lowest, *highest)
         kind = "corpus scores" if name in sample.corpus else "means"
         method = f"{method}, systems ({kind} of {'judged' if rows.whole is None else 'all'} segments)"
         metrics.append(MetricAgreement(name, result.value, ends, figures, method, without_one=without))
@@ -322,14 +312,9 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
         )
     if test == "bootstrap" and not whole:
         method = f"difference of {settings.statistic} (of systems), paired bootstrap over {of}"
-        compare = paired(
-            lambda: {name: drawn(name, settings.statistic) for name in scores},
-            {metric.metric: metric.value for metric in metrics},
-            len(human),
-            method,
-            settings,
-            lambda a, b: units,
-        )
+        values_of = {metric.metric: metric.value for metric in metrics}
+        draws = partial(drawn, statistic=settings.statistic)
+        compare = paired(draws, values_of, len(human), method, settings, lambda a, b: units)
     elif swapped or (test == "perm-both" and rows.segments):
         compare = matrices_compared(rows, metrics, "means", test, settings)
     else:
@@ -390,11 +375,12 @@ def correlations(
     """
     results: dict[str, Estimate] = {}
     for statistic in statistics_of(settings):
-        interval = "none"
-        if statistic == settings.statistic and clusters is None:
+        if statistic != settings.statistic or clusters is not None:
+            interval = "none"
+        elif len(human) < FEW_ITEMS and statistic != "kendall_c":
+            interval = "leave-one-out"
+        else:
             interval = "bootstrap" if statistic.startswith("kendall") or heavy else "analytic"
-            if len(human) < FEW_ITEMS and statistic != "kendall_c":
-                interval = "leave-one-out"
         variant = {"variant": "c"} if statistic == "kendall_c" else {}
         measure = getattr(correlation, statistic.removesuffix("_c"))
         results[statistic] = measure(x, human, interval=interval, **variant, **settings.resampling)
@@ -438,9 +424,9 @@ def about_tails(heavy: list[str], test: Test, n: int, settings: MetaSettings) ->
             notes.append(f"heavy tails of {', '.join(heavy)} with human scores: {chosen}")
     if n >= FEW_ITEMS or (settings.level == "sys" and settings.sampled != "systems"):
         return tuple(notes)
-    one = items.removesuffix("s")
     if settings.statistic != "kendall_c":
-        notes.append(f"{n} {items}: an interval reaches over those without each one {one}, as one can carry them all")
+        each = items.removesuffix("s")
+        notes.append(f"{n} {items}: an interval reaches over those without each one {each}, as one can carry them all")
     if n < FEWEST_ITEMS:
         notes.append(f"{n} {items} say next to nothing about others: intervals are as wide as that")
     if permuted and 2.0 ** (1 - n) > settings.alpha:
@@ -451,19 +437,14 @@ def about_tails(heavy: list[str], test: Test, n: int, settings: MetaSettings) ->
 def about_weights(worth: Mapping[str, int], units: int, unit: str) -> tuple[str, ...]:
     """Return what is said of metrics whose figures hang on a few of the units that are drawn, if there are some.
 
-    Args:
-        worth: metric -> how many like units its interval rests on.
-        units: how many are drawn.
-        unit: what they are called.
+    ``worth`` says of each metric how many like units its interval rests on.
     """
-    few = {name: count for name, count in worth.items() if count < min(units, FEW_UNITS) / 2}
-    if not few:
-        return ()
-    named = ", ".join(f"{name} ({count})" for name, count in few.items())
-    return (
-        f"a few of {units} {unit} determine the correlation of {named}; intervals and tests between metrics are as "
-        f"wide as with the number of {unit} in brackets",
+    few = [f"{name} ({count})" for name, count in worth.items() if count < min(units, FEW_UNITS) / 2]
+    note = (
+        f"a few of {units} {unit} determine the correlation of {', '.join(few)}; intervals and tests between metrics "
+        f"are as wide as with the number of {unit} in brackets"
     )
+    return (note,) if few else ()
 
 
 def items_compared(
@@ -483,24 +464,19 @@ def items_compared(
         items = unit if clusters is not None else "systems" if settings.level == "sys" else "rows"
         chosen = settings.test is None and (len(human) < FEW_ITEMS or bool(heavy_tails(metrics, human, settings)))
 
+        method = f"difference of {statistic}, permutation of {items}"
+        method += ", scores over their median absolute deviation" if chosen else ""
+        how: dict[str, Any] = {"statistic": statistic, "plus_one": whole, "scale": "mad" if chosen else "sd"}
+        how |= {"cluster": clusters if whole else None, **settings.draw}
+
         def permuted(a: str, b: str) -> Comparison:
-            result = perm_both(
-                metrics[a],
-                metrics[b],
-                human,
-                statistic=statistic,
-                plus_one=whole,
-                scale="mad" if chosen else "sd",
-                cluster=clusters if whole else None,
-                **settings.draw,
-            )
-            method = f"difference of {statistic}, permutation of {items}"
-            method += ", scores over their median absolute deviation" if chosen else ""
+            result = perm_both(metrics[a], metrics[b], human, **how)
             return replace(result, method=method) if whole else result
 
         return permuted
 
-    def resample() -> dict[str, Array]:
+    @cache
+    def resampled() -> dict[str, Array]:
         columns = np.stack(list(metrics.values()))
         draws = bootstrap_correlations(columns, human, statistic, clusters=clusters, **settings.draw)
         return dict(zip(metrics, draws.T, strict=True))
@@ -510,7 +486,7 @@ def items_compared(
 
     values = {name: float(ROWS[statistic](x, human)) for name, x in metrics.items()}
     method = f"difference of {statistic}, paired bootstrap{'' if clusters is None else f' over {unit}'}"
-    return paired(resample, values, len(human), method, settings, units)
+    return paired(lambda name: resampled()[name], values, len(human), method, settings, units)
 
 
 def matrices_compared(
@@ -520,15 +496,15 @@ def matrices_compared(
     x, human, statistic, over = rows.metrics, rows.human, settings.correlation, settings.sampled
     clusters = rows.clusters
     if test in ("perm-both", "permutation"):
-        swap: Literal["cells", "segments", "systems"] = "systems" if over == "systems" else "segments"
-        swap = "cells" if test == "perm-both" else swap
+        swap = "cells" if test == "perm-both" else "systems" if over == "systems" else "segments"
         how: dict[str, Any] = {"swap": swap, "plus_one": test == "permutation", "nan": "omit", **settings.draw}
         how["cluster"] = clusters if swap == "segments" else None
         return lambda a, b: perm_both(x[a], x[b], human, by=by, statistic=statistic, **how)
 
-    def resample() -> dict[str, Array]:
+    @cache
+    def resampled(name: str) -> Array:
         draws: dict[str, Any] = {**settings.draw, "resample": over, "clusters": clusters}
-        return {name: resampled_groups(z, human, by, statistic, **draws) for name, z in x.items()}
+        return resampled_groups(x[name], human, by, statistic, **draws)
 
     values = {metric.metric: metric.value for metric in agreements}
     drawn = sampled_units(over, documents=clusters is not None)
@@ -538,7 +514,7 @@ def matrices_compared(
     def units(a: str, b: str) -> int | None:
         return units_of((x[a], x[b]), human, by, statistic, over, clusters)
 
-    return paired(resample, values, n, method, settings, units)
+    return paired(resampled, values, n, method, settings, units)
 
 
 def checked_williams(a: Array, b: Array, human: Array, settings: MetaSettings) -> Comparison:
@@ -551,18 +527,15 @@ def checked_williams(a: Array, b: Array, human: Array, settings: MetaSettings) -
 
 
 def paired(
-    resample: Callable[[], Mapping[str, Array]],
+    draws: Callable[[str], Array],
     values: Mapping[str, float],
     n: int,
     method: str,
     settings: MetaSettings,
     units: Callable[[str, str], int | None],
 ) -> Compare:
-    """Return the paired bootstrap; one set of resamples serves all pairs, and is drawn when it is first needed.
+    """Return the paired bootstrap; a metric's resamples serve all pairs, and are drawn when they are first needed.
 
     ``units`` says how many like things the difference of two metrics rests on, where they may be few.
     """
-    draws = cache(resample)
-    return lambda a, b: compared(
-        values[a], values[b], draws()[a] - draws()[b], n, method, settings.confidence, units(a, b)
-    )
+    return lambda a, b: compared(values[a], values[b], draws(a) - draws(b), n, method, settings.confidence, units(a, b))

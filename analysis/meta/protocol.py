@@ -12,14 +12,7 @@ from pydantic import Field
 
 from bsx.analysis.meta.settings import Test
 from bsx.analysis.stats.clusters import significance_clusters
-from bsx.analysis.stats.systems.swapped import (
-    SLACK,
-    Swapped,
-    SwappedAccuracy,
-    SwappedPearson,
-    SwappedSoft,
-    SwappedTies,
-)
+from bsx.analysis.stats.systems.swapped import SLACK, Swapped, SwappedAccuracy, SwappedPearson, SwappedSoft, SwappedTies
 from bsx.catalog.protocols import ProtocolTaskEntry
 from bsx.errors import InputError
 from bsx.support.checks import Array
@@ -33,6 +26,7 @@ MORE = 9
 RISK = 0.01
 """Probability that such a test is called clear on the other side of alpha than all possible draws would have it."""
 ProtocolStatistic = Literal["pairwise_accuracy", "pearson", "spa", "acc_eq"]
+Why = Literal["reference", "human", "outlier", "unjudged"]
 
 
 @dataclass(frozen=True)
@@ -48,7 +42,7 @@ class LeftOutSystem:
 
     pair: str
     system: str
-    why: Literal["reference", "human", "outlier", "unjudged"]
+    why: Why
 
 
 @dataclass(frozen=True)
@@ -233,49 +227,46 @@ def rank_by_protocol(
     watch = reporter(progress) or (lambda phase, done, total: None)
     resamples = settings.resamples if settings.tested else 0
     rng = np.random.default_rng(settings.seed)
-    seeds = iter(rng.spawn(len(columns) * len(pairs)))
-    alone = [[pair] for pair in pairs]
-    due = [(column, some) for column in columns for some in ([pairs] if column.pooled else alone)]
+    seeds = rng.spawn(len(columns) * len(pairs))
+    separate = [[pair] for pair in pairs]
+    due = [(column, some) for column in columns for some in ([pairs] if column.pooled else separate)]
     computed: list[_Computed] = []
-    for place, (column, task_pairs) in enumerate(due):
+    for place, ((column, some), seed) in enumerate(zip(due, seeds, strict=False)):
         watch("tasks", place, len(due))
-        weight = len(task_pairs) / (len(columns) * len(pairs))
-        computed.append(_compute(column, task_pairs, weight, resamples, next(seeds)))
+        computed.append(_compute(column, some, len(some) / len(seeds), resamples, seed))
     watch("tasks", len(due), len(due))
-    every = list(dict.fromkeys(name for task in computed for name in task.values))
-    averages = {  # of the metrics that all tasks have
-        name: sum(one.task.weight * one.share(name) for one in computed)
-        for name in every
-        if all(name in one.values for one in computed)
-    }
-    averages = _best_first(averages)
+    every = list(dict.fromkeys(name for result in computed for name in result.values))
+    averages = _best_first(
+        {  # of the metrics that all tasks have
+            name: sum(result.task.weight * result.share(name) for result in computed)
+            for name in every
+            if all(name in result.values for result in computed)
+        }
+    )
 
     def again(names: set[str]) -> list[_Computed]:
         """Compute the tasks of some metrics with other draws."""
-        some = {
-            one.pair: replace(
-                one,
-                of_systems={name: one.of_systems[name] for name in one.of_systems if name in names},
-                of_segments={name: one.of_segments[name] for name in one.of_segments if name in names},
-            )
-            for one in pairs
-        }
+
+        def only(of: Mapping[str, Array]) -> dict[str, Array]:
+            return {name: scores for name, scores in of.items() if name in names}
+
+        few = {p.pair: replace(p, of_systems=only(p.of_systems), of_segments=only(p.of_segments)) for p in pairs}
         return [
-            _compute(column, [some[one.pair] for one in task_pairs], old.task.weight, MORE * resamples, seed)
-            for (column, task_pairs), old, seed in zip(due, computed, rng.spawn(len(due)), strict=True)
+            _compute(column, [few[pair.pair] for pair in some], old.task.weight, MORE * resamples, seed)
+            for (column, some), old, seed in zip(due, computed, rng.spawn(len(due)), strict=True)
         ]
 
     ranks, p_first, task_ranks, unclear = _ranks(computed, averages, again, settings, watch)
     rows = []
     for name in [*averages, *(name for name in every if name not in averages)]:
         figures = {
-            one.task.name: TaskFigure(one.values[name], ranks_of[name])
-            for one, ranks_of in zip(computed, task_ranks, strict=True)
-            if name in one.values
+            result.task.name: TaskFigure(result.values[name], ranks_of[name])
+            for result, ranks_of in zip(computed, task_ranks, strict=True)
+            if name in result.values
         }
         average = averages.get(name, float("nan"))
         rows.append(RankedMetric(name, average, ranks.get(name, 0), p_first.get(name), figures, name in unclear))
-    return tuple(one.task for one in computed), tuple(rows)
+    return tuple(result.task for result in computed), tuple(rows)
 
 
 def _best_first(values: Mapping[str, float]) -> dict[str, float]:
@@ -291,32 +282,32 @@ def _compute(
 ) -> _Computed:
     """Compute a task; its metrics are those that all its language pairs have."""
     segments = column.level == "seg" or column.statistic == "spa"
-    every = [one.of_segments if segments else one.of_systems for one in pairs]
+    every = [pair.of_segments if segments else pair.of_systems for pair in pairs]
     names = sorted(set(every[0]).intersection(*every[1:]))
-    where = ", ".join(one.pair for one in pairs)
+    where = ", ".join(pair.pair for pair in pairs)
     if not names:
         raise InputError(f"{where}: no metric has scores of {'segments' if segments else 'systems'}")
     used, dropped = 0, 0
     scores: Swapped
     if not segments:
         people, grids = [], []
-        for one in pairs:
-            judged = ~np.isnan(one.human_systems)
-            people.append(one.human_systems[judged])
-            grids.append(np.stack([one.of_systems[name][judged] for name in names]))
+        for pair in pairs:
+            judged = ~np.isnan(pair.human_systems)
+            people.append(pair.human_systems[judged])
+            grids.append(np.stack([pair.of_systems[name][judged] for name in names]))
             _enough(len(people[-1]), where)
-            _whole(grids[-1][:, :, None], names, np.array(one.systems)[judged].tolist(), one.pair)
+            _whole(grids[-1][:, :, None], names, np.array(pair.systems)[judged].tolist(), pair.pair)
         counts = tuple(map(len, people))
         if column.pooled:
             scores = SwappedAccuracy(grids, people, resamples, seed)
         else:
             scores = SwappedPearson(grids[0], people[0], resamples, seed)
     else:
-        present = ~np.isnan(pairs[0].human_segments)
-        rows = np.flatnonzero(present.any(axis=1))
-        _enough(len(rows), where)
+        rows = np.flatnonzero((~np.isnan(pairs[0].human_segments)).any(axis=1))
         counts = (len(rows),)
-        human, present = pairs[0].human_segments[rows], present[rows]
+        _enough(len(rows), where)
+        human = pairs[0].human_segments[rows]
+        present = ~np.isnan(human)
         grid = np.stack([pairs[0].of_segments[name][rows] for name in names])
         ranked = np.array(pairs[0].systems)[rows].tolist()
         _whole(np.where(present, grid, 0.0), names, ranked, where)
@@ -332,7 +323,7 @@ def _compute(
             scores = SwappedTies(grid, human, resamples, seed)
         else:
             scores = SwappedPearson(grid[:, present], human[present], resamples, seed)
-    label, of = f"{where} {column.level} {column.statistic}", tuple(one.pair for one in pairs)
+    label, of = f"{where} {column.level} {column.statistic}", tuple(pair.pair for pair in pairs)
     task = ProtocolTask(label, of, column.level, column.statistic, weight, counts, used, dropped)
     return _Computed(task, dict(zip(names, scores.values.tolist(), strict=True)), scores)
 
@@ -360,28 +351,29 @@ def _ranks(
     watch: Progress,
 ) -> tuple[dict[str, int], dict[str, float], list[dict[str, int]], set[str]]:
     """Return clusters of the average, one-sided p of the first against each, clusters of each task, unclear splits."""
-    orders = [_best_first(one.values) for one in computed]
+    orders = [_best_first(result.values) for result in computed]
     places = [{name: place for place, name in enumerate(values)} for values in orders]
     if not settings.tested:
         ranks, *of_tasks = ({name: i for i, name in enumerate(values, start=1)} for values in (averages, *orders))
         return ranks, {}, of_tasks, set()
     p_tasks = [np.ones((len(order), len(order))) for order in orders]
     reached, drawn = np.ones((2, len(averages), len(averages)))
-    every = list(dict.fromkeys([*averages, *(name for one in computed for name in one.values)]))
+    every = list(dict.fromkeys([*averages, *(name for result in computed for name in result.values)]))
 
     def draws(of: Sequence[_Computed], first: str, second: str) -> Array:
         """Return draws of the difference of two averages, and keep p of each task of the first draws."""
         summed: list[Array] = []
-        for one, place, p in zip(of, places, p_tasks, strict=True):
+        for result, place, p in zip(of, places, p_tasks, strict=True):
             if first not in place or second not in place:
                 continue
             turned = place[first] > place[second]  # the better one of the task comes first
             upper, lower = (second, first) if turned else (first, second)
-            names = list(one.values)
-            null = one.scores.difference(names.index(upper), names.index(lower))
+            names = list(result.values)
+            null = result.scores.difference(names.index(upper), names.index(lower))
             if of is computed:
-                p[place[upper], place[lower]] = (null >= one.values[upper] - one.values[lower] - SLACK).mean()
-            scale = one.task.weight / (2 if one.task.statistic == "pearson" else 1)
+                observed = result.values[upper] - result.values[lower]
+                p[place[upper], place[lower]] = (null >= observed - SLACK).mean()
+            scale = result.task.weight / (2 if result.task.statistic == "pearson" else 1)
             summed.append((-scale if turned else scale) * null)
         most = max((len(null) for null in summed), default=0)
         return np.asarray(np.sum([np.resize(null, most) for null in summed], axis=0))
@@ -418,12 +410,7 @@ def _unclear(averages: Mapping[str, float], reached: Array, drawn: Array, alpha:
     """Return the tests, as places in the order of averages, that decide whether a metric opens a cluster, and may not.
 
     Those are tests whose interval of p holds alpha, where no test of the current cluster is clearly significant.
-
-    Args:
-        averages: best first.
-        reached: of each test, the draws that reach the observed difference (metrics, metrics).
-        drawn: how many there are.
-        alpha: level of significance.
+    Averages come best first; of each test, ``reached`` of ``drawn`` reach the observed difference (metrics, metrics).
     """
     if not averages:
         return []

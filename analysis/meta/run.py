@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from itertools import combinations, permutations, product
+from itertools import combinations, compress, permutations, product
 from pathlib import Path
 from typing import Annotated
 
@@ -15,13 +15,7 @@ from pydantic import Field
 
 from bsx.analysis.meta.errors import Raters, added_by, average_of, average_tests, raters_of, shared_units, with_margin
 from bsx.analysis.meta.levels import Agreement, Rows, agreement, upside_down
-from bsx.analysis.meta.result import (
-    AverageResult,
-    GroupResult,
-    Judgments,
-    MetaResult,
-    Winners,
-)
+from bsx.analysis.meta.result import AverageResult, GroupResult, Judgments, MetaResult, Winners
 from bsx.analysis.meta.settings import MetaColumns, MetaSettings
 from bsx.analysis.stats.clusters import corrected_tests, deciding, ranked_tests
 from bsx.analysis.stats.judged import raters_apart, unjudged
@@ -56,16 +50,7 @@ Source: Perrella et al. 2024, whose scores of WMT23 are published under such nam
 """
 
 
-class MetaRun(
-    Watched,
-    MetaSettings,
-    TestSets,
-    TextColumns,
-    MetricSettings,
-    ScoreColumns,
-    HumanColumns,
-    TableSettings,
-):
+class MetaRun(Watched, MetaSettings, TestSets, TextColumns, MetricSettings, ScoreColumns, HumanColumns, TableSettings):
     """A meta-evaluation of scores that stand in a table, or of metrics computed on its texts."""
 
     human: Annotated[
@@ -121,7 +106,7 @@ def matching(setting: str, names: Sequence[str], columns: Sequence[str]) -> list
         if not matched:
             known = ", ".join(columns)
             raise UnknownNameError(f"{setting}: no column matches {name!r}; there are {known}", setting=setting)
-        results += [one for one in matched if "*" not in name or one not in (*names, *results)]
+        results += [column for column in matched if "*" not in name or column not in (*names, *results)]
     return results
 
 
@@ -157,23 +142,18 @@ def _controls(frame: Frame, settings: MetaRun) -> tuple[Frame, MetaRun]:
 
 
 def judged(frame: Frame, settings: MetaRun) -> MetaResult | Judgments:
-    """Correlate scores with human scores; see `meta`.
-
-    Args:
-        frame: the scores.
-        settings: how, with the sentinels by name.
-    """
+    """Correlate scores with human scores; see `meta`. Sentinels go by their names."""
     metrics = [name for name in frame.metrics if name not in settings.sentinels]
     named = [*metrics, *(name for name in settings.sentinels if name in (*frame.metrics, *frame.table.columns))]
     human, group = list(frame.roles["human"]), settings.group
     system, segment, document = (frame.column(role) for role in ("system", "segment", "document"))
-    labels = [group, segment, document if settings.sampled != "systems" else None]
+    drawn = settings.sampled != "systems"  # segments or documents are
+    labels = [group, segment, document if drawn else None]
     within = [document] if document is not None and document not in labels else []
     guessed = [system] if system is not None and not (settings.paired or "system" in frame.named) else []
     labels += [system] if not guessed else []
     numbers = [*named, *human, *settings.categories]
-    of_systems = settings.level == "sys" and settings.sampled == "systems"
-    family = frame.column("family") if of_systems and system is not None else None
+    family = frame.column("family") if settings.level == "sys" and not drawn and system is not None else None
     rater = frame.column("rater")
     within += [name for name in (family, rater) if name is not None and name not in (*labels, *within)]
     pairs = [PAIR] if PAIR in frame.table.columns and PAIR not in (*numbers, *labels, *guessed) else []
@@ -181,8 +161,8 @@ def judged(frame: Frame, settings: MetaRun) -> MetaResult | Judgments:
     unit = frame.unit(values, group=group, paired=settings.paired, judged=~np.isnan(np.asarray(values[human[0]])))
     lower = [name for name in frame.lower if name in named]
     how = {**part(settings, MetaSettings), "group": group, "lower": lower, "corpus": frame.corpus}
-    how |= {"system": unit.system, "segment": unit.segment}
-    how |= {"document": unit.document if settings.sampled != "systems" else None}
+    how |= {"system": unit.system, "segment": unit.segment, "document": unit.document if drawn else None}
+    how |= {"sources": frame.sources() if group is not None else None}
     known = None not in (family, unit.system)
     if of := families(*(list(values[str(name)]) for name in (system, family))) if known else {}:
         unit.values[str(family)] = [of[name] for name in values[str(system)]]
@@ -190,7 +170,6 @@ def judged(frame: Frame, settings: MetaRun) -> MetaResult | Judgments:
     if rater is not None and any(values[rater]):  # a row of which it is not known has a rater of its own
         unit.values[rater] = [name or f"\0{row}" for row, name in enumerate(values[rater])]
         how["rater"] = rater
-    how |= {"sources": frame.sources() if group is not None else None}
     results = [meta_evaluate(unit.values, metrics, name, **how) for name in human]
     signatures = {name: text for name, text in frame.signatures.items() if name in named}
     # What learned from human scores stands in a folder or a file, which its name or its signature says.
@@ -261,9 +240,7 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
             f"missing values: {counts}; the first is in row {int(np.argmax(np.isnan(numbers[name]))) + 1}, column "
             f"{name!r}; nan omit leaves such rows out"
         )
-    corpus = {
-        name: upside_down(one) if name in settings.lower else one for name, one in (settings.corpus or {}).items()
-    }
+    corpus = {name: upside_down(x) if name in settings.lower else x for name, x in (settings.corpus or {}).items()}
     units = labels.get("document", labels.get("segment"))
     least = min(len(rows) if units is None else len({units[row] for row in rows}) for *_, rows in parts)
     # Of metrics alone: controls change nothing about them.
@@ -276,15 +253,14 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
     for number, (label, judgment, rows) in enumerate(parts):
         where = f"group {label}: " if "group" in labels or settings.categories else ""
         values = {name: numbers[name][rows] for name in [*metrics, *controls]} | {human: numbers[judgment][rows]}
-        for name in sentinels:
-            if name not in controls:
-                values[name] = made(name, values[metrics[0]], [settings.seed, number])
-        own = {name: CorpusScores(one.statistics[rows], one.score) for name, one in corpus.items()}
+        for name in [name for name in sentinels if name not in controls]:
+            values[name] = made(name, values[metrics[0]], [settings.seed, number])
+        of_group = {name: CorpusScores(x.statistics[rows], x.score) for name, x in corpus.items()}
         names = [_taken(labels.get(role), rows) for role in ("system", "segment", "document")]
         try:
             who = _taken(labels.get("rater"), rows)
             raters = None if who is None else raters_of(values, human, names, who, settings)
-            result, more = _group(label, values, human, names, own, settings, of_family, raters)
+            result, more = _group(label, values, human, names, of_group, settings, of_family, raters)
             added.append(added_by(values, human, names, shared, rows, settings))
         except InputError as error:
             raise InputError(f"{where}{error}") from error
@@ -309,11 +285,12 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
         )
     arranged = settings.level != "seg" or {"system", "segment"} <= labels.keys()
     segments = [_taken(labels.get("segment"), rows) or [] for *_, rows in parts]
-    unit = "documents" if "document" in labels else "segments"
     if settings.level == "darr" and settings.unit == "judgment":
         unit = "judgments"
-    elif unit == "segments" and not arranged and all(len({*of}) == len(of) for of in segments):
-        unit = "rows"
+    elif "document" in labels:
+        unit = "documents"
+    else:
+        unit = "segments" if arranged or any(len({*of}) < len(of) for of in segments) else "rows"
     return MetaResult(
         tuple(results),
         average,
@@ -374,21 +351,19 @@ def _groups(
     if len({*places}) > 1 and "average" in places and not by_kind:
         raise InputError("group: a group is called 'average', as the mean of all groups is: rename it", setting="group")
     results, notes = [], []
-    for judgment in judgments:
-        for place in dict.fromkeys(places):
-            rows = np.flatnonzero([place == other for other in places])
-            label = place
-            if by_kind:
-                label = judgment if groups is None else f"{place}: {judgment}"
-                present = numbers[judgment][rows]
-                present = present[~np.isnan(present)]
-                if not present.size or np.ptp(present) == 0:
-                    notes.append(f"{label} is the same in all rows and left out")
-                    continue
-                if judgment != judgments[0]:
-                    best = present.max() + 0.0  # no -0
-                    notes.append(f"{label}: {(present < best).sum()} of {present.size} rows are below {best:g}")
-            results.append((label, judgment, rows))
+    for judgment, place in product(judgments, dict.fromkeys(places)):
+        label, rows = place, np.flatnonzero([place == other for other in places])
+        if by_kind:
+            label = judgment if groups is None else f"{place}: {judgment}"
+            present = numbers[judgment][rows]
+            present = present[~np.isnan(present)]
+            if not present.size or np.ptp(present) == 0:
+                notes.append(f"{label} is the same in all rows and left out")
+                continue
+            if judgment != judgments[0]:
+                best = present.max() + 0.0  # no -0
+                notes.append(f"{label}: {(present < best).sum()} of {present.size} rows are below {best:g}")
+        results.append((label, judgment, rows))
     if not results:
         raise InputError(f"none of {', '.join(judgments)} varies: nothing can be ranked")
     return results, notes
@@ -419,13 +394,10 @@ def columns_of(sentinels: Sequence[str], known: Sequence[str], metrics: Sequence
 
 
 def made(name: str, scores: Array, seed: Sequence[int]) -> Array:
-    """Return a sentinel of a group that needs no text.
+    """Return a sentinel of a group that needs no text, from a metric's scores (n,), and missing where these are.
 
-    Args:
-        name: ``constant``, the same score for all; or ``shuffled``, the scores of a metric dealt out anew, as if it had
-            read other candidates.
-        scores: of that metric (n,); where it has no value, neither has the sentinel.
-        seed: of the shuffling.
+    It is ``constant``, the same score for all; or ``shuffled``, the scores dealt out anew, as if other candidates had
+    been read.
     """
     result = np.where(np.isnan(scores), np.nan, 0.0)
     if name == "shuffled":
@@ -471,7 +443,7 @@ def _group(
             notes.append(f"{absent} of {cells} pairs of system and segment have no row: systems differ in segments")
     kept = int((~missing).sum())
     rows = {name: x[~missing] for name, x in rows.items()}
-    names = [of and [name for name, gone in zip(of, missing, strict=True) if not gone] for of in names]
+    names = [of and list(compress(of, ~missing)) for of in names]
     system, segment, document = names
     if settings.level == "seg" and kept < 3:
         raise InputError(f"{kept} rows are too few for a correlation, at least 3 are needed")
@@ -509,20 +481,20 @@ def _group(
     result = agreement(arrangement, settings)
     if raters is not None:
         compare = result.compare
-        wider = [raters.metric(one) for one in result.metrics]
+        wider = [raters.metric(agreement) for agreement in result.metrics]
         result = replace(result, metrics=wider, compare=lambda a, b: raters.test(compare(a, b), a, b))
-    metrics = [metric for metric in result.metrics if metric.metric not in sentinels]
-    controls = [replace(one, control=True) for name in sentinels for one in result.metrics if one.metric == name]
-    competing = [metric.metric for metric in metrics]
+    measured = {metric.metric: metric for metric in result.metrics}
+    competing = [name for name in measured if name not in sentinels]
+    controls = [name for name in sentinels if name in measured]
     group = GroupResult(
         label,
         kept,
         len(missing) - kept,
-        (*metrics, *controls),
+        (*(measured[name] for name in competing), *(replace(measured[name], control=True) for name in controls)),
         pairwise_tests(result, permutations(competing, 2), settings),
         result.test,
         None,
-        pairwise_tests(result, product(competing, [control.metric for control in controls]), settings),
+        pairwise_tests(result, product(competing, controls), settings),
         len(systems) if settings.level == "sys" else None,
     )
     return ranked(group, settings), [*notes, *result.notes]
@@ -541,14 +513,14 @@ def _clusters(names: Sequence[Labels | None], settings: MetaSettings) -> tuple[C
         if segment is None or system is not None or len(set(segment)) == len(segment):
             return None, None
         if len(set(segment)) < 2:
-            message = f"segment: column {settings.segment!r} names one segment: at least 2 are needed"
-            raise InputError(message, setting="segment")
+            raise InputError(
+                f"segment: column {settings.segment!r} names one segment: at least 2 are needed", setting="segment"
+            )
         return cluster_codes(segment), None
-    column = str(settings.document)
-    refuse_single(document, column)
+    refuse_single(document, str(settings.document))
     if segment is None:
         return cluster_codes(document), None
-    of = document_of_segment(segment, document, column)
+    of = document_of_segment(segment, document, str(settings.document))
     return cluster_codes(document), cluster_codes([of[name] for name in dict.fromkeys(segment)])
 
 

@@ -27,18 +27,13 @@ _AVERAGED = {
 
 _DETAIL = Option(folded="detail")  # of one level or statistic only, or of several groups
 
-# field -> the level it belongs to
 _ONLY = {
-    "grouping": "seg",
-    "human_ties": "seg",
-    "system_score": "sys",
-    "ties": "darr",
-    "threshold": "darr",
-    "unit": "darr",
-    "hybrids": "hybrid",
-    "sample": "hybrid",
-    "spa": "sys",
+    "seg": ("grouping", "human_ties"),
+    "sys": ("system_score", "spa"),
+    "darr": ("ties", "threshold", "unit"),
+    "hybrid": ("hybrids", "sample"),
 }
+"""Settings that belong to one level."""
 
 
 def averaged(level: str, statistic: str) -> tuple[str, ...]:
@@ -201,9 +196,9 @@ class MetaSettings(DrawSettings, Significance, MetaColumns):
 
     @model_validator(mode="after")
     def _consistent(self) -> MetaSettings:
-        for field, level in _ONLY.items():
-            if field in self.model_fields_set and self.level != level:
-                raise ValueError(f"{field} needs level {level}, not level {self.level}")
+        for level, fields in _ONLY.items():
+            if level != self.level and (given := [field for field in fields if field in self.model_fields_set]):
+                raise ValueError(f"{given[0]} needs level {level}, not level {self.level}")
         if self.human_ties and self.statistic != "acc_eq":
             raise ValueError(f"human_ties needs statistic acc_eq, not statistic {self.statistic}")
         if self.test == "none" and self.margin is not None:
@@ -251,9 +246,7 @@ class MetaSettings(DrawSettings, Significance, MetaColumns):
     def draws_for(self, tests: int, units: int | None) -> int:
         """Return the number of resamples: unless given, so many that the smallest corrected p is half of alpha at most.
 
-        Args:
-            tests: how many are corrected together.
-            units: how many things are drawn; of few, p is larger (`bsx.analysis.stats.resample.contracted_p`).
+        Of few units that are drawn, p is larger (`bsx.analysis.stats.resample.contracted_p`).
         """
         if self.corrected_by == "none" or tests < 2 or "resamples" in self.model_fields_set:
             return self.resamples
@@ -270,7 +263,7 @@ class MetaSettings(DrawSettings, Significance, MetaColumns):
     @property
     def resampling(self) -> Resampling:
         """The draws of an interval."""
-        return {"confidence": self.confidence, "resamples": self.resamples, "seed": self.seed}
+        return {**self.draw, "confidence": self.confidence}
 
     @property
     def grouped_by(self) -> Literal["item", "sys", "none"]:
@@ -299,12 +292,7 @@ class MetaSettings(DrawSettings, Significance, MetaColumns):
         return self.statistic == "acc_eq" or self.level == "darr"
 
     def target(self, unit: str, *, systems: bool) -> str:
-        """Return what the interval and the tests speak about, in words.
-
-        Args:
-            unit: what is drawn where not systems are: segments, documents or rows.
-            systems: whether rows are arranged by system.
-        """
+        """Return what the interval and the tests speak about, in words, from what is drawn where not systems are."""
         if self.sampled == "segments" or not systems:
             return f"{'these systems on ' * systems}other {unit} like these"
         return f"other {'families of ' * (self.family is not None)}systems " + (
@@ -312,21 +300,14 @@ class MetaSettings(DrawSettings, Significance, MetaColumns):
         )
 
     def test_for(self, *, dependent: bool, heavy: bool = False) -> Test:
-        """Return the test to run.
-
-        Args:
-            dependent: rows depend on each other, as those of one segment do.
-            heavy: tails are too heavy for the Williams test.
-        """
+        """Return the test of rows that depend on each other, as those of one segment do, or have heavy tails."""
         if self.test is not None:
             return self.test
         if self.level in ("darr", "hybrid") or self.sampled == "both":
             return "bootstrap"
         if self.statistic == "acc_eq":
             return "permutation" if self.grouped_by == "item" else "bootstrap"
-        if self.level == "sys" and self.sampled == "segments":
-            return "bootstrap"
-        if dependent and self.level == "seg":
+        if (dependent and self.level == "seg") or (self.level == "sys" and self.sampled == "segments"):
             return "bootstrap"
         if not self._williams():
             return "permutation" if self.level == "sys" else "bootstrap"

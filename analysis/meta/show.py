@@ -11,21 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from bsx.analysis.meta.result import AverageResult, GroupResult, Judgments, MetaResult, MetricAgreement, WithoutOne
+from bsx.analysis.meta.result import AverageResult, GroupResult, Judgments, MetaResult, MetricAgreement
 from bsx.analysis.meta.settings import MetaSettings, averaged
 from bsx.analysis.present import charts
-from bsx.analysis.present.cells import (
-    FEWEST,
-    NONE,
-    estimate,
-    interval,
-    listed,
-    number,
-    p_value,
-    table,
-    table_of,
-    text,
-)
+from bsx.analysis.present.cells import FEWEST, NONE, estimate, interval, listed, number, p_value, table, table_of, text
 from bsx.analysis.present.forms import as_row, lists, presents
 from bsx.analysis.present.notices import in_words
 from bsx.analysis.present.parts import Answer, Cell, Chart, Heading, Notes, Part, TablePart
@@ -126,7 +115,7 @@ def _finding(result: MetaResult) -> str:
     if result.average is None:
         return _unseen(result)
     human, headline, of = result.human, _statistic(result), _overall(result)
-    values = {one.metric: one.value for one in of.metrics if not one.control and one.value == one.value}
+    values, _ = _defined(of)
     groups, rows = len(result.groups), sum(group.n for group in result.groups)
     where = f"on {rows:,} rows"
     if groups > 1:
@@ -137,9 +126,9 @@ def _finding(result: MetaResult) -> str:
         return f"No metric has a defined {headline} with {human} {where}."
     if rows < FEWEST:
         return f"{rows} rows are too few to say which metric agrees best with {human}."
-    how: dict[str, Any] = {"alpha": _setting(result, "alpha"), "p": partial(_p, result)}
-    how["how"] = CORRECTED[_correction(result)] if len(result.metrics) > 2 else ""
-    name, significant, stands = standing(values, of.tests, **how, shown=lambda value: number(value).text)
+    how = CORRECTED[_setting(result, "correction") or "none"] if len(result.metrics) > 2 else ""
+    alpha, shown = _setting(result, "alpha"), lambda value: number(value).text
+    name, significant, stands = standing(values, of.tests, alpha=alpha, p=partial(_p, result), shown=shown, how=how)
     best, nothing = of[name], _nothing_shown(result)
     value = f"{number(best.value).text} {interval(best.ci).text}".removesuffix(f" {NONE}")
     value, population = f"{value} {where}", f"for {result.target}{', in these groups' * (groups > 1)}"
@@ -153,20 +142,19 @@ def _finding(result: MetaResult) -> str:
 
 def _nothing_shown(result: MetaResult) -> str:
     """Return that no metric is above what a score that says nothing reaches, if no interval is."""
-    metrics = [one for one in _overall(result).metrics if not one.control and one.ci[0] == one.ci[0]]
-    if not metrics or any(one.ci[0] > _null(one) for one in metrics):
+    metrics = [metric for metric in _overall(result).metrics if not metric.control and metric.ci[0] == metric.ci[0]]
+    if not metrics or any(metric.ci[0] > _null(metric) for metric in metrics):
         return ""
-    below = [one.metric for one in metrics if one.ci[1] < _null(one)]
-    chance = result.headline == "acc_eq"
-    head = (
-        f" Nothing is shown to beat chance ({number(_null(metrics[0])).text})" if chance else " No agreement is shown"
-    )
-    reached = "it" if chance else "0"
+    below = [metric.metric for metric in metrics if metric.ci[1] < _null(metric)]
+    head, reached, what = " No agreement is shown", "0", ("correlation", "negative")
+    if result.headline == "acc_eq":
+        head, reached = f" Nothing is shown to beat chance ({number(_null(metrics[0])).text})", "it"
+        what = "accuracy", "lower"
     if not below:
         return f"{head}: {'the' if len(metrics) == 1 else 'every'} interval reaches {reached}."
     of = f" of {listed(below)}" if len(metrics) > 1 else ""
     rest = f"; every other interval reaches {reached}" if len(below) < len(metrics) else ""
-    return f"{head}: the {'accuracy' if chance else 'correlation'}{of} is {'lower' if chance else 'negative'}{rest}."
+    return f"{head}: the {what[0]}{of} is {what[1]}{rest}."
 
 
 def _null(agreement: MetricAgreement) -> float:
@@ -175,22 +163,23 @@ def _null(agreement: MetricAgreement) -> float:
     return chance if isinstance(chance, float) else 0.0
 
 
-def _correction(result: MetaResult) -> str:
-    """Return the correction of p-values."""
-    return str(_setting(result, "correction") or "none")
-
-
 def _overall(result: MetaResult) -> GroupResult | AverageResult:
     """Return what the answer is about: the average, or the only group."""
     return result.average if result.average is not None and len(result.groups) > 1 else result.groups[0]
+
+
+def _defined(of: GroupResult | AverageResult) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the figures that are defined, of metrics and of controls."""
+    defined = [metric for metric in of.metrics if metric.value == metric.value]
+    metrics = {metric.metric: metric.value for metric in defined if not metric.control}
+    return metrics, {metric.metric: metric.value for metric in defined if metric.control}
 
 
 def _beside_best_control(result: MetaResult) -> str:
     """Return how metrics stand to the best control, on average over groups, which the answer must not hide."""
     of = _overall(result)
     tests = {(test.a, test.b): test for test in of.control_tests}
-    metrics = {one.metric: one.value for one in of.metrics if not one.control and one.value == one.value}
-    controls = {one.metric: one.value for one in of.metrics if one.control and one.value == one.value}
+    metrics, controls = _defined(of)
     if result.average is None or not controls or not metrics:
         return ""
     best = max(controls, key=lambda name: controls[name])
@@ -198,11 +187,11 @@ def _beside_best_control(result: MetaResult) -> str:
     if not tests:
         above = [name for name, value in metrics.items() if value > controls[best]]
         return f" Higher than {control}: {some(above) if above else 'no metric'}; these differences were not tested."
-    ways = {}
+    ways = dict.fromkeys(metrics, 0)
     for name in metrics:
         test = tests.get((name, best))
-        significant = test is not None and _p(result, test) < _setting(result, "alpha")
-        ways[name] = int(np.sign(test.difference)) if test is not None and significant else 0
+        if test is not None and _p(result, test) < _setting(result, "alpha"):
+            ways[name] = int(np.sign(test.difference))
     if 1 in ways.values():
         return f" Of the metrics, {against(ways, control)}."
     worse = [name for name, way in ways.items() if way < 0]
@@ -212,11 +201,10 @@ def _beside_best_control(result: MetaResult) -> str:
 
 def _unseen(result: MetaResult) -> str:
     """Return the categories with which metrics have shown no agreement."""
-    missed = {
-        group.group: [one.metric for one in group.metrics if not one.control and not one.ci[0] > _null(one)]
-        for group in result.groups
-    }
-    unseen = [f"{group} ({', '.join(names)})" for group, names in missed.items() if names]
+    unseen = []
+    for group in result.groups:
+        if missed := [item.metric for item in group.metrics if not item.control and not item.ci[0] > _null(item)]:
+            unseen.append(f"{group.group} ({', '.join(missed)})")
     count = f"{len(result.groups)} columns of human scores, each by itself, for {result.target}"
     null = "chance" if result.headline == "acc_eq" else "0"
     if not unseen:
@@ -237,7 +225,7 @@ def _statistic(result: MetaResult) -> str:
 
 def _ordered(agreements: Sequence[MetricAgreement]) -> list[MetricAgreement]:
     """Return metrics, the highest first and those without a value last, then controls alike."""
-    return sorted(agreements, key=lambda one: (one.control, one.value != one.value, -one.value))
+    return sorted(agreements, key=lambda item: (item.control, item.value != item.value, -item.value))
 
 
 def _p(result: MetaResult, test: Comparison) -> float:
@@ -271,7 +259,7 @@ def _level(result: MetaResult) -> str:
 
 def _how(result: MetaResult) -> str:
     """Return what was tested, and how."""
-    alpha, correction = _setting(result, "alpha"), _correction(result)
+    alpha, correction = _setting(result, "alpha"), _setting(result, "correction") or "none"
     corrected = CORRECTED[correction]
     if correction != "none" and len(result.groups) > 1:
         corrected += " within groups"
@@ -308,7 +296,7 @@ def _counted(result: MetaResult) -> str:
 def _figures(result: MetaResult) -> TablePart:
     """Return every figure of every group, the highest first."""
     several, names = len(result.groups) > 1, _names(result)
-    titles = {**_TITLES, **({"n": "pairs"} if "n" in names else {})}
+    titles = {**_TITLES, "n": "pairs"}
 
     def of(name: str) -> Callable[[Measured], Cell]:
         return lambda item: number(item[1].figures.get(name))
@@ -321,7 +309,7 @@ def _figures(result: MetaResult) -> TablePart:
     columns |= {titles.get(name, name.replace("_", " ")): of(name) for name in names[1:]}
     if any(group.clusters is not None for group in result.groups):
         columns["rank"] = lambda item: number(item[0].clusters and item[0].clusters.ranks.get(item[1].metric))
-    items = [(group, one) for group in result.groups for one in _ordered(group.metrics)]
+    items = [(group, metric) for group in result.groups for metric in _ordered(group.metrics)]
     caption = f"{'All figures, ' if several else ''}{_statistic(result)} with {result.human}, {_counted(result)}"
     return table_of(caption, items, columns, note=_note(result), names=2 if several else 1, full=several)
 
@@ -333,19 +321,18 @@ def _without_one(result: MetaResult) -> Iterator[TablePart]:
     def without(value: float, system: str) -> Cell:
         return replace(number(value), text=f"{number(value).text} without {system}")
 
-    items = [(group, one, end) for group in result.groups for one in group.metrics if (end := one.without_one)]
-    columns: dict[str, Callable[[tuple[GroupResult, MetricAgreement, WithoutOne]], Cell]]
-    columns = {"metric": lambda item: text(_shown(item[1]))}
-    columns |= {"group": lambda item: text(item[0].group)} if several else {}
-    columns |= {
-        result.headline: lambda item: number(item[1].value),
-        "lowest": lambda item: without(item[2].lowest, item[2].without_lowest),
-        "highest": lambda item: without(item[2].highest, item[2].without_highest),
-    }
-    if items:
+    body = []
+    for group in result.groups:
+        for metric in group.metrics:
+            if (ends := metric.without_one) is not None:
+                cells = [text(_shown(metric)), *[text(group.group)] * several, number(metric.value)]
+                cells += [without(ends.lowest, ends.without_lowest), without(ends.highest, ends.without_highest)]
+                body.append(cells)
+    if body:
         caption = f"{_statistic(result)} with {result.human} without one system, the lowest and the highest"
         note = "Where the two lie far apart, one system carries the correlation."
-        yield table_of(caption, items, columns, note=note, names=2 if several else 1, full=several)
+        heads = ["metric", *["group"] * several, result.headline, "lowest", "highest"]
+        yield table(caption, heads, body, note=note, names=2 if several else 1, full=several)
 
 
 def _summary(result: MetaResult) -> TablePart:
@@ -353,10 +340,11 @@ def _summary(result: MetaResult) -> TablePart:
     tested = any(group.clusters is not None for group in result.groups)
     body = []
     for mean in _ordered(result.average.metrics if result.average is not None else ()):
-        here = [(group, group.find(mean.metric)) for group in result.groups]
-        cells = [number(one and one.value, strong=_wins(group, mean.metric)) for group, one in here]
-        cells = [text(_shown(mean)), *cells, number(mean.value), interval(mean.ci)]
-        body.append([*cells, *([number(mean.wins)] if tested else [])])
+        cells = [text(_shown(mean))]
+        for group in result.groups:
+            metric = group.find(mean.metric)
+            cells.append(number(metric and metric.value, strong=_wins(group, mean.metric)))
+        body.append([*cells, number(mean.value), interval(mean.ci), *([number(mean.wins)] if tested else [])])
     heads = ["metric", *(group.group for group in result.groups), "average", _level(result), *["wins"] * tested]
     caption = f"{_statistic(result)} with {result.human} by group, {_counted(result)}"
     return table(caption, heads, body, note=_note(result, methods=False))
@@ -367,11 +355,11 @@ def _categories(result: MetaResult) -> TablePart:
     names = [*result.metrics, *result.sentinels]
     body = []
     for group in result.groups:
-        here = [(name, group.find(name)) for name in names]
-        cells = [
-            Cell(NONE) if one is None else estimate(one.value, one.ci, strong=_wins(group, name)) for name, one in here
-        ]
-        body.append([text(group.group), number(group.n), *cells])
+        cells = [text(group.group), number(group.n)]
+        for metric in map(group.find, names):
+            shown = Cell(NONE) if metric is None else estimate(metric.value, metric.ci)
+            cells.append(replace(shown, strong=metric is not None and _wins(group, metric.metric)))
+        body.append(cells)
     heads = [f"{name} (control)" if name in result.sentinels else name for name in names]
     caption = f"{_statistic(result)} with each column of human scores, {_level(result)}s"
     return table(caption, ["human scores", "rows", *heads], body, note=_note(result))
@@ -380,17 +368,15 @@ def _categories(result: MetaResult) -> TablePart:
 def _chart(result: MetaResult) -> Chart:
     """Return every metric's agreement with its interval: a row a metric, or a row a group in several colours."""
     several = len(result.groups) > 1
-    measured = {one.metric: _shown(one) for group in result.groups for one in group.metrics}
+    items = [(group.group, metric) for group in result.groups for metric in group.metrics]
+    measured = {metric.metric: _shown(metric) for _, metric in items}
     names = [measured[name] for name in (*result.metrics, *result.sentinels) if name in measured]
-    items = [(group.group, one) for group in result.groups for one in group.metrics]
     if several and result.average is not None:
-        items += [("average", one) for one in result.average.metrics if one.metric in measured]
-    points = [
-        charts.Point(group, names.index(_shown(one)), one.value, *one.ci, _shown(one))
-        if several
-        else charts.Point(_shown(one), 0, one.value, *one.ci, _shown(one))
-        for group, one in items
-    ]
+        items += [("average", metric) for metric in result.average.metrics if metric.metric in measured]
+    points = []
+    for group, metric in items:
+        place = (group, names.index(_shown(metric))) if several else (_shown(metric), 0)
+        points.append(charts.Point(*place, metric.value, *metric.ci, _shown(metric)))
     alt = f"{_finding(result)} The tables hold every figure."
     axis = f"{_statistic(result)} with {result.human}, {_level(result)}"
     return charts.forest("Agreement of each metric", points, alt=alt, axis=axis, names=names if several else ())
@@ -449,18 +435,18 @@ def _tests_chart(result: MetaResult) -> Chart:
 def _tests(result: MetaResult) -> Iterator[TablePart]:
     """Yield the tests between metrics, the better first, and those against controls; of groups and of the average."""
     several, average, margin = len(result.groups) > 1, result.average, result.settings.get("margin")
-    between, beside = [], []
+    between, beside, level = [], [], ""
     for group in result.groups:
         order = list(group.clusters.ranks) if group.clusters is not None else []
         of = (group.group,) * several
         between += [(of, test) for test in group.tests if order.index(test.a) < order.index(test.b)]
         beside += [(of, test) for test in group.control_tests]
-    means: Sequence[Comparison] = average.tests or average.control_tests if average is not None else ()
-    level = (
-        f"{_how(result)}{f'; average: {means[0].method}, two-sided p' if means else ''}" if between or beside else ""
-    )
-    between += [(("average",), test) for test in (average.tests if average is not None else ())]
-    beside += [(("average",), test) for test in (average.control_tests if average is not None else ())]
+    if between or beside:
+        level = _how(result)
+    if average is not None and (means := average.tests or average.control_tests):
+        level += f"; average: {means[0].method}, two-sided p"
+        between += [(("average",), test) for test in average.tests]
+        beside += [(("average",), test) for test in average.control_tests]
     controls = "Metrics compared with controls, which cannot know how good a translation is"
     for caption, tests, than in (("Each pair of metrics", between, "than"), (controls, beside, "control")):
         if tests:

@@ -32,8 +32,7 @@ _WHY = {
 def parts(result: ProtocolResult) -> Iterator[Part]:
     """Yield the first metric and its cluster, the table, what is left out, then every task with its clusters."""
     yield Answer(_finding(result), answers=True)
-    ranked = [metric for metric in result.metrics if metric.rank]
-    few = len(result.tasks) <= _MOST_COLUMNS
+    ranked, few = [metric for metric in result.metrics if metric.rank], len(result.tasks) <= _MOST_COLUMNS
     shown = ranked[:_MOST_ROWS]
     yield _main(result, shown, few=few, of=len(ranked))
     yield Prose(_basis(result))
@@ -60,9 +59,8 @@ def parts(result: ProtocolResult) -> Iterator[Part]:
         "p (first is better)": lambda metric: p_value(metric.p),
         **{_head(task): partial(_rank, task.name) for task in result.tasks},
     }
-    yield table_of(
-        f"{'Significance clusters' if result.tested else 'Places'} by task", result.metrics, ranks, full=True
-    )
+    caption = f"{'Significance clusters' if result.tested else 'Places'} by task"
+    yield table_of(caption, result.metrics, ranks, full=True)
 
 
 @lists(ProtocolResult)
@@ -87,20 +85,14 @@ def _finding(result: ProtocolResult) -> str:
     sentence += f"{first.average:.3f} on average over {tasks}"
     if not result.tested:
         return f"{sentence}. Nothing was tested: ranks are places."
-    same = [metric.metric for metric in ranked[1:] if metric.rank == 1]
-    if not same:
-        verdict = "is a cluster of its own"
-        if all((metric.p or 0) <= result.alpha for metric in ranked[1:]):
-            verdict = f"is significantly better than {'all others' if len(ranked) > 2 else 'the other'}"
-        return f"{sentence}; it {verdict}{_level(result)}."
-    are = "is" if len(same) == 1 else "are"
-    return f"{sentence}; {some(same)} {are} in the same significance cluster{_level(result)}."
-
-
-def _level(result: ProtocolResult) -> str:
-    return (
-        f" (permutation of the two metrics' scores, {result.resamples:,} draws or more, one-sided p ≤ {result.alpha:g})"
-    )
+    if same := [metric.metric for metric in ranked[1:] if metric.rank == 1]:
+        verdict = f"{some(same)} {'is' if len(same) == 1 else 'are'} in the same significance cluster"
+    elif all((metric.p or 0) <= result.alpha for metric in ranked[1:]):
+        verdict = f"it is significantly better than {'all others' if len(ranked) > 2 else 'the other'}"
+    else:
+        verdict = "it is a cluster of its own"
+    how = f"permutation of the two metrics' scores, {result.resamples:,} draws or more, one-sided p ≤ {result.alpha:g}"
+    return f"{sentence}; {verdict} ({how})."
 
 
 def _head(task: ProtocolTask) -> str:
@@ -112,55 +104,40 @@ def _main(
     result: ProtocolResult, metrics: Sequence[RankedMetric], *, few: bool, of: int, full: bool = False
 ) -> TablePart:
     """Return the table: a column a task, or the mean of each kind of task."""
-    if few:
-        columns = {_head(task): [task] for task in result.tasks}
-    else:
-        columns = {}
-        for task in result.tasks:
-            columns.setdefault(f"{task.level} {_SHORT[task.statistic]}", []).append(task)
+    columns: dict[str, list[ProtocolTask]] = {}
+    for task in result.tasks:
+        columns.setdefault(_head(task) if few else f"{task.level} {_SHORT[task.statistic]}", []).append(task)
     body = []
     for metric in metrics:
         name = text(metric.metric, mark="†" if metric.baseline else "" if metric.primary else "*")
-        cells = [_mean(metric, tasks) for tasks in columns.values()]
-        rank = number(metric.rank, mark="‡" * metric.unclear)
-        body.append([name, rank, number(metric.average, strong=metric.rank == 1), *cells])
+        cells = [name, number(metric.rank, mark="‡" * metric.unclear), number(metric.average, strong=metric.rank == 1)]
+        for tasks in columns.values():
+            values = [metric.figures[task.name].value for task in tasks if task.name in metric.figures]
+            cells.append(number(sum(values) / len(values)) if len(values) == len(tasks) else Cell(NONE))
+        body.append(cells)
     kept = f", the first {len(metrics)} of {of}" if len(metrics) < of else ""
     used = {cell.mark for row in body for cell in row[:2]}
-    meanings = {"†": "† baseline", "*": "* not in the main table"}
-    meanings["‡"] = (
-        f"‡ chance decides whether a new cluster begins here: p is about {result.alpha:g}, and draws scatter"
-    )
+    chance = f"‡ chance decides whether a new cluster begins here: p is about {result.alpha:g}, and draws scatter"
+    meanings = {"†": "† baseline", "*": "* not in the main table", "‡": chance}
     marks = "; ".join(word for mark, word in meanings.items() if mark in used)
     marks += "." * bool(marks)
     means = "" if few else " Columns are means over language pairs; --full has each task."
-    return table(
-        f"{result.title}{kept}",
-        ["metric", "rank", "average", *columns],
-        body,
-        note=f"{marks}{means}".strip(),
-        full=full,
-    )
-
-
-def _mean(metric: RankedMetric, tasks: Sequence[ProtocolTask]) -> Cell:
-    values = [metric.figures[task.name].value for task in tasks if task.name in metric.figures]
-    return number(sum(values) / len(values)) if len(values) == len(tasks) else Cell(NONE)
+    heads = ["metric", "rank", "average", *columns]
+    return table(f"{result.title}{kept}", heads, body, note=f"{marks}{means}".strip(), full=full)
 
 
 def _basis(result: ProtocolResult) -> str:
     """Return what the average is made of."""
-    kinds: dict[tuple[str, str], float] = {}
+    kinds, sizes = dict[str, float](), dict[str, tuple[int, int]]()
     for task in result.tasks:
-        key = (task.level, task.statistic)
-        kinds[key] = kinds.get(key, 0.0) + task.weight
-    made = [f"{100 * weight:.0f} % {_figure(level, kind)}" for (level, kind), weight in kinds.items()]
-    sizes: dict[str, tuple[int, int]] = {}
-    for task in result.tasks:
+        kind = _figure(task.level, task.statistic)
+        kinds[kind] = kinds.get(kind, 0.0) + task.weight
         if len(task.pairs) == 1:
             segments = max(sizes.get(task.pairs[0], (0, 0))[1], task.segments)
             sizes[task.pairs[0]] = (task.systems[0], segments)
         else:
             sizes |= {p: (n, 0) for p, n in zip(task.pairs, task.systems, strict=True) if p not in sizes}
+    made = [f"{100 * weight:.0f} % {kind}" for kind, weight in kinds.items()]
     where = [f"{pair} ({n} systems{f', {m} judged segments' if m else ''})" for pair, (n, m) in sizes.items()]
     scale = " (r as (r + 1) / 2)" if any(task.statistic == "pearson" for task in result.tasks) else ""
     pairs = some(where) if len(where) <= NAMED else f"{len(where)} language pairs"
@@ -181,14 +158,12 @@ def _left_out(result: ProtocolResult) -> Iterator[str]:
     for system in result.left_out:
         by.setdefault(system.why, []).append(system)
     for why, systems in by.items():
-        named = [f"{one.system} ({one.pair})" for one in systems]
-        yield f"not ranked, {_WHY[why]}: {some(named)}"
+        yield f"not ranked, {_WHY[why]}: {some([f'{system.system} ({system.pair})' for system in systems])}"
     if result.missing_metrics:
         yield f"of the main table without scores here: {some(result.missing_metrics)}"
     if partial := [metric.metric for metric in result.metrics if not metric.rank]:
         yield f"without an average, because a task has no scores of it: {some(partial)}"
-    dropped = [f"{task.dropped} of {task.pairs[0]}" for task in result.tasks if task.dropped]
-    if dropped:
+    if dropped := [f"{task.dropped} of {task.pairs[0]}" for task in result.tasks if task.dropped]:
         yield f"judged segments left out of SPA, which needs every system's: {some(dropped)}"
 
 

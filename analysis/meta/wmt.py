@@ -16,6 +16,7 @@ from bsx.analysis.meta.protocol import (
     ProtocolResult,
     ProtocolScores,
     ProtocolSettings,
+    Why,
     rank_by_protocol,
 )
 from bsx.catalog.protocols import ProtocolPair, find_protocol, load_protocols
@@ -77,18 +78,16 @@ def protocol_table(settings: ProtocolRun) -> ProtocolResult:
     settings.tested  # noqa: B018 - a wrong test is refused before anything is read
     for pair in settings.language_pairs:
         if pair not in entry.language_pairs:
-            hint = did_you_mean(pair, entry.language_pairs)
-            known = ", ".join(entry.language_pairs)
-            raise InputError(
-                f"language_pairs: {entry.name} has no {pair}; it has {known}.{hint}", setting="language_pairs"
-            )
+            known, hint = ", ".join(entry.language_pairs), did_you_mean(pair, entry.language_pairs)
+            message = f"language_pairs: {entry.name} has no {pair}; it has {known}.{hint}"
+            raise InputError(message, setting="language_pairs")
     if settings.table is not None and settings.data_dir is not None:
         raise InputError("data_dir has no effect with a folder that is named: leave it out", setting="data_dir")
     root = Path(settings.table) if settings.table is not None else data_folder(settings.data_dir)
     if settings.table is not None and not root.is_dir():
         raise InputError("is no folder; a protocol reads a folder of mt-metrics-eval", file=root)
     folder = find_scores(root, entry.test_set)
-    years = {one.test_set for one in load_protocols().values()} - {entry.test_set}
+    years = {protocol.test_set for protocol in load_protocols().values()} - {entry.test_set}
     if (of := folder.resolve().name) in years:  # the same language pair is there in several years
         raise InputError(f"is {of}; the protocol {entry.name} is of {entry.test_set}", file=folder)
     chosen = [pair for pair in entry.language_pairs if pair in settings.language_pairs or not settings.language_pairs]
@@ -115,16 +114,15 @@ def protocol_table(settings: ProtocolRun) -> ProtocolResult:
             f"also: there are no scores of {unknown[0]!r} for the reference of {entry.name}.{hint}", setting="also"
         )
     tasks, metrics = rank_by_protocol(entry.tasks, pairs, settings.progress, **part(settings, ProtocolSettings))
-    names = {metric.metric: metric.metric.removesuffix(_NOREF) for metric in metrics}
-    main = {*entry.primary, *entry.baselines}
     return ProtocolResult(
         protocol=entry.name,
         title=entry.title,
         source=entry.source,
         tasks=tasks,
         metrics=tuple(
-            replace(metric, baseline=names[metric.metric] in entry.baselines, primary=names[metric.metric] in main)
+            replace(metric, baseline=name in entry.baselines, primary=name in (*entry.primary, *entry.baselines))
             for metric in metrics
+            for name in [metric.metric.removesuffix(_NOREF)]
         ),
         left_out=tuple(left_out),
         missing_pairs=tuple(pair for pair in entry.language_pairs if pair not in chosen),
@@ -155,30 +153,16 @@ def ranked(scores: ScoreSet, rules: ProtocolPair) -> tuple[ProtocolScores, list[
             raise InputError(f"{pair}: there are no human scores {rules.gold} of the level {level}", file=where)
     gold = {level: people[rules.gold] for level, people in scores.human.items()}
     judged = {int(place) for values in gold.values() for place in np.flatnonzero((~np.isnan(values)).any(axis=1))}
-    left_out, kept = [], []
-    for place, system in enumerate(scores.systems):
-        if system == rules.reference:
-            left_out.append(LeftOutSystem(pair, system, "reference"))
-        elif system in rules.outliers:
-            left_out.append(LeftOutSystem(pair, system, "outlier"))
-        elif system in scores.references and not rules.humans:
-            left_out.append(LeftOutSystem(pair, system, "human"))
-        elif place not in judged:
-            left_out.append(LeftOutSystem(pair, system, "unjudged"))
-        else:
-            kept.append(place)
+    why: dict[str, Why] = {system: "unjudged" for place, system in enumerate(scores.systems) if place not in judged}
+    why |= {} if rules.humans else dict.fromkeys(scores.references, "human")
+    why |= {**dict.fromkeys(rules.outliers, "outlier"), rules.reference: "reference"}
+    left_out = [LeftOutSystem(pair, system, why[system]) for system in scores.systems if system in why]
+    kept = [place for place, system in enumerate(scores.systems) if system not in why]
     fits = {level: _named(metrics, rules.reference, scores.references) for level, metrics in scores.metrics.items()}
-    return (
-        ProtocolScores(
-            pair,
-            tuple(scores.systems[place] for place in kept),
-            gold["sys"][kept, 0],
-            gold["seg"][kept],
-            {name: values[kept, 0] for name, values in fits["sys"].items()},
-            {name: values[kept] for name, values in fits["seg"].items()},
-        ),
-        left_out,
-    )
+    systems = tuple(scores.systems[place] for place in kept)
+    of_systems = {name: values[kept, 0] for name, values in fits["sys"].items()}
+    of_segments = {name: values[kept] for name, values in fits["seg"].items()}
+    return ProtocolScores(pair, systems, gold["sys"][kept, 0], gold["seg"][kept], of_systems, of_segments), left_out
 
 
 def _named(metrics: Mapping[str, Array], reference: str, references: Sequence[str]) -> dict[str, Array]:

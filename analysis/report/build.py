@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated
@@ -13,6 +14,7 @@ from bsx.analysis.present.forms import parts_of, section_of, summary_of
 from bsx.analysis.present.parts import (
     AlignmentGrid,
     Answer,
+    Cell,
     Commands,
     Example,
     Heading,
@@ -104,36 +106,24 @@ def build_report(documents: Sequence[Document], settings: ReportParts) -> Report
 
 
 def findings(documents: Sequence[Document], examples: int) -> list[Section]:
-    """Return the sections of a report that say what was found, without its rows and without how to repeat it.
-
-    Args:
-        documents: from `bsx.analysis.read_document`.
-        examples: how many of each document.
-    """
+    """Return the sections of a report that say what was found, without its rows and without how to repeat it."""
     what = scored(documents)
     return [*_presented(documents, Aligner(None), examples), *([what] if what is not None else [])]
 
 
 def _presented(documents: Sequence[Document], aligner: Aligner, examples: int) -> Iterator[Section]:
-    """Yield the sections of results, headings between several of one section: the answers, then what they rest on.
-
-    Args:
-        documents: the inputs of the report.
-        aligner: for the tokens of examples.
-        examples: how many of each result.
-    """
+    """Yield the sections of results, headings between several of one section: the answers, then what they rest on."""
     sections: dict[tuple[str, str], list[tuple[str, Result]]] = {}
     results = [(document.name, document.content) for document in documents if isinstance(document.content, Result)]
     places = {kind: place for place, kind in enumerate(_ORDER)}
     for name, result in sorted(results, key=lambda named: places.get(named[1].kind, len(_ORDER))):
-        of = section_of(result)
-        if of is not None:
+        if (of := section_of(result)) is not None:
             sections.setdefault(of, []).append((name, result))
-    for of, several in sections.items():
-        alike = [other[0] for other in list(sections)[: list(sections).index(of)]].count(of[0])
-        section = Section(f"{of[0]}-{alike + 1}" if alike else of[0], of[1])
-        leads = []
-        summary = summary_of(of[0], several)
+    names = Counter[str]()
+    for (kind, title), several in sections.items():
+        names[kind] += 1
+        section, leads = Section(f"{kind}-{names[kind]}" if names[kind] > 1 else kind, title), []
+        summary = summary_of(kind, several)
         section.blocks += [part for part in summary if not isinstance(part, Answer)]
         for name, result in several:
             parts = parts_of(result)
@@ -150,14 +140,7 @@ def _presented(documents: Sequence[Document], aligner: Aligner, examples: int) -
 
 
 class Aligner:
-    """Aligns the texts of examples.
-
-    Args:
-        align: the function; None leaves alignments out.
-
-    Attributes:
-        signature: of the alignments, once there is one.
-    """
+    """Aligns the texts of examples; ``signature`` is that of the alignments, once there is one."""
 
     def __init__(self, align: Align | None) -> None:
         self._align = align
@@ -186,74 +169,62 @@ class Aligner:
 def _grid(label: str, alignment: JsonObject) -> AlignmentGrid:
     """Return an alignment without the tokens that weigh nothing, unless one is somebody's match."""
     sides = [alignment[name]["tokens"] for name in ("candidate", "reference")]
-    matched = [{token["match"] for token in sides[1 - side] if token["weight"]} for side in (0, 1)]
-    kept = [
-        [place for place, token in enumerate(sides[side]) if token["weight"] or place in matched[side]]
-        for side in (0, 1)
-    ]
+    kept = []
+    for side, other in (sides, sides[::-1]):
+        matched = {token["match"] for token in other if token["weight"]}
+        kept.append([place for place, token in enumerate(side) if token["weight"] or place in matched])
     moved = [{old: new for new, old in enumerate(places)} for places in kept]
+    shown = [[side[place] for place in places] for side, places in zip(sides, kept, strict=True)]
     matches = [
-        tuple(
-            moved[1 - side].get(sides[side][place]["match"], -1) if sides[side][place]["weight"] else -1
-            for place in kept[side]
-        )
-        for side in (0, 1)
+        tuple(others.get(token["match"], -1) if token["weight"] else -1 for token in side)
+        for side, others in zip(shown, moved[::-1], strict=True)
     ]
     cosines = tuple(tuple(float(alignment["cosines"][row][column]) for column in kept[1]) for row in kept[0])
-    tokens = [tuple(str(sides[side][place]["token"]) for place in kept[side]) for side in (0, 1)]
+    tokens = [tuple(str(token["token"]) for token in side) for side in shown]
     summary = f"P {alignment['precision']:.3f}, R {alignment['recall']:.3f}, F1 {alignment['f1']:.3f}"
     return AlignmentGrid(label, tokens[0], tokens[1], cosines, matches[0], matches[1], summary)
 
 
 def repeat(documents: Sequence[Document], origin: Mapping[str, object] | None, alignment: str | None) -> Section:
-    """Return the section on repeating the report.
-
-    Args:
-        documents: the inputs.
-        origin: the report's own `bsx.support.provenance.provenance`, if it comes from the command line.
-        alignment: signature of the token alignments.
-    """
+    """Return the section on repeating the report, which itself comes from `origin`, with the alignments' signature."""
     section = Section("repeat", "How to repeat this")
     origins = [(document, document.content.provenance) for document in documents]
-    commands = list(dict.fromkeys(made.command for _, made in origins if made is not None))
     report_made = None if origin is None else Provenance.read(origin)
-    commands += [report_made.command] if report_made is not None else []
-    unknown = [document.name for document, made in origins if made is None]
+    every = [*((document.name, made) for document, made in origins), ("this report", report_made)]
+    known = [(name, made) for name, made in every if made is not None]
     section.lead = f"The commands that made the {len(documents)} inputs of this report, in the order given."
-    if unknown:
+    if unknown := [document.name for document, made in origins if made is None]:
         section.lead += f" How {', '.join(unknown)} came about is not known: there is no provenance with it."
-    section.blocks.append(Commands(tuple(commands)))
-    rows = []
+    commands = dict.fromkeys(made.command for _, made in known if made is not report_made)
+    section.blocks.append(Commands((*commands, *([] if report_made is None else [report_made.command]))))
+
+    def add(caption: str, heads: Sequence[str], rows: Sequence[Sequence[Cell]], *, folded: bool = True) -> None:
+        if rows:
+            section.blocks.append(table(caption, heads, rows, sortable=False, folded=folded))
+
+    inputs = []
     for document, made in origins:
-        kind = made.kind if made is not None else "scores"
-        rows.append([text(document.name), text(kind), text(_seed(document)), text(document.sha256 or NONE, code=True)])
-    section.blocks.append(table("Inputs of this report", ["file", "kind", "seed", "sha256"], rows, sortable=False))
-    found_settings = [
-        [text(document.name), text(settings)] for document in documents if (settings := _settings(document))
-    ]
-    if found_settings:
-        caption = "Settings of the results"
-        section.blocks.append(table(caption, ["file", "settings"], found_settings, sortable=False, folded=True))
+        kind = "scores" if made is None else made.kind
+        inputs.append([*map(text, (document.name, kind, _seed(document))), text(document.sha256 or NONE, code=True)])
+    add("Inputs of this report", ["file", "kind", "seed", "sha256"], inputs, folded=False)
+    phrases = [(document.name, _settings(document)) for document in documents]
+    shown = [[text(name), text(settings)] for name, settings in phrases if settings]
+    add("Settings of the results", ["file", "settings"], shown)
     read = {(file.name, file.sha256): None for _, made in origins if made is not None for file in made.files}
-    if read:
-        digests = [[text(name), text(digest, code=True)] for name, digest in read]
-        section.blocks.append(
-            table("Data that the commands read", ["file", "sha256"], digests, sortable=False, folded=True)
-        )
+    digests = [[text(name), text(digest, code=True)] for name, digest in read]
+    add("Data that the commands read", ["file", "sha256"], digests)
     versions: dict[str, dict[str, list[str]]] = {}
-    for name, made in [*((document.name, made) for document, made in origins), ("this report", report_made)]:
-        for package, version in made.versions.items() if made is not None else ():
+    for name, made in known:
+        for package, version in made.versions.items():
             versions.setdefault(package, {}).setdefault(version, []).append(name)
-    if versions:
-        rows = [
-            [text(package), text(version), text("all" if len(by) == 1 else ", ".join(names))]
-            for package, by in versions.items()
-            for version, names in by.items()
-        ]
-        section.blocks.append(table("Versions", ["package", "version", "in"], rows, sortable=False, folded=True))
-    if alignment is not None:
-        signature = [[text("token alignments"), text(alignment, code=True)]]
-        section.blocks.append(table("Signature of the alignments", ["what", "signature"], signature, sortable=False))
+    packages = [
+        [text(package), text(version), text("all" if len(by) == 1 else ", ".join(names))]
+        for package, by in versions.items()
+        for version, names in by.items()
+    ]
+    add("Versions", ["package", "version", "in"], packages)
+    signatures = [] if alignment is None else [[text("token alignments"), text(alignment, code=True)]]
+    add("Signature of the alignments", ["what", "signature"], signatures, folded=False)
     return section
 
 

@@ -22,11 +22,6 @@ from bsx.errors import InputError, UnknownNameError, did_you_mean
 from bsx.support.provenance import Provenance
 from bsx.support.result import Result
 
-_COMMANDS = (
-    "bsx meta, plan, compare, disentangle, intervene, adversarial triples, pairs, "
-    "perturb or challenge, ensemble and probe"
-)
-
 
 @dataclass(frozen=True)
 class ScoreRows:
@@ -91,17 +86,12 @@ class TableColumns(RowColumns, HumanColumn, ScoreColumns):
                     f"lower: {name!r} is none of the columns of scores ({', '.join(self.columns)})", setting="lower"
                 )
         named = [name for name in (*self.columns, self.system, self.segment, self.human) if name is not None]
-        if not named:
-            return
-        tables = [
-            open_table(file)
-            for file in files
-            if not isinstance(file, str | Path) or NamedFile(file).suffix in TABLE_FORMATS
-        ]
-        columns = list(dict.fromkeys(name for table in tables for name in table.columns))
-        for name in named:
-            if name not in columns:
-                raise UnknownNameError(f"no table has a column {name!r}.{did_you_mean(name, columns)}")
+        columns: dict[str, None] = {}
+        for file in files if named else ():
+            if not isinstance(file, str | Path) or NamedFile(file).suffix in TABLE_FORMATS:
+                columns |= dict.fromkeys(open_table(file).columns)
+        if missing := [name for name in named if name not in columns]:
+            raise UnknownNameError(f"no table has a column {missing[0]!r}.{did_you_mean(missing[0], columns)}")
 
     def renamed(self, columns: Sequence[str]) -> dict[str, str]:
         """Return the columns that a report calls otherwise: ``system``, ``id`` and ``human``.
@@ -121,10 +111,9 @@ class TableColumns(RowColumns, HumanColumn, ScoreColumns):
 
     def known(self, sidecar: Sidecar | None, columns: Sequence[str]) -> Sidecar | None:
         """Return what is known of the metrics, with those that are named here."""
-        entries = {entry.metric: entry for entry in (sidecar.metrics if sidecar is not None else [])}
-        named = [name for name in self.columns if name in columns]
-        if not named:
+        if not (named := [name for name in self.columns if name in columns]):
             return sidecar
+        entries = {entry.metric: entry for entry in (sidecar.metrics if sidecar is not None else [])}
         rows = [entries.get(name) or ScoredMetricRow(metric=name, higher_is_better=True) for name in named]
         rows = [row.model_copy(update={"higher_is_better": False}) if row.metric in self.lower else row for row in rows]
         return Sidecar(metrics=rows, provenance=sidecar.provenance if sidecar is not None else None)
@@ -160,14 +149,12 @@ def read_document(path: AnyTable, columns: TableColumns | None = None) -> Docume
         table = open_table(path)
         return Document(table.name, None, _table(table, table.name, columns))
     file = NamedFile(path)
-    if file.suffix in TABLE_FORMATS:
-        return Document(Path(file.name).name, file.digest(), _table(Table(file), file.path, columns))
-    if file.suffix != ".json":
-        raise InputError(
-            f"is neither a table of scores ({', '.join(TABLE_FORMATS)}) nor a .json document of a command",
-            file=file.name,
-        )
-    return Document(Path(file.name).name, file.digest(), parse_document(file.json(), file.name))
+    if file.suffix not in (*TABLE_FORMATS, ".json"):
+        formats = ", ".join(TABLE_FORMATS)
+        raise InputError(f"is neither a table of scores ({formats}) nor a .json document of a command", file=file.name)
+    is_table, digest = file.suffix in TABLE_FORMATS, file.digest()
+    content = _table(Table(file), file.path, columns) if is_table else parse_document(file.json(), file.name)
+    return Document(Path(file.name).name, digest, content)
 
 
 def parse_document(content: object, name: str) -> Result:
@@ -182,7 +169,8 @@ def parse_document(content: object, name: str) -> Result:
     """
     if not isinstance(content, Mapping) or not isinstance(content.get("provenance"), Mapping):
         raise InputError(
-            f"{name}: has no key 'provenance' that says what it is; a report reads what {_COMMANDS} print "
+            f"{name}: has no key 'provenance' that says what it is; a report reads what bsx meta, plan, compare, "
+            "disentangle, intervene, adversarial triples, pairs, perturb or challenge, ensemble and probe print "
             "with --format json"
         )
     kind = content["provenance"].get("kind")

@@ -14,7 +14,7 @@ from bsx.analysis.present.parts import Cell, Chart, Heading, Part, Section, Segm
 from bsx.analysis.report.documents import Document, ScoreRows
 from bsx.data.long import HUMAN
 from bsx.data.pairing import Pairing, is_text_of_segment, printed
-from bsx.data.sidecar import ScoredMetricRow, SystemScoreRow
+from bsx.data.sidecar import SystemScoreRow
 from bsx.support.checks import Array
 from bsx.support.provenance import Signature
 
@@ -93,11 +93,15 @@ def _against_people(content: ScoreRows) -> str:
     if len(systems) < 2:
         return ""
     better = {name: entry.higher_is_better for name, entry in content.entries.items()}
-    ranked = {
-        name: _ranked(rows, of, content.columns.index(name), systems, better.get(name, True))
-        for name in ("human", *content.metrics)
-        if name not in content.controls
-    }
+    ranked: dict[str, list[tuple[str, float]]] = {}
+    for name in ("human", *content.metrics):
+        if name not in content.controls:
+            sign = 1 if better.get(name, True) else -1
+            scores = _by_system(content, name, rows)
+            means = [
+                (system, float(scores[system].mean()) if system in scores else -sign * np.inf) for system in systems
+            ]
+            ranked[name] = sorted(means, key=lambda mean: -sign * mean[1])
     people = ranked.pop("human")
     # A column of another name may hold anything, such as grades that were constructed.
     who = "Human scores" if content.human in HUMAN else f"The scores in the column {content.human}"
@@ -122,16 +126,15 @@ def _against_people(content: ScoreRows) -> str:
     return answer
 
 
-def _ranked(
-    rows: Sequence[Sequence[object]], of: int, column: int, systems: Sequence[str], higher: bool
-) -> list[tuple[str, float]]:
-    """Return the systems with their mean in a column, the best first; `of` is the column of systems."""
-    means = []
-    for system in systems:
-        cells = [row[column] for row in rows if str(row[of]) == system and row[column] is not None]
-        worst = -np.inf if higher else np.inf
-        means.append((system, float(np.mean(np.array(cells, dtype=np.float64))) if cells else worst))
-    return sorted(means, key=lambda mean: -mean[1] if higher else mean[1])
+def _by_system(content: ScoreRows, name: str, rows: Sequence[Sequence[object]]) -> dict[str, Array]:
+    """Return the scores of each system in a column (n,), of those that have some."""
+    place = content.columns.index(name)
+    of = content.columns.index("system") if "system" in content.columns else None
+    results: dict[str, list[object]] = {system: [] for system in _systems(content)}
+    for row in rows:
+        if row[place] is not None:
+            results["all" if of is None else str(row[of])].append(row[place])
+    return {system: np.array(scores, dtype=np.float64) for system, scores in results.items() if scores}
 
 
 def _signatures(documents: Sequence[Document]) -> TablePart | None:
@@ -152,42 +155,42 @@ def _signatures(documents: Sequence[Document]) -> TablePart | None:
         [text(metric), text(signature, code=True), text(", ".join(dict.fromkeys(names)))]
         for (metric, signature), names in results.items()
     ]
-    note = f"A signature names every setting that changes a score. {_comparable(list(results))}"
-    return table("Signatures", ["metric", "signature", "in"], rows, note=note, sortable=False, folded=True)
-
-
-def _comparable(signed: Sequence[tuple[str, str]]) -> str:
-    """Return whether scores of one metric may be compared, for (metric, signature) pairs."""
     differing: dict[str, list[str]] = {}
-    for metric in dict.fromkeys(metric for metric, _ in signed):
-        first, *others = (Signature.read(signature) for name, signature in signed if name == metric)
+    for metric in dict.fromkeys(metric for metric, _ in results):
+        first, *others = (Signature.read(signature) for name, signature in results if name == metric)
         if fields := list(dict.fromkeys(field for other in others for field in first.differs(other))):
             differing[metric] = fields
+    note = "A signature names every setting that changes a score. "
     if differing:
         which = "; ".join(f"{metric} (they differ in {listed(fields)})" for metric, fields in differing.items())
-        return f"Not comparable with each other are the scores of {which}."
-    several = len(signed) > len({metric for metric, _ in signed})
-    alike = "Those of one metric differ only in what runs the encoder, which changes a score by less than 1e-5; "
-    return f"{alike if several else ''}{'t' if several else 'T'}he scores of each metric here are comparable."
+        note += f"Not comparable with each other are the scores of {which}."
+    elif len(results) > len({metric for metric, _ in results}):
+        note += "Those of one metric differ only in what runs the encoder, which changes a score by less than 1e-5; "
+        note += "the scores of each metric here are comparable."
+    else:
+        note += "The scores of each metric here are comparable."
+    return table("Signatures", ["metric", "signature", "in"], rows, note=note, sortable=False, folded=True)
 
 
 def _scores(content: ScoreRows) -> list[Part]:
     """Return the means of every metric and system, and how the scores spread."""
-    systems = _systems(content)
-    of = content.columns.index("system") if "system" in content.columns else None
     rows: list[list[Cell]] = []
     panels = []
     for metric in content.metrics:
-        entry, place = content.entries.get(metric), content.columns.index(metric)
-        column: dict[str, Array] = {}
-        for system in systems:
-            cells = [row[place] for row in content.rows if of is None or str(row[of]) == system]
-            if present := [cell for cell in cells if cell is not None]:
-                column[system] = np.array(present, dtype=np.float64)
+        entry, column = content.entries.get(metric), _by_system(content, metric, content.rows)
         digits = decimals(value for values in column.values() for value in values)
         shown = f"{metric} (control)" if metric in content.controls else metric
+        figures = [] if entry is None else entry.scores
+        better = "" if entry is None else "higher" if entry.higher_is_better else "lower"
         for system, values in column.items():
-            rows.append([text(shown), text(system), *_score_cells(entry, system, values, digits)])
+            mean = float(values.mean())
+            named = figures if len(figures) == 1 else [row for row in figures if row.system == system]
+            row = named[0] if named else SystemScoreRow()
+            counts = {"empty": row.empty, "undefined": row.undefined, "truncated": row.truncated}
+            remarks = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
+            score = number(row.score if isinstance(row.score, float) else mean, digits)
+            cells = [text(shown), text(system), number(len(values)), score, number(mean, digits)]
+            rows.append([*cells, text(better), text(remarks)])
         spread = [(system, np.percentile(values, _PERCENTILES).tolist()) for system, values in column.items()]
         arrow = "" if entry is None or entry.higher_is_better else " (lower is better)"
         alt = f"Spread of {metric}: " + "; ".join(f"{s} median {number(ends[2], digits).text}" for s, ends in spread)
@@ -198,17 +201,6 @@ def _scores(content: ScoreRows) -> list[Part]:
     result = table("Mean scores", heads, rows)
     alt = "How the scores of segments spread in each system: 5th to 95th percentile, middle half, median."
     return [result, Chart("How scores spread", alt, tuple(panels))]
-
-
-def _score_cells(entry: ScoredMetricRow | None, system: str, values: Array, digits: int) -> list[Cell]:
-    mean = float(values.mean())
-    scores = [] if entry is None else entry.scores
-    row = scores[0] if len(scores) == 1 else next((row for row in scores if row.system == system), SystemScoreRow())
-    counts = {"empty": row.empty, "undefined": row.undefined, "truncated": row.truncated}
-    remarks = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
-    better = "" if entry is None else "higher" if entry.higher_is_better else "lower"
-    shown = number(row.score if isinstance(row.score, float) else mean, digits)
-    return [number(len(values)), shown, number(mean, digits), text(better), text(remarks)]
 
 
 def _systems(content: ScoreRows) -> list[str]:
@@ -223,40 +215,35 @@ def segments(documents: Sequence[Document]) -> Section | None:
     tables = [(document.name, document.content) for document in documents if isinstance(document.content, ScoreRows)]
     rows = sum(len(content.rows) for _, content in tables)
     lead = f"All {rows:,} rows with their scores, to sort and search."
-    return Section("segments", "Segments", lead, [_segments(*table) for table in tables]) if tables else None
+    return Section("segments", "Segments", lead, [_segments(*named) for named in tables]) if tables else None
 
 
-def _segments(name: str, content: ScoreRows) -> Segments:
+def _segments(table: str, content: ScoreRows) -> Segments:
     """Return the rows; the texts of other systems in a row of one system are left out."""
-    columns, rows = list(content.columns), [list(row) for row in content.rows]
-    systems = _systems(content)
+    columns, rows, systems = list(content.columns), content.rows, _systems(content)
+    left_out: set[str] = set()
     if "system" in columns and set(systems) <= set(columns) and "candidate" not in systems:
+        left_out = set(systems)
         if "candidate" not in columns:
             system = columns.index("system")
-            rows = [[*row, row[columns.index(str(row[system]))]] for row in rows]
+            rows = tuple((*row, row[columns.index(str(row[system]))]) for row in rows)
             columns.append("candidate")
-        kept = [place for place, column in enumerate(columns) if column not in systems]
-        columns, rows = [columns[place] for place in kept], [[row[place] for place in kept] for row in rows]
-    numeric = frozenset(place for place, column in enumerate(columns) if column in content.numeric)
-    metrics = tuple(columns.index(metric) for metric in content.metrics)
-    shown = {"id", "system", *_TEXTS, *content.metrics} if metrics else set(columns)
-    hidden = frozenset(place for place, column in enumerate(columns) if column not in shown)
-    if len(hidden) == len(columns) - len(metrics):
-        hidden = frozenset()
-    category = columns.index("system") if len(systems) > 1 else None
-    order = sorted(range(len(columns)), key=lambda place: _rank(columns[place], place in metrics))
-    moved = {old: new for new, old in enumerate(order)}
+    metrics, first = content.metrics, ("id", "system", *_TEXTS)
+
+    def rank(name: str) -> int:
+        return first.index(name) if name in first else len(first) + (name not in metrics)
+
+    names = sorted((name for name in columns if name not in left_out), key=rank)
+    hidden = [name for name in names if metrics and name not in (*first, *metrics)]
+    if len(hidden) == len(names) - len(metrics):
+        hidden = []
+    places = [columns.index(name) for name in names]
     return Segments(
-        f"Rows of {name}",
-        tuple(columns[p] for p in order),
-        tuple(tuple(row[p] for p in order) for row in rows),
-        frozenset(moved[p] for p in numeric),
-        tuple(moved[p] for p in metrics),
-        None if category is None else moved[category],
-        frozenset(moved[p] for p in hidden),
+        f"Rows of {table}",
+        tuple(names),
+        tuple(tuple(row[place] for place in places) for row in rows),
+        frozenset(place for place, name in enumerate(names) if name in content.numeric),
+        tuple(map(names.index, metrics)),
+        names.index("system") if len(systems) > 1 else None,
+        frozenset(map(names.index, hidden)),
     )
-
-
-def _rank(column: str, metric: bool) -> int:
-    names = ("id", "system", "candidate", "reference", "source")
-    return names.index(column) if column in names else 5 + (not metric)

@@ -26,7 +26,7 @@ from bsx.analysis import (
     roc_auc,
     williams,
 )
-from bsx.analysis.ensemble.combine import ensemble
+from bsx.analysis.ensemble.combine import combine
 from bsx.analysis.meta.run import meta_evaluate
 from bsx.analysis.stats.systems.darr import preferences
 from bsx.support.checks import Array
@@ -311,7 +311,7 @@ def gains(columns: dict[str, Array]) -> dict[str, bool]:
     truth = float(np.sqrt((1 + SPREAD**2) / (1 + SPREAD**2 / len(members)))) - 1
     found = {}
     for best in ("sample", "training"):
-        result = ensemble(columns, members, "human", best=best, resamples=DRAWS)
+        result = combine(columns, members, "human", best=best, resamples=DRAWS).result
         found[f"gain over the best of the {best} (default)".replace("training (default)", "training")] = covers(
             result.average_ci, truth
         )

@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.calibration.rates import covers
 from benchmarks.calibration.worlds import Section, Table, World
-from bsx.analysis.ensemble.combine import ensemble
+from bsx.analysis.ensemble.combine import combine
 from bsx.analysis.meta.run import meta_evaluate
 from bsx.support.checks import Array
 
@@ -52,7 +52,7 @@ def lost(columns: Columns, loads: tuple[float, ...]) -> dict[str, bool]:
     """Tell which intervals over the best member hold the truth."""
     load = np.array(loads)
     together = load.sum() / math.sqrt(len(load) + load.sum() ** 2 - float(load @ load))
-    found = ensemble(columns, [name for name in columns if name != "human"], "human", resamples=DRAWS)
+    found = combine(columns, [name for name in columns if name != "human"], "human", resamples=DRAWS).result
     rates = {"difference of r": covers(found.average_difference_ci, 0.5 * float(together - load.max()))}
     if not math.isnan(found.average_gain):
         rates["gain"] = covers(found.average_ci, float(together / load.max()) - 1)

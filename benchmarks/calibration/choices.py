@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from benchmarks.calibration.rates import covers, simulate, table
-from bsx.analysis.ensemble.combine import ensemble
+from bsx.analysis.ensemble.combine import combine
 from bsx.analysis.meta.run import meta_evaluate
 from bsx.support.checks import Array
 
@@ -63,7 +63,7 @@ def gains(columns: dict[str, Array], spreads: tuple[float, ...]) -> dict[str, bo
     names = [name for name in columns if name != "human"]
     held = {}
     for best in ("sample", "training"):
-        found = ensemble(columns, names, "human", best=best, resamples=DRAWS)
+        found = combine(columns, names, "human", best=best, resamples=DRAWS).result
         held[f"gain over the best of the {best}"] = covers(found.average_ci, truth)
     return held
 

@@ -18,7 +18,7 @@ from bsx.analysis.adversarial.result import CaseResult, DropExample, MetricRange
 from bsx.analysis.datasets.challenge import MinimalPair
 from bsx.analysis.datasets.triples import Triple
 from bsx.analysis.disentangle.fit import disentangle as regress
-from bsx.analysis.ensemble.combine import ensemble as combine
+from bsx.analysis.ensemble.combine import combine
 from bsx.analysis.meta.run import meta_evaluate
 from bsx.support.result import Result
 
@@ -63,7 +63,7 @@ def meta(groups: int = 3) -> dict[str, Any]:
 
 
 def ensemble() -> dict[str, Any]:
-    result = combine(judged(less=0.1), list(METRICS), "human", group="lp", texts=(), resamples=100)
+    result = combine(judged(less=0.1), list(METRICS), "human", group="lp", texts=(), resamples=100).result
     return document(result, "ensemble")
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.published.table import FactsPart, Figure
-from bsx.analysis.ensemble.combine import ensemble
+from bsx.analysis.ensemble.combine import combine
 from bsx.data.columns import Labels, read_columns
 from bsx.errors import InputError
 from bsx.support.checks import Array
@@ -48,7 +48,7 @@ def gains(scores: Scores, judgments: Path, facts: EnsembleFacts) -> Iterator[Fig
     table, several = _join(scores, judgments, facts)
     for name, members in facts.members.items():
         # Constants come from all rows of WMT17, whichever rows the correlation then sees.
-        found = ensemble(_rows(table, ~several), members, "human", group="lp", texts=(), how="z", fit=table)
+        found = combine(_rows(table, ~several), members, "human", group="lp", texts=(), how="z", fit=table).result
         ours = [(group.group, group.gain) for group in found.groups] + [("Avg", found.average_gain)]
         for (group, gain), paper in zip(ours, facts.printed[name], strict=True):
             at = {"table": "13", "part": name, "metric": "gain", "term": group}

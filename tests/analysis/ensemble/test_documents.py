@@ -9,7 +9,7 @@ import pytest
 
 import bsx
 from bsx.analysis.disentangle.fit import disentangle
-from bsx.analysis.ensemble.combine import ensemble
+from bsx.analysis.ensemble.combine import combine
 from bsx.errors import InputError
 
 DOCUMENTS, SIZE = 20, 6
@@ -27,8 +27,8 @@ def table() -> dict[str, Any]:
 
 def test_documents_are_drawn_and_held_out_whole() -> None:
     columns = table()
-    rows = ensemble(columns, ["a", "b"], "human", segment="segment", resamples=99)
-    whole = ensemble(columns, ["a", "b"], "human", segment="segment", document="doc", resamples=99)
+    rows = combine(columns, ["a", "b"], "human", segment="segment", resamples=99).result
+    whole = combine(columns, ["a", "b"], "human", segment="segment", document="doc", resamples=99).result
     assert (rows.groups[0].units, whole.groups[0].units) == (len(columns["doc"]), DOCUMENTS)
     assert whole.average_gain == rows.average_gain
     assert np.diff(whole.average_ci) > np.diff(rows.average_ci)
@@ -37,17 +37,17 @@ def test_documents_are_drawn_and_held_out_whole() -> None:
     assert "(20 independent sets)" in whole.to_text().splitlines()[0]
     assert "rows that share segment or doc, directly or through others, are one set" in whole.to_text()
     assert "independent sets" not in rows.to_text().splitlines()[0]
-    learnt = ensemble(columns, ["a", "b"], "human", document="doc", how="ridge", folds=5, resamples=20)
+    learnt = combine(columns, ["a", "b"], "human", document="doc", how="ridge", folds=5, resamples=20).result
     assert {fold.test for fold in learnt.folds} == {4 * SIZE}
 
 
 def test_documents_that_cannot_be_are_refused() -> None:
     columns = table()
     with pytest.raises(InputError, match="at least 2 documents"):
-        ensemble({**columns, "doc": ["one"] * len(columns["doc"])}, ["a", "b"], "human", document="doc")
+        combine({**columns, "doc": ["one"] * len(columns["doc"])}, ["a", "b"], "human", document="doc")
     twice = {**columns, "segment": ["g1", "g1", *columns["segment"][2:]], "doc": ["x", *columns["doc"][1:]]}
     with pytest.raises(InputError, match="'g1' is in two documents"):
-        ensemble(twice, ["a", "b"], "human", document="doc", segment="segment")
+        combine(twice, ["a", "b"], "human", document="doc", segment="segment")
 
 
 @pytest.mark.parametrize("name", ["document", "doc"])
@@ -81,7 +81,7 @@ def test_systems_are_only_counted() -> None:
 def test_rows_of_one_unit_are_refused() -> None:
     columns = {name: column[:20] for name, column in table().items() if name not in ("doc", "segment")}
     with pytest.raises(InputError, match="nothing is known about others"):
-        ensemble({**columns, "source": ["the same"] * 20}, ["a", "b"], "human", resamples=20)
+        combine({**columns, "source": ["the same"] * 20}, ["a", "b"], "human", resamples=20)
     with pytest.raises(InputError, match="nothing is known about others"):
         disentangle({**columns, "source": ["the same"] * 20}, ["a"], ["b"])
 
@@ -91,7 +91,7 @@ def test_documents_chained_by_a_source_are_one_unit() -> None:
     rows = range(len(columns["doc"]))
     chained = columns | {"source": ["Thank you." if row % SIZE == 0 else f"source {row}" for row in rows]}
     for run in (
-        lambda: ensemble(chained, ["a", "b"], "human", document="doc", resamples=20),
+        lambda: combine(chained, ["a", "b"], "human", document="doc", resamples=20).result,
         lambda: bsx.ensemble(chained, columns=["a", "b"], human="human", document="doc", resamples=20),
     ):
         with pytest.raises(InputError, match="nothing is known about others"):

@@ -62,9 +62,8 @@ def test_each_category_is_a_group_of_its_own() -> None:
 def test_categories_within_groups() -> None:
     found = meta_evaluate(table(), METRICS, "human", **WHERE, group="lp", categories=["human_omission"], resamples=50)
     pairs = ["yy-en", "xx-en"]
-    assert [group.group for group in found.groups] == [
-        f"{lp}: {k}" for k in ("human", "human_omission") for lp in pairs
-    ]
+    names = [f"{lp}: {kind}" for kind in ("human", "human_omission") for lp in pairs]
+    assert [group.group for group in found.groups] == names
     with pytest.raises(UnknownNameError, match="there is no column 'human_omision'"):
         meta_evaluate(table(), METRICS, "human", **WHERE, categories=["human_omision"])
     with pytest.raises(InputError, match="none of human_never varies"):

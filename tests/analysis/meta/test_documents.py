@@ -23,6 +23,9 @@ from tests.helpers.tables import write_columns
 SYSTEMS, DOCUMENTS, SIZE = 4, 12, 5
 
 
+WHERE = {"system": "system", "segment": "segment"}
+
+
 def table(seed: int = 1, *, systems: int = SYSTEMS) -> dict[str, Any]:
     """Two metrics and people; documents differ."""
     rng = np.random.default_rng(seed)
@@ -61,15 +64,10 @@ LEVELS: list[dict[str, Any]] = [
 @pytest.mark.parametrize("how", LEVELS)
 def test_a_document_a_segment_changes_nothing_and_documents_do(how: dict[str, Any]) -> None:
     columns = table()
-    where = {"system": "system", "segment": "segment"}
-    alone = evaluated(columns, **where, **how)
-    single = evaluated(
-        {**columns, "doc": [f"of {name}" for name in columns["segment"]]}, document="doc", **where, **how
-    )
-    whole = evaluated(columns, document="doc", **where, **how)
-    for one, same, other in zip(
-        alone.groups[0].metrics, single.groups[0].metrics, whole.groups[0].metrics, strict=True
-    ):
+    alone = evaluated(columns, **WHERE, **how)
+    each = {**columns, "doc": [f"of {name}" for name in columns["segment"]]}
+    single, whole = (evaluated(of, document="doc", **WHERE, **how) for of in (each, columns))
+    for one, same, other in zip(*(of.groups[0].metrics for of in (alone, single, whole)), strict=True):
         assert (one.value, *one.ci) == pytest.approx((same.value, *same.ci), abs=1e-9)
         assert other.value == one.value
         assert other.ci != one.ci or one.ci == (-1, 1)
@@ -100,27 +98,26 @@ def test_rows_without_systems_are_drawn_by_document_or_by_segment() -> None:
 
 
 def test_documents_that_cannot_be_are_refused() -> None:
-    columns = table()
-    where = {"system": "system", "segment": "segment"}
-    with pytest.raises(InputError, match="'one' in every row: at least 2 documents"):
-        evaluated({**columns, "doc": ["one"] * len(columns["doc"])}, document="doc", **where)
-    with pytest.raises(InputError, match="'g0' is in two documents"):
-        evaluated({**columns, "doc": ["other", *columns["doc"][1:]]}, document="doc", **where)
-    with pytest.raises(InputError, match="'segment' names one segment"):
-        evaluated({**columns, "segment": ["g"] * len(columns["doc"])}, segment="segment")
+    columns, doc = table(), {**WHERE, "document": "doc"}
     lp = ["en-de" if name < "s2" else "en-cs" for name in columns["system"]]
     mixed = ["one" if pair == "en-cs" else name for pair, name in zip(lp, columns["doc"], strict=True)]
-    with pytest.raises(InputError, match="group en-cs: document"):
-        evaluated({**columns, "doc": mixed, "lp": lp}, document="doc", group="lp", **where)
+    wrong: list[tuple[dict[str, Any], dict[str, Any], str]] = [
+        ({"doc": ["one"] * len(lp)}, doc, "'one' in every row: at least 2 documents"),
+        ({"doc": ["other", *columns["doc"][1:]]}, doc, "'g0' is in two documents"),
+        ({"segment": ["g"] * len(lp)}, {"segment": "segment"}, "'segment' names one segment"),
+        ({"doc": mixed, "lp": lp}, {**doc, "group": "lp"}, "group en-cs: document"),
+    ]
+    for change, how, message in wrong:
+        with pytest.raises(InputError, match=message):
+            evaluated({**columns, **change}, **how)
 
 
 def test_neighbours_that_are_alike_are_pointed_at() -> None:
     columns = table()
     columns["segment"] = [str(k) for k in range(DOCUMENTS * SIZE)] * SYSTEMS
-    where = {"system": "system", "segment": "segment"}
-    assert any("neighbouring segments" in note for note in evaluated(columns, **where).notes)
-    assert not any("neighbouring" in note for note in evaluated(columns, document="doc", **where).notes)
-    assert not any("neighbouring" in note for note in evaluated(columns, level="sys", **where).notes)
+    assert any("neighbouring segments" in note for note in evaluated(columns, **WHERE).notes)
+    assert not any("neighbouring" in note for note in evaluated(columns, document="doc", **WHERE).notes)
+    assert not any("neighbouring" in note for note in evaluated(columns, level="sys", **WHERE).notes)
 
 
 def test_few_segments_that_weigh_much_are_pointed_at() -> None:
@@ -144,15 +141,15 @@ def test_spearman_of_counts_is_that_of_resampled_rows(clustered: bool) -> None:
 
 def test_the_command_finds_documents_and_uses_segments_without_systems(cli: Callable[..., Any], tmp_path: Path) -> None:
     columns = table()
-    file = write_columns(tmp_path / "s.tsv", columns)
-    found = json.loads(cli("meta", file, "--columns", "a,b", "--resamples", "99", "--format", "json").out)
+    how = ("--columns", "a,b", "--resamples", "99", "--format", "json")
+    found = json.loads(cli("meta", write_columns(tmp_path / "s.tsv", columns), *how).out)
     assert found["target"] == "these systems on other documents like these"
     assert found["groups"][0]["metrics"][0]["method"].endswith("bootstrap over documents")
     del columns["doc"], columns["system"]
     file = write_columns(tmp_path / "t.tsv", columns)
-    found = json.loads(cli("meta", file, "--columns", "a,b", "--resamples", "99", "--format", "json").out)
+    found = json.loads(cli("meta", file, *how).out)
     assert found["target"] == "other segments like these"
-    named = cli("meta", file, "--columns", "a,b", "--segment", "segment", "--resamples", "99", "--format", "json")
+    named = cli("meta", file, "--segment", "segment", *how)
     assert json.loads(named.out)["groups"] == found["groups"]
     done = cli("meta", file, "--columns", "a,b", "--document", "segment", "--level", "sys")
     assert (done.status, done.err.count("\n")) == (2, 1)
@@ -166,13 +163,11 @@ def test_mqm_is_named_as_judged_against_the_source() -> None:
 
 
 def test_few_documents_are_said_to_be_few() -> None:
-    rng = np.random.default_rng(1)
-    quality = rng.normal(size=40)
-    table = {"a": quality + rng.normal(size=40), "b": quality + rng.normal(size=40), "human": quality}
-    few = {**table, "doc": [f"d{i // 10}" for i in range(40)]}
-    assert any("4 documents are few" in note for note in meta_evaluate(few, ["a", "b"], "human", document="doc").notes)
-    many = {**table, "doc": [f"d{i // 4}" for i in range(40)]}
-    assert not any("are few" in note for note in meta_evaluate(many, ["a", "b"], "human", document="doc").notes)
+    quality, *noise = np.random.default_rng(1).normal(size=(3, 40))
+    columns = {"a": quality + noise[0], "b": quality + noise[1], "human": quality}
+    for size, few in ((10, True), (4, False)):
+        found = evaluated({**columns, "doc": [f"d{i // size}" for i in range(40)]}, document="doc")
+        assert any("4 documents are few" in note for note in found.notes) == few
 
 
 def test_no_note_contradicts_the_caption_on_what_is_drawn() -> None:
@@ -188,5 +183,5 @@ def test_no_note_contradicts_the_caption_on_what_is_drawn() -> None:
 
 
 def test_judgments_are_the_unit_that_is_named_where_they_are_drawn() -> None:
-    how: dict[str, Any] = {"level": "darr", "threshold": 1, "system": "system", "segment": "segment"}
-    assert evaluated(table(), unit="judgment", **how).target == "these systems on other judgments like these"
+    found = evaluated(table(), level="darr", threshold=1, unit="judgment", **WHERE)
+    assert found.target == "these systems on other judgments like these"

@@ -10,7 +10,6 @@ from scipy import stats
 
 import bsx
 from benchmarks.calibration.units import family_members, own_scales
-from bsx.analysis.meta.result import MetaResult
 from bsx.analysis.meta.run import meta_evaluate
 from bsx.analysis.stats.resample import percentile_interval
 from bsx.data.long import families
@@ -42,15 +41,12 @@ def test_the_column_is_found_by_its_usual_name() -> None:
     columns = family_members(np.random.default_rng(5))
     named = meta_evaluate(columns, ["a", "b"], "human", **HOW, family="family").groups[0]
     table = {name: values for name, values in columns.items() if name != "family"}
-    found = bsx.meta(
-        table | {"system_family": columns["family"]}, columns=["a", "b"], level="sys", resamples=200, seed=1
-    )
-    assert isinstance(found, MetaResult)
+    how: Any = {"columns": ["a", "b"], "level": "sys", "resamples": 200, "seed": 1}
+    found: Any = bsx.meta(table | {"system_family": columns["family"]}, **how)
     assert found.groups[0]["a"].ci == named["a"].ci
     assert any("6 families are few" in note for note in found.notes)
     assert found.target.startswith("other families of systems like these")
-    ignored = bsx.meta(table | {"family": columns["system"]}, columns=["a", "b"], level="sys", resamples=200)
-    assert isinstance(ignored, MetaResult)
+    ignored: Any = bsx.meta(table | {"family": columns["system"]}, **how)
     assert not any("families" in note for note in ignored.notes)  # each system is one by itself
 
 
@@ -97,8 +93,7 @@ def test_a_column_of_raters_is_known_and_few_are_taken_as_they_are() -> None:
     few, rows, unknown = ([f"r{i % 4}" for i in range(n)], [f"r{i}" for i in range(n)], [""] * n)
     targets = []
     for judge in (known, ["", *known[1:]], few, rows, unknown):
-        found = bsx.meta(table | {"judge": judge}, columns=["a", "b"], document="document", resamples=200)
-        assert isinstance(found, MetaResult)
+        found: Any = bsx.meta(table | {"judge": judge}, columns=["a", "b"], document="document", resamples=200)
         targets.append(found.target)
     others, these = "other documents like these, judged by other raters", "other documents like these"
     assert targets == [others, others, these, these, these]

@@ -98,12 +98,8 @@ def test_the_accuracy_of_systems_has_the_interval_of_what_is_drawn(over: Any) ->
     rng = np.random.default_rng(8)
     human = rng.normal(size=(6, 1)) + rng.normal(size=(6, 25))
     metric = human + 2 * rng.normal(size=(6, 25))
-    table: dict[str, Any] = {
-        "system": np.repeat(list("abcdef"), 25),
-        "segment": np.tile(np.arange(25), 6),
-        "human": human.ravel(),
-        "m": metric.ravel(),
-    }
+    table: dict[str, Any] = {"system": np.repeat(list("abcdef"), 25), "segment": np.tile(np.arange(25), 6)}
+    table |= {"human": human.ravel(), "m": metric.ravel()}
     where: dict[str, Any] = {"level": "sys", "system": "system", "segment": "segment", "resample": over}
     found = meta_evaluate(table, ["m"], "human", **where, **DRAWS).groups[0]["m"]
     means = [z.mean(axis=1) for z in (metric, human)]

@@ -50,7 +50,7 @@ def test_the_average_of_all_tasks() -> None:
     ]
     assert [task.weight for task in tasks] == pytest.approx(
         [2 / 8, *[1 / 8] * 6]
-    )  # each pair of each task weighs the same
+    )  # each pair of each task weighs alike
     assert [task.systems for task in tasks[:3]] == [(5, 4), (5,), (4,)]
     assert {task.segments for task in tasks[3:]} == {28}
     for metric in metrics:
@@ -93,12 +93,7 @@ def test_a_split_that_hangs_on_chance_gets_more_draws_or_a_mark() -> None:
 def test_spa_takes_segments_that_all_systems_have() -> None:
     one = scores("en-de", a=0.5, b=3.0)
     one.human_segments[0, 0] = np.nan
-    tasks, _ = rank_by_protocol(
-        [task("sys", "spa"), task("seg", "acc_eq")],
-        [one],
-        None,
-        resamples=20,
-    )
+    tasks, _ = rank_by_protocol([task("sys", "spa"), task("seg", "acc_eq")], [one], None, resamples=20)
     assert [(task.segments, task.dropped) for task in tasks] == [(27, 1), (28, 0)]
 
 
@@ -113,17 +108,15 @@ def test_a_metric_of_one_level_has_no_average() -> None:
 
 
 def test_what_is_refused() -> None:
-    one = scores("en-de", a=1.0)
-    one.of_segments["a"][2, 3] = np.nan
-    with pytest.raises(InputError, match=r"en-de: a has no score for 1 judged segments of the system s2"):
-        rank_by_protocol(COLUMNS, [one], None)
-    two = scores("en-de", a=1.0)
-    two.of_systems["a"][1] = np.nan
-    with pytest.raises(InputError, match="a has no score of the system s1"):
-        rank_by_protocol(COLUMNS, [two], None)
-    with pytest.raises(InputError, match="no metric"):
-        rank_by_protocol(COLUMNS, [scores("en-de")], None)
-    with pytest.raises(InputError, match="at least 2"):
-        rank_by_protocol(COLUMNS, [scores("en-de", 1, a=1.0)], None)
-    with pytest.raises(InputError, match="test"):
-        rank_by_protocol(COLUMNS, [scores("en-de", a=1.0)], None, test="williams")
+    one, two = scores("en-de", a=1.0), scores("en-de", a=1.0)
+    one.of_segments["a"][2, 3], two.of_systems["a"][1] = np.nan, np.nan
+    wrong: list[tuple[ProtocolScores, dict[str, Any], str]] = [
+        (one, {}, "en-de: a has no score for 1 judged segments of the system s2"),
+        (two, {}, "a has no score of the system s1"),
+        (scores("en-de"), {}, "no metric"),
+        (scores("en-de", 1, a=1.0), {}, "at least 2"),
+        (scores("en-de", a=1.0), {"test": "williams"}, "test"),
+    ]
+    for pair, how, message in wrong:
+        with pytest.raises(InputError, match=message):
+            rank_by_protocol(COLUMNS, [pair], None, **how)

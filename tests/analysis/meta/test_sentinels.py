@@ -23,6 +23,7 @@ from tests.analysis.meta.test_evaluate import invented
 from tests.helpers.tables import write_columns
 
 Run = Callable[..., Any]
+WHERE: dict[str, Any] = {"system": "system", "segment": "segment"}
 
 
 def table() -> dict[str, list[Any]]:
@@ -38,8 +39,7 @@ def answer_of(result: MetaResult) -> str:
 
 
 def evaluated(**settings: Any) -> Any:
-    options = {"group": "lp", "system": "system", "segment": "segment", **settings}
-    return meta_evaluate(table(), ["good", "poor"], "human", **options)
+    return meta_evaluate(table(), ["good", "poor"], "human", **{"group": "lp", **WHERE, **settings})
 
 
 def test_metrics_are_what_they_are_without_controls() -> None:
@@ -52,14 +52,12 @@ def test_metrics_are_what_they_are_without_controls() -> None:
 
 
 def test_a_control_is_measured_and_tested_as_a_metric_is() -> None:
-    how: dict[str, Any] = {"group": "lp", "system": "system", "segment": "segment", "resamples": 200}
-    as_metric = meta_evaluate(table(), ["good", "poor", "length"], "human", **how)
+    as_metric: Any = meta_evaluate(table(), ["good", "poor", "length"], "human", group="lp", resamples=200, **WHERE)
     beside = evaluated(sentinels=["length"], resamples=200)
     for one, other in zip(as_metric.groups, beside.groups, strict=True):
         assert replace(one["length"], control=True) == other["length"]
         expected = {(t.a, t.b): (t.difference, t.ci, t.p_two_sided) for t in one.tests if t.b == "length"}
         assert {(t.a, t.b): (t.difference, t.ci, t.p_two_sided) for t in other.control_tests} == expected
-    assert as_metric.average is not None
     expected_average = {(t.a, t.b): t.p_two_sided for t in as_metric.average.tests if t.b == "length"}
     assert {(t.a, t.b): t.p_two_sided for t in beside.average.control_tests} == expected_average
 
@@ -96,9 +94,7 @@ def test_at_every_level(level: Any) -> None:
 def test_a_constant_is_right_about_ties_and_nothing_else() -> None:
     columns = table()
     columns["human"] = np.round(columns["human"]).tolist()
-    found = meta_evaluate(
-        columns, ["good"], "human", system="system", segment="segment", statistic="acc_eq", sentinels=["constant"]
-    )
+    found = meta_evaluate(columns, ["good"], "human", **WHERE, statistic="acc_eq", sentinels=["constant"])
     human = np.array(columns["human"]).reshape(5, 30)
     i, j = np.triu_indices(5, k=1)
     assert found.groups[0]["constant"].value == pytest.approx(np.mean(human[i] == human[j]))
@@ -142,16 +138,10 @@ def test_the_command_scores_controls_beside_metrics(cli: Run, tmp_path: Path) ->
     first, second = (json.loads(out)["groups"][0]["metrics"][1] for out in (done.out, again.out))
     assert first == second
     # What was a control stays one in the table: only a column that is named is a metric.
-    alone, named = (
-        json.loads(cli("meta", kept, *columns, *more, "--format", "json").out)["groups"][0]["metrics"]
-        for more in ([], ["--columns", "chrf,length"])
-    )
-    assert {row["metric"]: row.get("control", False) for row in alone} == {
-        "chrf": False,
-        "length": True,
-        "overlap:unit=characters": True,
-    }
-    assert [(row["metric"], row.get("control", False)) for row in named] == [("chrf", False), ("length", False)]
+    for asked, marked in ([], names[::2]), (["--columns", "chrf,length"], []):
+        rows = json.loads(cli("meta", kept, *columns, *asked, "--format", "json").out)["groups"][0]["metrics"]
+        assert [row["metric"] for row in rows] == (["chrf", *marked] if marked else ["chrf", "length"])
+        assert [row["metric"] for row in rows if row.get("control")] == marked
     shown = cli("report", kept, "-o", tmp_path / "report.md")
     assert shown.status == 0, shown.err
     page = (tmp_path / "report.md").read_text(encoding="utf-8")
@@ -170,12 +160,10 @@ def test_the_answer_names_controls_that_are_better_than_every_metric(group: str 
     columns["close"] = (np.array(columns["human"]) + 0.1 * rng.normal(size=len(columns["human"]))).tolist()
     rows = slice(None) if group else slice(0, columns["lp"].count(columns["lp"][0]))
     here = {name: cells[rows] for name, cells in columns.items()}
-    where: dict[str, Any] = {"group": group, "system": "system", "segment": "segment"}
-    found = meta_evaluate(here, ["poor"], "human", sentinels=["close"], **where)
-    assert found.average is not None
+    found: Any = meta_evaluate(here, ["poor"], "human", sentinels=["close"], group=group, **WHERE)
     value = found.average.metrics[1].value if group else found.groups[0]["close"].value
     assert f"better than the control close ({value:.3f}); poor is significantly worse" in answer_of(found)
-    good = meta_evaluate(here, ["good", "poor"], "human", sentinels=["shuffled"], **where)
+    good = meta_evaluate(here, ["good", "poor"], "human", sentinels=["shuffled"], group=group, **WHERE)
     assert "No metric" not in answer_of(good)
 
 
@@ -207,9 +195,8 @@ def test_the_answer_says_who_is_better_than_the_best_control(noise: float, wins:
     human = np.array(columns["human"])
     columns["near"] = (human + noise * human.std() * rng.normal(size=len(human))).tolist()
     columns["control"] = (human + 2.0 * human.std() * rng.normal(size=len(human))).tolist()
-    where: dict[str, Any] = {"system": "system", "segment": "segment", "group": "lp"}
-    result = meta_evaluate(columns, ["near", "poor"], "human", sentinels=["control", "shuffled"], **where)
-    assert result.average is not None
+    how: dict[str, Any] = {"sentinels": ["control", "shuffled"], "group": "lp", **WHERE}
+    result: Any = meta_evaluate(columns, ["near", "poor"], "human", **how)
     tests = {(test.a, test.b): test for test in result.average.control_tests}
     best = tests["near", "control"]
     assert (best.difference > 0 and best.decisive < 0.05) == wins
@@ -221,11 +208,8 @@ def test_what_reads_no_candidate_is_no_control_of_systems() -> None:
     columns = {name: cells[: invented(1)["lp"].count("xx-en")] for name, cells in invented(1).items()}
     places = {name: place for place, name in enumerate(dict.fromkeys(columns["segment"]))}
     columns["SENTINEL-SRC"] = [float(places[name] % 7) for name in columns["segment"]]
-    where: dict[str, Any] = {"system": "system", "segment": "segment"}
-    found = {
-        level: meta_evaluate(columns, ["good"], "human", sentinels=["SENTINEL-SRC"], level=level, **where)
-        for level in ("sys", "seg")
-    }
+    how: dict[str, Any] = {"sentinels": ["SENTINEL-SRC"], **WHERE}
+    found = {level: meta_evaluate(columns, ["good"], "human", level=level, **how) for level in ("sys", "seg")}
     assert [one.metric for one in found["seg"].groups[0].metrics] == ["good", "SENTINEL-SRC"]
     assert [one.metric for one in found["sys"].groups[0].metrics] == ["good"]
     assert any("SENTINEL-SRC" in note for note in found["sys"].notes)

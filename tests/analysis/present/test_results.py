@@ -20,7 +20,7 @@ import bsx.analysis as analysis
 from bsx.analysis.adversarial.triples import BuiltTriples
 from bsx.analysis.datasets.challenge import MinimalPair
 from bsx.analysis.disentangle.fit import disentangle
-from bsx.analysis.ensemble.combine import ensemble
+from bsx.analysis.ensemble.combine import combine
 from bsx.analysis.factors.base import FactorSummary, ScoredFactors
 from bsx.analysis.meta.protocol import ProtocolScores
 from bsx.analysis.meta.run import meta_evaluate
@@ -170,7 +170,7 @@ BUILDERS: dict[str, Callable[[], object]] = {
     "Comparison": lambda: analysis.williams(table()["good"], table()["50%_x"], table()["human"]),
     "DisentangleResult": lambda: disentangle(table(), ["good"], ["50%_x", "poor & slow"]),
     "Estimate": lambda: analysis.pearson(table()["good"], table()["human"]),
-    "EnsembleResult": lambda: ensemble(table(), NAMES, "human", group="lp", resamples=20),
+    "EnsembleResult": lambda: combine(table(), NAMES, "human", group="lp", resamples=20).result,
     "FactorScores": lambda: analysis.compute_factors("lex", ["a cat", "a dog"], ["a cat", "the dog"])["lex"],
     "Interventions": _interventions,
     "Judgments": lambda: analysis.Judgments(

@@ -17,7 +17,7 @@ from bsx.analysis.adversarial.robustness import robustness
 from bsx.analysis.disentangle.errors import compare_coefficients
 from bsx.analysis.disentangle.fit import disentangle
 from bsx.analysis.disentangle.notices import joined
-from bsx.analysis.ensemble.combine import ensemble
+from bsx.analysis.ensemble.combine import combine
 from bsx.analysis.factors.base import FactorSummary, ScoredFactors
 from bsx.analysis.intervene.result import Effect, EffectFit, Interventions
 from bsx.analysis.present.cells import number, table_of, text
@@ -134,10 +134,10 @@ def test_one_group_has_no_average() -> None:
     rng = np.random.default_rng(2)
     human = rng.normal(size=60)
     columns = {"a": human + rng.normal(size=60), "b": human + rng.normal(size=60), "human": human}
-    (shown,) = tables(parts_of(ensemble(columns, ["a", "b"], "human", resamples=50)), full=False)
+    (shown,) = tables(parts_of(combine(columns, ["a", "b"], "human", resamples=50).result), full=False)
     assert ([row[0].text for row in shown.rows], shown.foot) == (["all"], 0)
     lp = {"lp": ["x", "y"] * 30}
-    (shown,) = tables(parts_of(ensemble(columns | lp, ["a", "b"], "human", group="lp", resamples=50)), full=False)
+    (shown,) = tables(parts_of(combine(columns | lp, ["a", "b"], "human", group="lp", resamples=50).result), full=False)
     assert ([row[0].text for row in shown.rows], shown.foot) == (["x", "y", "average"], 1)
 
 

@@ -39,16 +39,9 @@ def align(candidate: str, reference: str) -> dict[str, Any]:
         best = [int(np.argmax(row)) for row in rows]
         return {"tokens": [{"token": t, "weight": 1.0, "match": m} for t, m in zip(tokens, best, strict=True)]}
 
-    columns = [list(column) for column in zip(*cosines, strict=True)]
-    return {
-        "candidate": side(left, cosines),
-        "reference": side(right, columns),
-        "cosines": cosines,
-        "precision": 0.5,
-        "recall": 0.5,
-        "f1": 0.5,
-        "signature": "metric:words",
-    }
+    sides = {"candidate": side(left, cosines), "reference": side(right, [*map(list, zip(*cosines, strict=True))])}
+    figures = dict.fromkeys(("precision", "recall", "f1"), 0.5)
+    return {**sides, **figures, "cosines": cosines, "signature": "metric:words"}
 
 
 def sample(folder: Path, *, examples: int = 10, **settings: Any) -> Report:
@@ -256,6 +249,14 @@ def test_paper_shows_the_tables_that_the_screen_folds_away(browser: Browser, rep
         assert not found.page.locator("nav").is_visible()
         assert not found.page.locator("#theme").is_visible()
         assert found.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 254, 251)"
+        pages = found.page.pdf(format="A4").count(b"/Type /Page\n")
+        inside = "all => all.map(e => getComputedStyle(e).breakInside)"
+        styles = found.page.locator("main .scroll.short").evaluate_all(inside)
+        heads = found.page.locator("main thead").evaluate_all("all => all.map(e => getComputedStyle(e).display)")
+    assert len(styles) > 20
+    assert set(styles) == {"avoid"}  # small tables are kept together
+    assert set(heads) == {"table-header-group"}  # repeated on each page
+    assert 5 < pages <= 18  # three of them are rows of segments
 
 
 def test_without_javascript_the_tables_are_there(browser: Browser, report_file: Path) -> None:
@@ -441,21 +442,6 @@ def test_nothing_is_cut_off_empty_or_printed_over(browser: Browser, crowded_file
     """
     with opened(browser, crowded_file, viewport={"width": width, "height": 900}) as found:
         assert found.page.evaluate(FAULTS) == []
-
-
-@pytest.mark.slow
-def test_paper_keeps_small_tables_together(browser: Browser, report_file: Path) -> None:
-    with opened(browser, report_file) as found:
-        pages = found.page.pdf(format="A4").count(b"/Type /Page\n")
-        found.page.emulate_media(media="print")
-        styles = found.page.locator("main .scroll.short").evaluate_all(
-            "all => all.map(e => getComputedStyle(e).breakInside)"
-        )
-        heads = found.page.locator("main thead").evaluate_all("all => all.map(e => getComputedStyle(e).display)")
-    assert len(styles) > 20
-    assert set(styles) == {"avoid"}
-    assert set(heads) == {"table-header-group"}  # repeated on each page
-    assert 5 < pages <= 18  # three of them are rows of segments
 
 
 def test_series_differ_without_colour(page: Page) -> None:
