@@ -55,11 +55,7 @@ class RegressionSample:
 
 
 def with_repeats(table: TableLike, repeat: Mapping[str, Sequence[str]]) -> TableLike:
-    """Return a table to which every factor that was measured repeatedly is added: the mean of its standardised columns.
-
-    Args:
-        table: mapping name -> (n,), DataFrame or `JudgedTable`.
-        repeat: factor -> the columns that measure it.
+    """Return a table with every factor that several columns measure, by its name: the mean of these, standardised.
 
     Raises:
         InputError: for under two columns, or a column in the table that has the factor's name and is none of them.
@@ -82,10 +78,10 @@ def with_repeats(table: TableLike, repeat: Mapping[str, Sequence[str]]) -> Table
     for factor, names in repeat.items():
         columns = [number_column(name, table[name]) for name in names]
         for name, column in zip(names, columns, strict=True):
-            there = column[~np.isnan(column)]
-            if len(there) and np.ptp(there) == 0:
+            present = column[~np.isnan(column)]
+            if len(present) and np.ptp(present) == 0:
                 raise InputError(
-                    f"repeat: {factor}: column {name!r} has the value {there[0]:g} in every row: leave it out",
+                    f"repeat: {factor}: column {name!r} has the value {present[0]:g} in every row: leave it out",
                     setting="repeat",
                 )
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -101,14 +97,9 @@ def text_columns(names: Sequence[str]) -> tuple[str, str] | None:
 def lengths(table: TableLike) -> dict[str, Array]:
     """Return how long each pair of texts is, and how unequal: the two ways in which length gets into other factors.
 
-    ``length`` is the logarithm of the words in both texts together, ``length-ratio`` the absolute logarithm of their
-    ratio. A word is what stands between blanks; in writing without blanks, a sign. An empty text counts as one word.
-
-    Args:
-        table: with the columns of one of `PAIRS`.
-
-    Returns:
-        The two columns (n,); none if the table has no texts.
+    ``length`` (n,) is the logarithm of the words in both texts together, ``length-ratio`` (n,) the absolute logarithm
+    of their ratio. A word is what stands between blanks; in writing without blanks, a sign. An empty text counts as one
+    word. A table without the columns of one of `PAIRS` has neither.
     """
     pair = text_columns(column_names(table))
     if pair is None:

@@ -80,7 +80,7 @@ def factors(settings: FactorRun) -> ScoredFactors:
     lang1, lang2 = language_pair(lang)
     catalog = load_registry(settings.registry)
     made = get_factors(settings.factors or USUAL, preset=settings.preset, registry=catalog)
-    replaced = [said for factor in made if (said := catalog.replacement("factor", factor.entry.name)) is not None]
+    replaced = [note for factor in made if (note := catalog.replacement("factor", factor.entry.name)) is not None]
     check_table(output)
     of = f"with the factors {', '.join(factor.entry.name for factor in made)}"
     unread = Resources.model_fields.keys() - {"progress"}.union(*(factor.reads for factor in made))
