@@ -19,10 +19,8 @@ from bsx.support.checks import Array
 PAIRS = (("sentence1", "sentence2"), ("candidate", "reference"), ("candidate", "source"))
 LENGTHS = ("length", "length-ratio")
 # Writing without blanks between words: each sign counts as one word.
-_WORD = re.compile(
-    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]|"
-    r"[^\s\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]+"
-)
+_SIGNS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff"
+_WORD = re.compile(rf"[{_SIGNS}]|[^\s{_SIGNS}]+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,20 +68,15 @@ def with_repeats(table: TableLike, repeat: Mapping[str, Sequence[str]]) -> Table
         if unknown:
             raise InputError(f"repeat: {factor}: there is no column {unknown[0]!r}", setting="repeat")
         if factor in results and factor not in names:
-            raise InputError(
-                f"repeat: {factor}: there is a column {factor!r} already, which is none of {', '.join(names)}; give "
-                "the mean of these a name of its own",
-                setting="repeat",
-            )
+            message = f"there is a column {factor!r} already, which is none of {', '.join(names)}; give the mean of "
+            raise InputError(f"repeat: {factor}: {message}these a name of its own", setting="repeat")
     for factor, names in repeat.items():
         columns = [number_column(name, table[name]) for name in names]
         for name, column in zip(names, columns, strict=True):
             present = column[~np.isnan(column)]
             if len(present) and np.ptp(present) == 0:
-                raise InputError(
-                    f"repeat: {factor}: column {name!r} has the value {present[0]:g} in every row: leave it out",
-                    setting="repeat",
-                )
+                message = f"column {name!r} has the value {present[0]:g} in every row: leave it out"
+                raise InputError(f"repeat: {factor}: {message}", setting="repeat")
         with np.errstate(invalid="ignore", divide="ignore"):
             results[factor] = np.mean([(c - np.nanmean(c)) / np.nanstd(c) for c in columns], axis=0)
     return results

@@ -229,8 +229,8 @@ def _associations(fits: Sequence[Coefficients], factors: Sequence[str]) -> str:
         strong = sorted((f for f in factors if fit.significant.get(f)), key=lambda f: -abs(fit.coef[f]))
         ways = []
         for verb, sign in (("rises", 1), ("falls", -1)):
-            if side := [f"{f} ({fit.coef[f]:.2f})" for f in strong if fit.coef[f] * sign > 0]:
-                ways.append(f"{verb} with {listed(side)}")
+            if named := [f"{f} ({fit.coef[f]:.2f})" for f in strong if fit.coef[f] * sign > 0]:
+                ways.append(f"{verb} with {listed(named)}")
         phrases.append(f"{fit.metric} {' and '.join(ways) or 'is significantly associated with no factor'}")
     if phrases:
         weak = any(not fit.significant.get(f) for fit in fits for f in factors)

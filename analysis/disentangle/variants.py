@@ -201,11 +201,10 @@ def cronbach(factor: str, columns: Mapping[str, Array]) -> tuple[Reliability, Ar
     pairs, k = list(combinations(range(len(z)), 2)), len(z)
     mean = min(1.0, float(np.mean([z[a] @ z[b] / len(z[a]) for a, b in pairs])))
     if mean <= 0:
-        raise InputError(
-            f"repeat: {factor}: the columns {', '.join(columns)} do not measure the same thing: they correlate "
-            f"{mean:.2f} on average",
-            setting="repeat",
+        message = (
+            f"the columns {', '.join(columns)} do not measure the same thing: they correlate {mean:.2f} on average"
         )
+        raise InputError(f"repeat: {factor}: {message}", setting="repeat")
     value = k * mean / (1 + (k - 1) * mean)
     # Each row's influence on the correlation of two standardised columns.
     influences = [z[a] * z[b] - float(z[a] @ z[b] / len(z[a])) * (z[a] * z[a] + z[b] * z[b]) / 2 for a, b in pairs]

@@ -105,13 +105,11 @@ def inside(sample: RegressionSample, levels: Mapping[str, Labels]) -> Inside:
     for name, of in zip(levels, codes, strict=True):
         many, n = int(of.max()) + 1, len(of)
         if many < 2:
-            raise InputError(
-                f"within: {name} has one level in all {n:,} rows: there is nothing to tell apart", setting="within"
-            )
+            message = f"within: {name} has one level in all {n:,} rows: there is nothing to tell apart"
+            raise InputError(message, setting="within")
         if many == n:
-            raise InputError(
-                f"within: {name}: {n:,} levels in {n:,} rows; an intercept needs several rows a level", setting="within"
-            )
+            message = f"within: {name}: {n:,} levels in {n:,} rows; an intercept needs several rows a level"
+            raise InputError(message, setting="within")
     rows = rows_within(codes)
     if not len(rows):
         raise InputError(f"within: {named}: no row shares its level with another: nothing is within", setting="within")
@@ -123,11 +121,8 @@ def inside(sample: RegressionSample, levels: Mapping[str, Labels]) -> Inside:
         raise InputError(f"within: {named}: no factor varies within one {' and '.join(levels)}", setting="within")
     result = Inside(rows, kept, left[:, :p], left[:, p:], varies, absorbed(kept))
     if result.df < 1:
-        raise InputError(
-            f"within: {named}: {len(rows):,} rows are too few for {result.intercepts:,} intercepts and {len(varies)} "
-            "coefficients",
-            setting="within",
-        )
+        few = f"{len(rows):,} rows are too few for {result.intercepts:,} intercepts and {len(varies)} coefficients"
+        raise InputError(f"within: {named}: {few}", setting="within")
     refuse_collinear([f"{sample.factors[j]} within {named}" for j in varies], result.x[:, varies])
     return result
 
@@ -147,9 +142,8 @@ def within(sample: RegressionSample, levels: Mapping[str, Labels]) -> Variant:
     errors = left.errors(all_errors)
     if all_errors.kind == "hc3" and len(levels) > 1:
         if not all_errors.why:
-            raise InputError(
-                f"within: {','.join(levels)}: two columns need se cluster or classic, not hc3", setting="within"
-            )
+            message = f"within: {','.join(levels)}: two columns need se cluster or classic, not hc3"
+            raise InputError(message, setting="within")
         name = max(levels, key=lambda column: len(set(levels[column])))
         errors = Errors("cluster", [levels[name][i] for i in left.rows], errors.units, f"those of {name}")
     coef, se, df = (np.full((len(sample.metrics), len(sample.factors)), fill) for fill in (np.nan, np.nan, np.inf))

@@ -140,9 +140,8 @@ def _sides(settings: FactorRun, table: Table, one_language: bool) -> tuple[str, 
     second = settings.candidate or table.first("sentence2", "question2", "candidate")
     for name, column in ((role, first), ("candidate", second)):
         if column is None:
-            raise InputError(
-                f"{name} names the column; it has {', '.join(table.columns)}", setting=name, file=table.name
-            )
+            message = f"{name} names the column; it has {', '.join(table.columns)}"
+            raise InputError(message, setting=name, file=table.name)
     if first == second:
         raise InputError(f"{role} and candidate both name the column {first!r}", setting=role)
     return str(first), str(second)

@@ -83,7 +83,8 @@ def test_lengths_are_counted_in_words_or_signs() -> None:
     found = lengths(table)
     assert found["length"] == pytest.approx(np.log([9, 2, 6]))
     assert found["length-ratio"] == pytest.approx(np.log([2, 1, 2]))
-    assert lengths({"m": [1.0]}) == {}
+    assert lengths({"candidate": ["a"], "source": ["b c d"], "sem": [1.0]})["length"] == pytest.approx(np.log([4]))
+    assert lengths({"m": [1.0], "candidate": ["a"]}) == {}
 
 
 def test_controls_are_columns_beside_the_factors() -> None:

@@ -14,7 +14,7 @@ pytest.importorskip("statsmodels")
 from bsx.analysis.disentangle.curves import _p_of_curve
 from bsx.analysis.disentangle.errors import Errors
 from bsx.analysis.disentangle.fit import disentangle
-from bsx.analysis.disentangle.sample import RegressionSample, text_columns
+from bsx.analysis.disentangle.sample import RegressionSample
 from bsx.analysis.disentangle.settings import DisentangleSettings
 from bsx.analysis.disentangle.within import _far, inside, simpson, within
 from bsx.errors import InputError, UnknownNameError
@@ -51,12 +51,8 @@ def test_within_is_the_regression_with_dummies() -> None:
         assert list(variant["m"].coef.values()) == pytest.approx(expected.params[:2].tolist())
         assert list(variant["m"].se.values()) == pytest.approx(expected.bse[:2].tolist())
         assert list(variant["m"].p.values()) == pytest.approx(expected.pvalues[:2].tolist())
-        assert variant["m"].details["within"] == {
-            "rows": n,
-            "intercepts": dummies.shape[1],
-            "df": expected.df_resid,
-            "r2": pytest.approx(expected.rsquared, abs=1e-9),
-        }
+        figures = {"rows": n, "intercepts": dummies.shape[1], "df": expected.df_resid, "r2": expected.rsquared}
+        assert variant["m"].details["within"] == pytest.approx(figures, abs=1e-9)
         assert variant.levels == tuple(columns)
         assert f"{expected.df_resid:,.0f} degrees of freedom" in variant.what
         if len(columns) == 1:
@@ -137,12 +133,6 @@ def test_what_cannot_be_within() -> None:
     fixed = disentangle(table, ["m"], ["lex", "fixed"], within=["segment"]).variant("within")["m"]
     assert np.isnan(fixed.coef["fixed"])
     assert not np.isnan(fixed.coef["lex"])
-
-
-def test_a_table_of_two_columns_of_texts_has_them() -> None:
-    assert text_columns(["candidate", "reference"]) == ("candidate", "reference")
-    assert text_columns(["candidate", "source", "sem"]) == ("candidate", "source")
-    assert text_columns(["candidate", "sem"]) is None
 
 
 def test_too_few_clusters_for_a_test_of_form_are_no_finding() -> None:
