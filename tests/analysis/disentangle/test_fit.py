@@ -51,7 +51,7 @@ def design(table: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("intercept", [False, True])
 @pytest.mark.parametrize("se", ["classic", "hc3"])
-def test_coefficients_and_errors_are_those_of_statsmodels(se: str, intercept: bool) -> None:
+def test_coefficients_and_errors_are_those_of_statsmodels(se: Any, intercept: bool) -> None:
     import statsmodels.api as sm
     from statsmodels.stats.outliers_influence import variance_inflation_factor
 

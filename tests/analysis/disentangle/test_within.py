@@ -161,6 +161,16 @@ def test_few_degrees_of_freedom_within_levels_say_nothing(segments: int) -> None
     assert simpson(replace(sample, factors=["lex", "other"]), "segment", labels) == []
 
 
+def test_a_difference_that_is_far_but_not_significant_says_nothing() -> None:
+    rng, segment = np.random.default_rng(8), np.arange(12).repeat(3)
+    lex = rng.normal(size=36)
+    table, labels = {"m": lex + 2 * rng.normal(size=36), "lex": lex}, [str(k) for k in segment]
+    sample = RegressionSample(table, ["m"], ["lex"], Errors("cluster", labels, segment, ""), DisentangleSettings())
+    coef = within(sample, {"segment": labels})["m"].coef["lex"]
+    assert _far(float(np.corrcoef(table["m"], lex)[0, 1]), coef)
+    assert simpson(sample, "segment", labels) == []
+
+
 @pytest.mark.parametrize(
     ("pooled", "inner", "far"),
     [
