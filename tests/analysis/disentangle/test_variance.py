@@ -12,13 +12,7 @@ import pytest
 from scipy import stats
 
 pytest.importorskip("statsmodels")
-from bsx.analysis.disentangle.errors import (
-    Errors,
-    corrected_percentiles,
-    out_of_sample,
-    partial_intervals,
-    r2_interval,
-)
+from bsx.analysis.disentangle.errors import Errors, corrected_percentiles, out_of_sample, partial_intervals, r2_interval
 from bsx.analysis.disentangle.fit import disentangle
 from bsx.analysis.disentangle.sample import lengths
 from bsx.analysis.stats.folds import unit_folds
