@@ -380,7 +380,7 @@ def challenged(result: ChallengeResult) -> Iterator[Part]:
     names = sorted(first.phenomena, key=lambda name: (order(first.phenomena[name].severity), name))
 
     def share(metric: str, row: tuple[str, PhenomenonAccuracy | None, Mapping[str, float]]) -> Cell:
-        return percent(row[2][metric], heat=heat(row[2][metric], 0, 1))
+        return percent(row[2][metric], heat=heat(row[2][metric]))
 
     every = [
         (n, first.phenomena[n], {m: accuracies.phenomena[n].rate for m, accuracies in metrics.items()}) for n in names

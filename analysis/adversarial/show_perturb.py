@@ -71,7 +71,7 @@ def perturbations(result: Robustness) -> Iterator[Part]:
             if (case := cases.get((metric, name))) is None:
                 return Cell(NONE)
             mark, value = dagger(case.p_adjusted) + "‡" * (0 < case.n < FEW_ITEMS), case.relative_drop
-            return percent(value, heat=heat(value, 0, 1), mark=mark)
+            return percent(value, heat=heat(value), mark=mark)
 
         few = f" ‡ fewer than {FEW_ITEMS} items: too few to rely on." if any(c.n < FEW_ITEMS for c in shown) else ""
         if names:

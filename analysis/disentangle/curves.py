@@ -29,17 +29,13 @@ or by more than the second if it gains or loses its significance."""
 
 
 def natural_basis(values: Array, knots: Sequence[float]) -> Array:
-    """Return what a natural cubic spline with these knots has beyond a straight line (n, knots - 2).
+    """Return what a natural cubic spline with three or more ascending knots has beyond a straight line (n, knots - 2).
 
-    With a constant and the values themselves, the columns span all curves that are cubic between knots, smooth to the
-    second derivative, and straight beyond the outermost knots.
+    With a constant and the values themselves (n,), the columns span all curves that are cubic between knots, smooth to
+    the second derivative, and straight beyond the outermost knots.
 
     Source: Harrell 2015, Regression Modeling Strategies, section 2.4.5 (restricted cubic splines); scipy's natural
     `CubicSpline` through unit vectors gives the same curves.
-
-    Args:
-        values: (n,).
-        knots: at least three, ascending.
     """
     spline = need("scipy.interpolate", "curves of factors").CubicSpline(
         knots, np.eye(len(knots)), bc_type="natural", axis=0
@@ -140,11 +136,7 @@ def bent_notices(sample: RegressionSample, fits: Sequence[MetricFit]) -> list[No
     bent factors, a coefficient that is named is less than half of what it is beside straight ones (or the other way
     round) and gains or loses its significance, moving by more than `LITTLE`, or moves by more than `MUCH`; or it turns
     its sign, is significant in both, and moves by more than `LITTLE`. So a bend that decides nothing is passed over,
-    however significant many rows make it.
-
-    Args:
-        sample: the rows.
-        fits: of the metrics, with straight lines.
+    however significant many rows make it. ``fits`` are those with straight lines.
     """
     x, y, factors, alpha = sample.x, sample.y, sample.factors, sample.settings.alpha
     bases: dict[int, Array] = {}
@@ -195,10 +187,7 @@ def product_notices(sample: RegressionSample, fits: Sequence[MetricFit]) -> list
 
     Products of factors explain something jointly, corrected for metrics, and one of them does significantly by itself,
     corrected for products, by more than `LITTLE`, or a coefficient is another beside them, as `bent_notices` counts it.
-
-    Args:
-        sample: the rows.
-        fits: of the metrics, without products.
+    ``fits`` are those without products.
     """
     x, y, factors, alpha = sample.x, sample.y, sample.factors, sample.settings.alpha
     pairs = combinations(range(len(factors)), 2)

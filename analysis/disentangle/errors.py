@@ -66,13 +66,11 @@ class Errors:
     def of(self, rows: Sequence[int] | Rows) -> Errors:
         """Return those of some of the rows; systems of which few are among them are held fixed."""
         clusters = self.clusters and [self.clusters[i] for i in rows]
-        own = replace(self, clusters=clusters, units=self.units[rows])
-        if self.crossed is None:
-            return own
-        crossed = [self.crossed[i] for i in rows]
-        if len(set(crossed)) >= FEWEST_CROSSED:
-            return replace(own, crossed=crossed)
-        return own.one_way()
+        kept = replace(self, clusters=clusters, units=self.units[rows])
+        crossed = self.crossed and [self.crossed[i] for i in rows]
+        if crossed and len(set(crossed)) >= FEWEST_CROSSED:
+            return replace(kept, crossed=crossed)
+        return kept.one_way()
 
     def few(self) -> int | None:
         """Return the number of clusters, in two ways the smaller one; None without clusters."""
@@ -81,19 +79,21 @@ class Errors:
     def between(self, groups: Iterable[Rows]) -> Errors:
         """Return these for a comparison of groups of rows: where each is of one system, the systems are compared."""
         crossed = self.crossed
-        apart = crossed is not None and all(len({crossed[i] for i in rows}) == 1 for rows in groups)
-        return self.one_way() if apart else self
+        of_systems = crossed is not None and all(len({crossed[i] for i in rows}) == 1 for rows in groups)
+        return self.one_way() if of_systems else self
 
     def one_way(self) -> Errors:
         """Return these with systems held fixed."""
-        sampled, held = (name for name in self.sampled if name != CROSSED), (*self.held, CROSSED)
-        return replace(self, crossed=None, sampled=tuple(sampled), held=held) if self.crossed is not None else self
+        if self.crossed is None:
+            return self
+        sampled = tuple(name for name in self.sampled if name != CROSSED)
+        return replace(self, crossed=None, sampled=sampled, held=(*self.held, CROSSED))
 
     def fit(self, y: Array, x: Array, *, intercept: bool = False, confidence: float = 0.95) -> Ols:
         """Fit a linear model with these standard errors, as `defined_for` it; see `fit_ols`."""
-        own = self.defined_for(x, intercept=intercept)
-        ways = {"clusters": own.clusters, "crossed": own.crossed}
-        return fit_ols(y, x, se=own.kind, **ways, intercept=intercept, confidence=confidence)
+        defined = self.defined_for(x, intercept=intercept)
+        ways = {"clusters": defined.clusters, "crossed": defined.crossed}
+        return fit_ols(y, x, se=defined.kind, **ways, intercept=intercept, confidence=confidence)
 
     def spread(self, influence: Array) -> Array:
         """Return the covariance (k, k) of sums over rows whose parts these are (n, k), over clusters if there are any.
@@ -154,15 +154,16 @@ def choose_errors(
         InputError: for ``cluster`` without any clusters, or if all rows are of one document.
     """
     se, cluster = settings.se, settings.cluster
-    rows = complete_rows(table, numbers, len(table[numbers[0]]), omitted)
+    rows = complete_rows(table, numbers, omitted)
     present = set(column_names(table)) - set(numbers)
     systems = labels_of(table, CROSSED, rows, present) if CROSSED in present and cluster != CROSSED else []
     systems = systems if len(set(systems)) > 1 else []
+    fixed = (CROSSED,) if systems else ()
     if cluster is not None:
         labels = label_column(cluster, table[cluster])
-        own = [labels[i] for i in rows]
-        of = np.unique(own, return_inverse=True)[1].astype(np.int64)
-        return Errors("cluster", own, of, "", sampled=(cluster,), held=(CROSSED,) * bool(systems))
+        kept = [labels[i] for i in rows]
+        of = np.unique(kept, return_inverse=True)[1].astype(np.int64)
+        return Errors("cluster", kept, of, "", sampled=(cluster,), held=fixed)
     document = next((name for name in DOCUMENTS if name in present), None)
     documents = labels_of(table, document, rows, present) if document is not None else []
     alone = np.array([not label.strip() for label in documents])
@@ -170,10 +171,10 @@ def choose_errors(
         refuse_single(documents, document)
     columns: dict[str, list[str]] = {}  # those in which any rows are the same
     for name in (name for name in (*SEGMENTS, *TEXTS) if name in present):
-        found = labels_of(table, name, rows, present)
-        filled = [" ".join(label.casefold().split()) for label in found if label.strip()]
+        labels = labels_of(table, name, rows, present)
+        filled = [" ".join(label.casefold().split()) for label in labels if label.strip()]
         if len(set(filled)) < len(filled):
-            columns[name] = found
+            columns[name] = labels
     of, binding = units(list(columns.values()), len(rows)), list(columns)
     if se in ("auto", "cluster") and binding:
         several_units(len(np.unique(of)), " or ".join(binding), unit="set that shares it")
@@ -193,7 +194,6 @@ def choose_errors(
     many = len(set(systems))
     why = [shared] if sharing else ["no column shows that rows share a segment or a text"]
     sampled = "row" if not sharing else "document" if document in binding else "segment"
-    fixed = (CROSSED,) if systems else ()
     if se == "cluster" and not sharing and many < FEWEST_CROSSED:
         raise InputError(
             "se cluster needs a column of clusters, named by cluster: no rows share a segment or a text", setting="se"
@@ -215,17 +215,17 @@ def choose_errors(
 def labels_of(table: TableLike, name: str, rows: Rows, present: Collection[str]) -> Labels:
     """Return the cells of some rows, empty where one is missing; a segment is one of its pair, if ``lp`` is present."""
     column = list(table[name])
-    found = ["" if cells.is_missing(column[i]) else cells.spelled(column[i]) for i in rows]
+    labels = ["" if cells.is_missing(column[i]) else cells.spelled(column[i]) for i in rows]
     if name not in SEGMENTS or "lp" not in present:
-        return found
+        return labels
     pairs = labels_of(table, "lp", rows, present)
-    return [f"{pair}\t{label}" if label else "" for pair, label in zip(pairs, found, strict=True)]
+    return [f"{pair}\t{label}" if label else "" for pair, label in zip(pairs, labels, strict=True)]
 
 
-def complete_rows(table: TableLike, numbers: Sequence[str], n: int, omitted: int) -> Rows:
+def complete_rows(table: TableLike, numbers: Sequence[str], omitted: int) -> Rows:
     """Return the places of the rows that miss none of the numbers, as `numeric_columns` keeps them."""
     if not omitted:
-        return np.arange(n)
+        return np.arange(len(table[numbers[0]]))
     missing = [np.isnan(number_column(name, table[name])) for name in numbers]
     return np.flatnonzero(~np.any(missing, axis=0))
 
@@ -263,19 +263,13 @@ class Draws:
 def bootstrap_regressions(
     x: Array, y: Array, *, resamples: int, seed: Seed, clusters: Sequence[str] | None = None
 ) -> Draws:
-    """Fit the standardised regression of every metric on the factors in every resample.
+    """Fit the standardised regression of every metric y (n, m) on the factors x (n, p) in every resample.
 
-    A standardised regression is a function of the correlations, so a resample needs sums of products only, and
-    standardising inside it costs nothing. All metrics share the resamples, which makes their coefficients comparable.
+    With the cluster of each row, whole clusters are drawn instead of rows. A standardised regression is a function of
+    the correlations, so a resample needs sums of products only, and standardising inside it costs nothing. All metrics
+    share the resamples, which makes their coefficients comparable.
 
     Source: Freedman 1981 for resampling pairs; Field & Welsh 2007 for resampling whole clusters.
-
-    Args:
-        x: factors (n, p).
-        y: metrics (n, m).
-        resamples: how many.
-        seed: of the draws.
-        clusters: cluster of each row: whole clusters are drawn instead of rows.
     """
     p = x.shape[1]
     z = np.column_stack([x, y])
@@ -312,27 +306,20 @@ def bootstrap_regressions(
 def widened(draws: Draws, x: Array, y: Array, errors: Errors, *, intercept: bool = False) -> Draws:
     """Return draws whose coefficients and R² spread as errors in two ways do; as they are if there is one way.
 
-    Only whole clusters of the first way are drawn. Deviations from the estimate are multiplied by what the second adds
-    to the standard error: drawing both ways would count each row's own error three times (Owen 2007). The shares that
-    factors have in R² are not widened.
-
-    Args:
-        draws: over clusters of the first way.
-        x: standardised factors (n, p).
-        y: standardised metrics (n, m).
-        errors: standard errors.
-        intercept: fit one.
+    Only whole clusters of the first way are drawn. Deviations from the estimate of standardised metrics y (n, m) on
+    standardised factors x (n, p) are multiplied by what the second way adds to the standard error: drawing both ways
+    would count each row's own error three times (Owen 2007). The shares that factors have in R² are not widened.
     """
     if errors.crossed is None:
         return draws
-    alone, first = errors.one_way(), int(intercept)
+    ways, first = (errors, errors.one_way()), int(intercept)
     coef, r2 = draws.coef.copy(), draws.r2.copy()
     for j, column in enumerate(y.T):
-        two, one = (how.fit(column, x, intercept=intercept) for how in (errors, alone))
-        coef[:, j] = _stretched(coef[:, j], two.coef[first:], two.se[first:], one.se[first:])
-        influence = r2_influence(column, two.residuals, two.r2)
-        spreads = (np.sqrt(np.diag(how.spread(influence[:, None]))) for how in (errors, alone))
-        r2[:, j] = _stretched(r2[:, j], np.array(two.r2), *spreads)
+        crossed, single = (way.fit(column, x, intercept=intercept) for way in ways)
+        coef[:, j] = _stretched(coef[:, j], crossed.coef[first:], crossed.se[first:], single.se[first:])
+        influence = r2_influence(column, crossed.residuals, crossed.r2)
+        spreads = (np.sqrt(np.diag(way.spread(influence[:, None]))) for way in ways)
+        r2[:, j] = _stretched(r2[:, j], np.array(crossed.r2), *spreads)
     return replace(draws, coef=coef, r2=r2)
 
 
@@ -387,16 +374,15 @@ def compare_coefficients(
         differences = sampled[:, 0, j] - sampled[:, 1, j]
         value = values[j, 0] - values[j, 1]
         if errors.crossed is not None:
-            differences = _stretched(
-                differences, value, *(_spread_of(x, y, j, how) for how in (errors, errors.one_way()))
-            )
+            spreads = (_spread_of(x, y, j, way) for way in (errors, errors.one_way()))
+            differences = _stretched(differences, value, *spreads)
             method += ", widened for systems"
         of_a, of_b = map(float, values[j])
-        test = compared(of_a, of_b, differences, len(x), method, settings.confidence, errors.few())
+        test = replace(compared(of_a, of_b, differences, len(x), method, settings.confidence, errors.few()), a=a, b=b)
         if settings.margin is not None:
             p_same = equivalence_p(test.difference, test.ci, settings.margin, confidence=settings.confidence)
             test = replace(test, p_equivalence=p_same)
-        comparisons[name] = replace(test, a=a, b=b)
+        comparisons[name] = test
     return CoefficientComparison(a, b, comparisons, settings.margin)
 
 
@@ -422,11 +408,11 @@ def r2_interval(fit: Ols, y: Array, correlations: Array, errors: Errors, confide
     Cameron & Miller 2015, section VI, for t on clusters - 1.
 
     Args:
-        fit: of the standardised metric.
-        y: the metric (n,).
+        fit: of the standardised metric y (n,).
+        y: that metric.
         correlations: of the factors (p, p).
-        errors: clusters, if there are any.
-        confidence: level of the interval.
+        errors: with its clusters, if there are any.
+        confidence: level.
     """
     first = int(fit.intercept)
     spread = correlations @ fit.covariance[first:, first:]
@@ -465,25 +451,21 @@ def partial_intervals(fit: Ols, classic: Ols, vif: Array) -> tuple[list[Interval
     """Return intervals of partial and semi-partial R² of each factor, from those of the coefficients.
 
     Both are the square of a coefficient times what does not depend on it, so an interval that holds 0 becomes one that
-    begins there.
-
-    Args:
-        fit: with the standard errors of one's choice.
-        classic: the same fit with classic ones, whose t gives partial R², t² / (t² + df).
-        vif: variance inflation factors (p,).
+    begins there. The t of the same fit with classic standard errors gives partial R², t² / (t² + df); the variance
+    inflation factors (p,) give the other.
     """
+
+    def squared(ends: Array) -> Interval:
+        low, high = sorted(float(end) ** 2 for end in ends)
+        return (0.0 if ends[0] <= 0 <= ends[1] else low), high
+
     partial, semipartial = [], []
     for j, inflation in enumerate(vif, start=int(fit.intercept)):
         ends = np.array([fit.low[j], fit.high[j]])
         with np.errstate(invalid="ignore"):  # t / sqrt(t² + df), also where errors are 0
-            partial.append(_squared(ends / np.hypot(ends, classic.se[j] * math.sqrt(fit.df))))
-        semipartial.append(_squared(ends / np.sqrt(inflation)))
+            partial.append(squared(ends / np.hypot(ends, classic.se[j] * math.sqrt(fit.df))))
+        semipartial.append(squared(ends / np.sqrt(inflation)))
     return partial, semipartial
-
-
-def _squared(ends: Array) -> Interval:
-    low, high = sorted(float(end) ** 2 for end in ends)
-    return (0.0 if ends[0] <= 0 <= ends[1] else low), high
 
 
 def corrected_percentiles(draws: Array, value: float, confidence: float, units: int | None = None) -> Interval:
@@ -500,22 +482,13 @@ def corrected_percentiles(draws: Array, value: float, confidence: float, units: 
 
 
 def out_of_sample(x: Array, y: Array, errors: Errors, seed: Seed) -> tuple[float, Array]:
-    """Return R² on rows that were not fitted, and what shuffling each factor there takes from it (p,).
+    """Return R² of a metric y (n,) on rows that were not fitted, and what shuffling each factor takes from it (p,).
 
     Cross-validation with `FOLDS` folds, or as many as there are sets of rows that share a segment or a text: those stay
-    together. The importance of a factor is its drop in R² averaged over all permutations of its values in a fold, which
-    has a closed form for a linear model.
+    together. The importance of a factor, of x (n, p), is its drop in R² averaged over all permutations of its values in
+    a fold, which has a closed form for a linear model. Both are NaN if all rows belong together.
 
     Source: Stone 1974; Breiman 2001 and Fisher, Rudin & Dominici 2019 for permutation importance.
-
-    Args:
-        x: factors (n, p).
-        y: metric (n,).
-        errors: which rows belong together.
-        seed: of the folds.
-
-    Returns:
-        NaN if all rows belong together.
     """
     units = np.unique(errors.units, return_inverse=True)[1]
     folds = min(FOLDS, int(units.max()) + 1)

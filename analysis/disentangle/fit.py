@@ -39,7 +39,7 @@ from bsx.analysis.disentangle.result import (
 )
 from bsx.analysis.disentangle.sample import RegressionSample, lengths, with_lengths, with_repeats
 from bsx.analysis.disentangle.settings import DisentangleSettings
-from bsx.analysis.disentangle.variants import corrected, cronbach, make_variant, random_effects, reference, stated
+from bsx.analysis.disentangle.variants import corrected, cronbach, make_variant, random_effects, reference
 from bsx.analysis.disentangle.within import simpson, within
 from bsx.analysis.stats.clusters import adjust
 from bsx.analysis.stats.equivalence import equivalence_p
@@ -112,10 +112,9 @@ def disentangle(
     errors = choose_errors(table, numbers, len(factors), settings, omitted)
     sample = RegressionSample(columns, metrics, factors, errors, settings)
     result, _ = _fit(sample)
-    variants: list[Variant] = []
     if group is not None:
         result = _with_groups(result, sample, group, labels[group])
-    rows = complete_rows(table, numbers, len(table[numbers[0]]), omitted)
+    rows = complete_rows(table, numbers, omitted)
     present = set(column_names(table)) - set(numbers)
 
     def levels(name: str) -> Labels:
@@ -167,24 +166,31 @@ def _without_noise(sample: RegressionSample) -> tuple[tuple[Reliability, ...], l
     Raises:
         InputError: for a reliability that cannot be.
     """
-    metrics, factors, settings = list(sample.metrics), list(sample.factors), sample.settings
-    known = {factors.index(name): stated(name, value, len(sample.x)) for name, value in settings.reliabilities.items()}
+    factors, settings = list(sample.factors), sample.settings
+    known: dict[int, Reliability] = {}
+    influences: dict[int, Array] = {}
+    for name, value in settings.reliabilities.items():
+        if not 0 < value <= 1:
+            message = f"reliability: {name}={value:g}: a reliability is above 0 and at most 1"
+            raise InputError(message, setting="reliability")
+        known[factors.index(name)] = Reliability(name, value, "as stated")
     for name, repeated in settings.repeats.items():
-        known[factors.index(name)] = cronbach(name, {column: sample.columns[column] for column in repeated})
+        place = factors.index(name)
+        known[place], influences[place] = cronbach(name, {column: sample.columns[column] for column in repeated})
     if not known:
         return (), []
-    said = "; ".join(f"{of.factor} {of.value:.3f}, {of.source}" for of in known.values())
+    listed = "; ".join(f"{of.factor} {of.value:.3f}, {of.source}" for of in known.values())
     errors = sample.errors.defined_for(sample.x)
-    coef, se, r2 = corrected(sample.x, sample.y, known, errors)
+    coef, se, r2 = corrected(sample.x, sample.y, known, influences, errors)
     if float(r2.max()) > 1:
         raise InputError(
-            f"reliability {said}: too low to be true: without that noise the factors would explain "
-            f"{100 * r2.max():.0f} % of {metrics[int(r2.argmax())]}",
+            f"reliability {listed}: too low to be true: without that noise the factors would explain "
+            f"{100 * r2.max():.0f} % of {sample.metrics[int(r2.argmax())]}",
             setting="reliability",
         )
-    what = f"method of moments, reliability of {said}; per sd of the noise-free factor"
+    what = f"method of moments, reliability of {listed}; per sd of the noise-free factor"
     variant = make_variant("errors-in-variables", what, sample, coef, se, reference(errors), r2=r2)
-    return tuple(Reliability(of.factor, of.value, of.source) for of in known.values()), [variant]
+    return tuple(known.values()), [variant]
 
 
 def _controlled(sample: RegressionSample, controls: Sequence[str]) -> Variant:
@@ -235,28 +241,28 @@ def _fit(sample: RegressionSample) -> tuple[DisentangleResult, list[Ols]]:
         return dict(zip(factors, values.tolist(), strict=True))
 
     fits = []
-    for j, (metric, own, subsets) in enumerate(zip(sample.metrics, ols, all_subsets, strict=True)):
+    for j, (metric, regression, subsets) in enumerate(zip(sample.metrics, ols, all_subsets, strict=True)):
         full = len(subsets) - 1
         without = np.array([subsets[full ^ 1 << i] for i in range(p)])
         gain, left, share = np.maximum(subsets[full] - without, 0.0), 1 - without, shapley_shares(subsets)
-        classic = own if errors.kind == "classic" else fit_ols(y[:, j], x, intercept=settings.intercept)
-        partial, semipartial = partial_intervals(own, classic, vif)
+        classic = regression if errors.kind == "classic" else fit_ols(y[:, j], x, intercept=settings.intercept)
+        partial, semipartial = partial_intervals(regression, classic, vif)
         r2_out, importance = out_of_sample(x, y[:, j], errors, settings.seed)
         of_draws = {} if draws is None else dict(zip(factors, draws.coef[:, j].T, strict=True))
         of_shares = {} if drawn_shares is None else dict(zip(factors, drawn_shares[:, j].T, strict=True))
-        figures = {what: getattr(own, what)[first:] for what in ("coef", "se", "p", "statistic")}
+        figures = {what: getattr(regression, what)[first:] for what in ("coef", "se", "p", "statistic")}
         fit = MetricFit.of(
             metric,
             factors,
             settings.alpha,
             {**figures, "p_adjusted": adjusted[j]},
-            (own.low[first:], own.high[first:]),
+            (regression.low[first:], regression.high[first:]),
             ci_bootstrap={name: percentile_interval(values, confidence, few) for name, values in of_draws.items()},
-            r2=own.r2,
-            adj_r2=own.adj_r2,
-            r2_ci=r2_interval(slopes[j], y[:, j], x.T @ x / len(x), errors, confidence),
+            r2=regression.r2,
+            adj_r2=regression.adj_r2,
+            r2_ci=r2_interval(slopes[j], y[:, j], correlations, errors, confidence),
             r2_out=r2_out,
-            r2_bootstrap=corrected_percentiles(draws.r2[:, j], own.r2, confidence, few) if draws else None,
+            r2_bootstrap=corrected_percentiles(draws.r2[:, j], regression.r2, confidence, few) if draws else None,
             vif=named(vif),
             r2_share=named(share),
             r2_share_bootstrap={
@@ -269,9 +275,9 @@ def _fit(sample: RegressionSample) -> tuple[DisentangleResult, list[Ols]]:
             semipartial_r2_ci=dict(zip(factors, semipartial, strict=True)),
             importance=named(importance),
             commonality=commonality(factors, subsets),
-            df=own.df,
-            intercept=float(own.coef[0]) if settings.intercept else None,
-            intercept_se=float(own.se[0]) if settings.intercept else None,
+            df=regression.df,
+            intercept=float(regression.coef[0]) if settings.intercept else None,
+            intercept_se=float(regression.se[0]) if settings.intercept else None,
             p_equivalence=named(equivalent[j]) if settings.margin is not None else {},
         )
         fits.append(fit)
@@ -348,11 +354,7 @@ def _with_groups(whole: DisentangleResult, sample: RegressionSample, group: str,
 
 
 def notices(
-    n: int,
-    fits: Sequence[MetricFit],
-    ols: Sequence[Ols],
-    condition: float,
-    draws: Draws | None,
+    n: int, fits: Sequence[MetricFit], ols: Sequence[Ols], condition: float, draws: Draws | None
 ) -> list[Notice]:
     """Return what the rows, the factors' condition number, the clusters and the resamples of fits give to know."""
     raised, p = [], len(fits[0].coef)
@@ -364,24 +366,23 @@ def notices(
     if ols[0].clusters:  # factors whose errors rest on few degrees of freedom, or on one cluster for the most part
         first, df = int(ols[0].intercept), ols[0].reference_df
         shares = np.max([ClusterRobust(ols[0].design, codes).largest() for codes in ols[0].clusters], axis=0)
-        found = {
+        decided = {
             name: {"df": float(df[j]), "share": float(shares[j])}
             for j, name in enumerate(fits[0].coef, start=first)
             if not df[j] >= FEW_DEGREES or shares[j] > MOST_SHARE
         }
         clusters = [int(codes.max()) + 1 for codes in ols[0].clusters]
-        if found or min(clusters) < FEW_CLUSTERS:
-            raised.append(Notice("few-clusters", values={"clusters": clusters, "factors": found}))
+        if decided or min(clusters) < FEW_CLUSTERS:
+            raised.append(Notice("few-clusters", values={"clusters": clusters, "factors": decided}))
     if draws is not None and not draws.defined.all():
         values = {"undefined": int((~draws.defined).sum()), "resamples": len(draws.defined)}
         raised.append(Notice("undefined-resamples", values=values))
-    for fit, own in zip(fits, ols, strict=True):
+    for fit, regression in zip(fits, ols, strict=True):
         # Cook 1977: how far the coefficients move without the row, in units of their own uncertainty.
-        variance = float(np.square(own.residuals).sum()) / fit.df
-        weight = own.leverage / np.maximum(1 - own.leverage, 1e-12) ** 2
-        distance = np.square(own.residuals) * weight / (len(own.coef) * max(variance, 1e-300))
-        rows = [int(i) + 1 for i in np.argsort(-distance, kind="stable") if distance[i] > COOK_LIMIT]
-        if rows:
+        squares, leverage = np.square(regression.residuals), regression.leverage
+        weight = leverage / np.maximum(1 - leverage, 1e-12) ** 2
+        distance = squares * weight / (len(regression.coef) * max(float(squares.sum()) / fit.df, 1e-300))
+        if rows := [int(i) + 1 for i in np.argsort(-distance, kind="stable") if distance[i] > COOK_LIMIT]:
             raised.append(Notice("influential-rows", fit.metric, {"rows": rows}))
     return raised
 

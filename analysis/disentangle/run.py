@@ -152,15 +152,15 @@ def _further_terms(
     """Return the tests of factors to add, and of bends and products, that were asked for: metric -> its tests."""
     factors, tests = settings.factor_columns, {}
     for metric in metrics if settings.add or settings.checks else ():
-        own = []
+        of_metric = []
         for text in settings.add:
             added = [text] if text in factors else [name.strip() for name in text.split("+")]
             base = [factor for factor in factors if factor not in added]
-            own.append(nested_test(table, metric, base, added, **part(settings, RegressionSettings)))
+            of_metric.append(nested_test(table, metric, base, added, **part(settings, RegressionSettings)))
         if settings.checks:
-            own += linearity_checks(table, metric, factors, **part(settings, ErrorSettings)).values()
-        if own:
-            tests[metric] = tuple(own)
+            of_metric += linearity_checks(table, metric, factors, **part(settings, ErrorSettings)).values()
+        if of_metric:
+            tests[metric] = tuple(of_metric)
     return tests
 
 

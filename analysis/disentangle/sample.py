@@ -19,10 +19,8 @@ from bsx.support.checks import Array
 PAIRS = (("sentence1", "sentence2"), ("candidate", "reference"), ("candidate", "source"))
 LENGTHS = ("length", "length-ratio")
 # Writing without blanks between words: each sign counts as one word.
-_WORD = re.compile(
-    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]|"
-    r"[^\s\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]+"
-)
+_SIGNS = r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff"
+_WORD = re.compile(rf"[{_SIGNS}]|[^\s{_SIGNS}]+")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +53,7 @@ class RegressionSample:
 
 
 def with_repeats(table: TableLike, repeat: Mapping[str, Sequence[str]]) -> TableLike:
-    """Return a table to which every factor that was measured repeatedly is added: the mean of its standardised columns.
-
-    Args:
-        table: mapping name -> (n,), DataFrame or `JudgedTable`.
-        repeat: factor -> the columns that measure it.
+    """Return a table with every factor that several columns measure, by its name: the mean of these, standardised.
 
     Raises:
         InputError: for under two columns, or a column in the table that has the factor's name and is none of them.
@@ -74,20 +68,15 @@ def with_repeats(table: TableLike, repeat: Mapping[str, Sequence[str]]) -> Table
         if unknown:
             raise InputError(f"repeat: {factor}: there is no column {unknown[0]!r}", setting="repeat")
         if factor in results and factor not in names:
-            raise InputError(
-                f"repeat: {factor}: there is a column {factor!r} already, which is none of {', '.join(names)}; give "
-                "the mean of these a name of its own",
-                setting="repeat",
-            )
+            message = f"there is a column {factor!r} already, which is none of {', '.join(names)}; give the mean of "
+            raise InputError(f"repeat: {factor}: {message}these a name of its own", setting="repeat")
     for factor, names in repeat.items():
         columns = [number_column(name, table[name]) for name in names]
         for name, column in zip(names, columns, strict=True):
-            there = column[~np.isnan(column)]
-            if len(there) and np.ptp(there) == 0:
-                raise InputError(
-                    f"repeat: {factor}: column {name!r} has the value {there[0]:g} in every row: leave it out",
-                    setting="repeat",
-                )
+            present = column[~np.isnan(column)]
+            if len(present) and np.ptp(present) == 0:
+                message = f"column {name!r} has the value {present[0]:g} in every row: leave it out"
+                raise InputError(f"repeat: {factor}: {message}", setting="repeat")
         with np.errstate(invalid="ignore", divide="ignore"):
             results[factor] = np.mean([(c - np.nanmean(c)) / np.nanstd(c) for c in columns], axis=0)
     return results
@@ -101,14 +90,9 @@ def text_columns(names: Sequence[str]) -> tuple[str, str] | None:
 def lengths(table: TableLike) -> dict[str, Array]:
     """Return how long each pair of texts is, and how unequal: the two ways in which length gets into other factors.
 
-    ``length`` is the logarithm of the words in both texts together, ``length-ratio`` the absolute logarithm of their
-    ratio. A word is what stands between blanks; in writing without blanks, a sign. An empty text counts as one word.
-
-    Args:
-        table: with the columns of one of `PAIRS`.
-
-    Returns:
-        The two columns (n,); none if the table has no texts.
+    ``length`` (n,) is the logarithm of the words in both texts together, ``length-ratio`` (n,) the absolute logarithm
+    of their ratio. A word is what stands between blanks; in writing without blanks, a sign. An empty text counts as one
+    word. A table without the columns of one of `PAIRS` has neither.
     """
     pair = text_columns(column_names(table))
     if pair is None:

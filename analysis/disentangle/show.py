@@ -1,17 +1,20 @@
-"""What disentangling regressions look like: which factors go with a metric, and what that rests on."""
+"""What disentangling regressions look like: which factors go with a metric, what that rests on, notices in words."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from bsx.analysis.disentangle.notices import joined, worded
 from bsx.analysis.disentangle.result import (
+    COOK_LIMIT,
     FEW_DEGREES,
     MOST_SHARE,
+    ROWS_PER_FACTOR,
+    VIF_LIMIT,
     Bend,
     CoefficientComparison,
     Coefficients,
@@ -42,6 +45,7 @@ from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, TablePa
 from bsx.analysis.present.significance import CORRECTED, dagger, some, table_of_tests
 from bsx.analysis.stats.equivalence import verdict
 from bsx.analysis.stats.regression import PooledTest
+from bsx.support.result import Notice
 
 _ERRORS = {"classic": "classic", "hc3": "HC3", "cluster": "cluster-robust"}
 _PLURAL = {"row": "rows", "segment": "segments", "document": "documents", "system": "systems"}
@@ -70,7 +74,7 @@ def parts(result: DisentangleResult) -> Iterator[Part]:
     yield Answer(_finding(result))
     two = result.comparison is not None and len(result.results) == 2
     if result.comparison is not None:
-        yield _compared(result.comparison)
+        yield from (part for part in compared(result.comparison) if isinstance(part, TablePart))
     yield replace(_main(result), full=two)
     changes = [worded(notice) for notice in joined(result.warnings)]  # what changes the reading
     changes += [f"{note}." for note in result.notes]
@@ -82,10 +86,8 @@ def parts(result: DisentangleResult) -> Iterator[Part]:
     alt = "Standardised coefficients of each factor in each metric, with intervals."
     title, shown = "What each metric is associated with", names if len(names) > 1 else ()
     yield charts.forest(title, points, alt=alt, axis="standardised coefficient", names=shown)
-    yield _intervals(result)
-    yield from _matters(result)
-    yield from _shares(result)
-    yield from _variance(result)
+    yield from _coefficients(result)
+    yield from _explained(result)
     yield from _groups(result)
     yield from _variants(result)
     yield from _bends(result)
@@ -94,40 +96,17 @@ def parts(result: DisentangleResult) -> Iterator[Part]:
     yield Notes((f"Variance inflation: {vif}; condition number {result.condition_number:.2f}.",), full=True)
 
 
-def _matters(result: DisentangleResult) -> Iterator[TablePart]:
-    """Yield which coefficients are shown to be too small to matter, if a margin says what that is."""
-    if (margin := result.margin) is None:
-        return
-    columns: Columns = {
-        **_NAMES,
-        "coefficient": lambda of: estimate(of[0].coef[of[1]], of[0].ci[of[1]]),
-        "p of 0": lambda of: p_value(of[0].p_adjusted[of[1]]),
-        "p of equivalence": lambda of: p_value(of[0].p_equivalence[of[1]]),
-        "verdict": lambda of: verdict_cell(
-            verdict(of[0].significant[of[1]], of[0].p_equivalence[of[1]], result.alpha), margin
-        ),
-    }
-    note = f"{EQUIVALENT.format(f'{margin:g}')} The difference is that from 0; both p: {CORRECTED[result.correction]}."
-    caption = f"Coefficients: different from 0, or too small to matter, with {100 * result.confidence:g} % intervals"
-    yield table_of(caption, _of_factors(result), columns, note=note, names=2)
-
-
 @presents(CoefficientComparison)
 def compared(result: CoefficientComparison) -> Iterator[Part]:
     """Yield which coefficients of two metrics differ, then all side by side."""
-    yield Answer(_told_apart(result))
-    yield _compared(result)
-
-
-def _compared(result: CoefficientComparison) -> TablePart:
-    """Return two metrics' coefficients side by side."""
+    yield Answer(_differing(result))
     first = next(iter(result.by.values()))
     caption = (
         f"{result.a} compared with {result.b}, n = {first.n:,}; {first.method}, {100 * first.confidence:g} % intervals"
     )
     tests = [(("R²" if name == "r2" else name,), test) for name, test in result.by.items()]
     heads, level = ["factor", result.a, result.b], f"two-sided p < {_COMPARED}, uncorrected"
-    return table_of_tests(caption, tests, heads, values=True, alpha=_COMPARED, margin=result.margin, level=level)
+    yield table_of_tests(caption, tests, heads, values=True, alpha=_COMPARED, margin=result.margin, level=level)
 
 
 @lists(CoefficientComparison)
@@ -159,16 +138,14 @@ def rows(result: DisentangleResult) -> Iterator[Mapping[str, object]]:
 
 def nested(tests: Mapping[str, Sequence[NestedTest]]) -> Iterator[TablePart]:
     """Yield a table of nested tests; metric -> its tests."""
-    every = [(metric, test) for metric, own in tests.items() for test in own]
+    every = [(metric, test) for metric, of_metric in tests.items() for test in of_metric]
     if not every:
         return
-
-    def added(test: NestedTest) -> str:
-        return " + ".join(test.added) if test.name == "factors" else f"{test.name} ({', '.join(test.added)})"
-
     columns: dict[str, Callable[[tuple[str, NestedTest]], Cell]] = {
         "metric": lambda of: text(of[0]),
-        "added": lambda of: text(added(of[1])),
+        "added": lambda of: text(
+            " + ".join(of[1].added) if of[1].name == "factors" else f"{of[1].name} ({', '.join(of[1].added)})"
+        ),
         "R² before": lambda of: number(of[1].r2_base),
         "after": lambda of: number(of[1].r2_full),
         "gain": lambda of: number(of[1].gain),
@@ -208,46 +185,41 @@ def _finding(result: DisentangleResult) -> str:
                 f"{first['coef']:.2f} {now}."
             )
     if result.comparison is not None:
-        sentences.append(_told_apart(result.comparison))
-    drawn, held = ([_PLURAL.get(name, name) for name in names] for names in (result.sampled, result.held))
-    population = f"other {listed(drawn)} like these{f' of these {listed(held)}' if held else ''}"
+        sentences.append(_differing(result.comparison))
+    drawn, fixed = ([_PLURAL.get(name, name) for name in names] for names in (result.sampled, result.held))
+    population = f"other {listed(drawn)} like these{f' of these {listed(fixed)}' if fixed else ''}"
     level = f"Significant: p < {result.alpha:g}, {CORRECTED[result.correction]}, for {population}"
-    few = "".join(f"; few clusters decide on {factor}" for factor in _few(result))
-    sentences.append(f"On {result.n:,} rows, {_associations(result.results, result.factors)}. {level}{few}.")
-    signs, *others = (
-        [[np.sign(fit.coef[f]) if fit.significant.get(f) else 0 for f in result.factors] for fit in fits]
-        for fits in (result.results, *(variant.results for variant in result.variants))
-    )
-    for variant, own in zip(result.variants, others, strict=True):
-        if variant.name in _BESIDE:
-            inside = f"Within one {' and '.join(variant.levels)}" if variant.levels else "Corrected for noise"
-            same = "the same coefficients are significant, with the same signs"
-            same = same if np.any(signs) else "no coefficient is significant either"
-            sentences.append(f"{inside}, {same if own == signs else _associations(variant.results, result.factors)}.")
-    return " ".join(sentences)
-
-
-def _told_apart(result: CoefficientComparison) -> str:
-    """Return which coefficients of two metrics differ significantly."""
-    apart = {name: one for name, one in result.by.items() if name != "r2" and one.p_two_sided < _COMPARED}
-    if not apart:
-        return f"{result.a} and {result.b} are not told apart in any coefficient."
-    shown = [
-        f"{name} ({one.value_a:.2f} and {one.value_b:.2f}, p {p_text(one.p_two_sided)})" for name, one in apart.items()
-    ]
-    return f"{result.a} and {result.b} differ significantly in {listed(shown)} (uncorrected)."
-
-
-def _few(result: DisentangleResult) -> list[str]:
-    """Return the factors with significant coefficients that few clusters decide, and how few."""
-    phrases = []
     for notice in (notice for notice in result.warnings if notice.name == "few-clusters"):
         for factor, few in notice.values["factors"].items():
             reasons = [f"{few['df'] or 0:.1f} degrees of freedom"] * (not (few["df"] or 0) >= FEW_DEGREES)
             reasons += [f"{100 * few['share']:.0f} % of its variation in one cluster"] * (few["share"] > MOST_SHARE)
             if any(fit.significant.get(factor) for fit in result.results):
-                phrases.append(f"{factor} ({', '.join(reasons)})")
-    return phrases
+                level += f"; few clusters decide on {factor} ({', '.join(reasons)})"
+    sentences.append(f"On {result.n:,} rows, {_associations(result.results, result.factors)}. {level}.")
+    signs, *others = (
+        [[np.sign(fit.coef[f]) if fit.significant.get(f) else 0 for f in result.factors] for fit in fits]
+        for fits in (result.results, *(variant.results for variant in result.variants))
+    )
+    for variant, signs_beside in zip(result.variants, others, strict=True):
+        if variant.name in _BESIDE:
+            inside = f"Within one {' and '.join(variant.levels)}" if variant.levels else "Corrected for noise"
+            same = "the same coefficients are significant, with the same signs"
+            same = same if np.any(signs) else "no coefficient is significant either"
+            differ = "" if signs_beside == signs else _associations(variant.results, result.factors)
+            sentences.append(f"{inside}, {differ or same}.")
+    return " ".join(sentences)
+
+
+def _differing(result: CoefficientComparison) -> str:
+    """Return which coefficients of two metrics differ significantly."""
+    shown = [
+        f"{name} ({test.value_a:.2f} and {test.value_b:.2f}, p {p_text(test.p_two_sided)})"
+        for name, test in result.by.items()
+        if name != "r2" and test.p_two_sided < _COMPARED
+    ]
+    if not shown:
+        return f"{result.a} and {result.b} are not told apart in any coefficient."
+    return f"{result.a} and {result.b} differ significantly in {listed(shown)} (uncorrected)."
 
 
 def _associations(fits: Sequence[Coefficients], factors: Sequence[str]) -> str:
@@ -257,17 +229,16 @@ def _associations(fits: Sequence[Coefficients], factors: Sequence[str]) -> str:
         strong = sorted((f for f in factors if fit.significant.get(f)), key=lambda f: -abs(fit.coef[f]))
         ways = []
         for verb, sign in (("rises", 1), ("falls", -1)):
-            if own := [f"{f} ({fit.coef[f]:.2f})" for f in strong if fit.coef[f] * sign > 0]:
-                ways.append(f"{verb} with {listed(own)}")
+            if named := [f"{f} ({fit.coef[f]:.2f})" for f in strong if fit.coef[f] * sign > 0]:
+                ways.append(f"{verb} with {listed(named)}")
         phrases.append(f"{fit.metric} {' and '.join(ways) or 'is significantly associated with no factor'}")
     if phrases:
-        apart = any(not fit.significant.get(f) for fit in fits for f in factors)
-        return "; ".join(phrases) + no_others(apart, named=False)
+        weak = any(not fit.significant.get(f) for fit in fits for f in factors)
+        return "; ".join(phrases) + no_others(weak, named=False)
     for factor in factors:
-        ways = []
+        ways, strong_fits = [], [fit for fit in fits if fit.significant.get(factor)]
         for verb, sign in (("rise", 1), ("fall", -1)):
-            side = {fit.metric: fit.coef[factor] for fit in fits if fit.significant.get(factor)}
-            if side := {name: value for name, value in side.items() if value * sign > 0}:
+            if side := {fit.metric: fit.coef[factor] for fit in strong_fits if fit.coef[factor] * sign > 0}:
                 ends = [f"{end(side.values(), key=abs):.2f}" for end in (min, max)]
                 many = f"all {len(fits)} metrics" if len(side) == len(fits) else some(list(side))
                 spread = " to ".join(ends[: len(side)])
@@ -281,12 +252,12 @@ def _main(result: DisentangleResult) -> TablePart:
     beside = [variant for variant in result.variants if variant.name in _BESIDE]
     rows_ = []
     for fit in result.results:
-        own: list[tuple[str, MetricFit | VariantFit, Cell]] = [("all rows", fit, estimate(fit.r2, fit.r2_ci, 2))]
+        estimates: list[tuple[str, MetricFit | VariantFit, Cell]] = [("all rows", fit, estimate(fit.r2, fit.r2_ci, 2))]
         for variant in beside:
             other = variant[fit.metric]
             name = _BESIDE[variant.name].format(" and ".join(variant.levels))
-            own.append((name, other, number(other.r2, 2)))
-        for name, of, r2 in own:
+            estimates.append((name, other, number(other.r2, 2)))
+        for name, of, r2 in estimates:
             cells = [_marked(of, factor, 2) for factor in result.factors]
             cells += [text("missing")] * len(result.missing)
             rows_.append([text(fit.metric), *[text(name)] * bool(beside), *cells, r2])
@@ -300,12 +271,12 @@ def _how(result: DisentangleResult) -> str:
     """Return what is marked, what intervals and tests take to be a sample, what as it is, and the standard errors."""
     why = f"; {result.se_reason}" if result.se_reason else ""
     reference = "normal distribution" if result.reference == "normal" else result.reference
-    drawn, held = (
+    drawn, fixed = (
         listed([_PLURAL.get(name, f"values of {name}") for name in names]) for names in (result.sampled, result.held)
     )
-    fixed = f"; {held} are held fixed: nothing is said about others" if result.held else ""
-    sampled = f"† p < {result.alpha:g}, {CORRECTED[result.correction]}. Sampled: {drawn}{fixed}."
-    return f"{sampled}\nStandard errors: {_ERRORS[result.se]}, {reference}{why}."
+    sampled = f"† p < {result.alpha:g}, {CORRECTED[result.correction]}. Sampled: {drawn}"
+    sampled += f"; {fixed} are held fixed: nothing is said about others" if result.held else ""
+    return f"{sampled}.\nStandard errors: {_ERRORS[result.se]}, {reference}{why}."
 
 
 def _marked(fit: MetricFit | VariantFit, factor: str, decimals: int = 3) -> Cell:
@@ -333,26 +304,40 @@ def _points(result: DisentangleResult, factor: str, row: str) -> list[charts.Poi
     ]
 
 
-def _intervals(result: DisentangleResult) -> TablePart:
-    drawn = bool(result.bootstrap)
-
-    def resampled(of: Of) -> Cell:
-        return interval(of[0].ci_bootstrap[of[1]] if of[1] else of[0].r2_bootstrap)
-
+def _coefficients(result: DisentangleResult) -> Iterator[TablePart]:
+    """Yield all intervals, and which coefficients are too small to matter, if a margin says what that is."""
+    level, margin, every = f"{100 * result.confidence:g} % intervals", result.margin, result.bootstrap
     columns: Columns = {
         **_NAMES,
         "coefficient": lambda of: _marked(*of),
         "interval": lambda of: interval(of[0].ci[of[1]]) if of[1] else Cell(""),
-        f"of {result.bootstrap} resamples": resampled if drawn else None,
+        f"of {every} resamples": None
+        if not every
+        else lambda of: interval(of[0].ci_bootstrap[of[1]] if of[1] else of[0].r2_bootstrap),
         "p": lambda of: p_value(of[0].p_adjusted[of[1]]) if of[1] else Cell(""),
     }
-    items = [(fit, factor) for fit in result.results for factor in (*result.factors, *[""] * drawn)]
-    caption = f"Coefficients with {100 * result.confidence:g} % intervals"
-    return table_of(caption, items, columns, note=_how(result), names=2, full=True)
+    items = [(fit, factor) for fit in result.results for factor in (*result.factors, *[""] * bool(every))]
+    yield table_of(f"Coefficients with {level}", items, columns, note=_how(result), names=2, full=True)
+    if margin is None:
+        return
+    columns = {
+        **_NAMES,
+        "coefficient": lambda of: estimate(of[0].coef[of[1]], of[0].ci[of[1]]),
+        "p of 0": lambda of: p_value(of[0].p_adjusted[of[1]]),
+        "p of equivalence": lambda of: p_value(of[0].p_equivalence[of[1]]),
+        "verdict": lambda of: verdict_cell(
+            verdict(of[0].significant[of[1]], of[0].p_equivalence[of[1]], result.alpha), margin
+        ),
+    }
+    note = EQUIVALENT.format(f"{margin:g}")
+    note += f" The difference is that from 0; both p: {CORRECTED[result.correction]}."
+    caption = f"Coefficients: different from 0, or too small to matter, with {level}"
+    yield table_of(caption, _of_factors(result), columns, note=note, names=2)
 
 
-def _shares(result: DisentangleResult) -> Iterator[Part]:
-    names = result.factors
+def _explained(result: DisentangleResult) -> Iterator[Part]:
+    """Yield shares of R², what each factor explains beside the others, and what they explain in common."""
+    names, level = result.factors, f"{100 * result.confidence:g} % interval"
     bars = [
         (fit.metric, place, fit.r2_share[factor], factor)
         for fit in result.results
@@ -368,13 +353,9 @@ def _shares(result: DisentangleResult) -> Iterator[Part]:
         rows_.append([text(fit.metric), *shares, estimate(fit.r2, fit.r2_ci), number(fit.adj_r2), number(fit.r2_out)])
     note = "Shapley values of R² (Lindeman, Merenda & Gold 1980): a metric's shares sum to its R².\n" * bool(shared)
     note += "New rows: cross-validation; rows that share a segment or a text stay in one fold."
-    caption = f"{'Shares of R², and ' * bool(shared)}R² with its {100 * result.confidence:g} % interval"
+    caption = f"{'Shares of R², and ' * bool(shared)}R² with its {level}"
     yield table(caption, ["metric", *shared, "R²", "adjusted R²", "new rows"], rows_, note=note, full=True)
-
-
-def _variance(result: DisentangleResult) -> Iterator[TablePart]:
-    """Yield what each factor explains beside the others, and what they explain in common."""
-    if len(result.factors) == 1:  # it is R² once more
+    if len(names) == 1:  # the rest would be R² once more
         return
     columns: Columns = {
         **_NAMES,
@@ -386,7 +367,7 @@ def _variance(result: DisentangleResult) -> Iterator[TablePart]:
         "Drops in R²: without the factor (semi-partial R²), and on new rows when its values are shuffled (permutation "
         "importance)."
     )
-    caption = f"What each factor explains in addition to the others, with {100 * result.confidence:g} % intervals"
+    caption = f"What each factor explains in addition to the others, with {level}s"
     yield table_of(caption, _of_factors(result), columns, note=note, names=2, full=True)
     fits = result.results
     if len(fits[0].commonality) > 1:
@@ -409,14 +390,14 @@ def _groups(result: DisentangleResult) -> Iterator[Part]:
         factor: [point for name, part in groups.items() for point in _points(part, factor, name)]
         for factor in result.factors
     }
-    ends = [end for own in points.values() for point in own for end in (point.value, point.low, point.high)]
+    ends = [end for marks in points.values() for point in marks for end in (point.value, point.low, point.high)]
     finite = [0.0, *(end for end in ends if end is not None and math.isfinite(end))]
     span = (min(finite), max(finite)) if len(finite) > 1 else None
     panels = []
-    for factor, own in points.items():
+    for factor, marks in points.items():
         alt = f"Coefficients of {factor} in each group, with intervals, one mark a metric."
         axis = "standardised coefficient"
-        panels.append((factor, charts.intervals(own, alt=alt, axis=axis, series=len(names), span=span, dense=True)))
+        panels.append((factor, charts.intervals(marks, alt=alt, axis=axis, series=len(names), span=span, dense=True)))
     alt = f"Coefficients by group, a panel for each factor: {', '.join(groups)}."
     title, shown = "What each metric is associated with, group by group", names if len(names) > 1 else ()
     yield Chart(title, alt, tuple(panels), shown)
@@ -455,7 +436,7 @@ def _variants(result: DisentangleResult) -> Iterator[TablePart]:
     for fit in result.results:
         every: list[MetricFit | VariantFit] = [fit, *(variant[fit.metric] for variant in result.variants)]
         for factor in (*factors, ""):
-            rows_.append([text(fit.metric), text(factor or "R²"), *(_marked(own, factor) for own in every)])
+            rows_.append([text(fit.metric), text(factor or "R²"), *(_marked(other, factor) for other in every)])
     note = "; ".join(f"{variant.name}: {variant.what}" for variant in result.variants)
     heads = ["metric", "factor", "main estimate", *(variant.name for variant in result.variants)]
     caption = f"The same coefficients, estimated otherwise († p < {result.alpha:g})"
@@ -477,12 +458,12 @@ def _variants(result: DisentangleResult) -> Iterator[TablePart]:
         "p: as over all rows": lambda of: p_value(of[0].details["difference"].get(of[1])),
     }
     for variant in result.variants:
-        each = [(own, factor) for own in variant.results for factor in variant.factors]
+        each = [(fit, factor) for fit in variant.results for factor in variant.factors]
         if variant.name == "random-effects":
             caption = "Means of the groups' coefficients, and how much these vary (random effects)"
             yield table_of(caption, each, columns | of_groups, note=f"† p < {result.alpha:g}.", names=2, full=True)
         if variant.name == "within":
-            with_all = (f"{own.metric} {own.details['within']['r2']:.3f}" for own in variant.results)
+            with_all = (f"{fit.metric} {fit.details['within']['r2']:.3f}" for fit in variant.results)
             note = f"{variant.what[0].upper()}{variant.what[1:]}.\nR² with the intercepts: {', '.join(with_all)}."
             caption = f"Coefficients within {' and '.join(variant.levels)}"
             yield table_of(caption, each, columns | of_levels, note=note, names=2, full=True)
@@ -531,3 +512,83 @@ def _bends(result: DisentangleResult) -> Iterator[Part]:
             panels.append((bend.metric, spec))
         alt = f"What {factor} adds to each metric, as a curve and as a straight line."
         yield Chart(f"The curve of {factor}", alt, tuple(panels), ("curve", "straight line"))
+
+
+def joined(notices: Sequence[Notice]) -> list[Notice]:
+    """Return notices, those of the same influential rows as one about all their metrics."""
+    same: dict[str, list[Notice]] = {}
+    for place, notice in enumerate(notices):
+        key = str(notice.values["rows"]) if notice.name == "influential-rows" else str(place)
+        same.setdefault(key, []).append(notice)
+    return [replace(alike[0], about=listed([notice.about for notice in alike])) for alike in same.values()]
+
+
+def worded(notice: Notice) -> str:
+    """Return in words what is to know about a regression before its numbers are believed."""
+    name, about, values = notice.name, notice.about, notice.values
+    if name == "simpson":
+        different = [
+            f"{d['metric']} {d['factor']} {d['within']:.3f} (all rows {d['pooled']:.3f})" for d in values["differences"]
+        ]
+        return (
+            f"coefficients within one {about} differ from those of all rows: {some(different, long=True)}; "
+            f"within={about} gives them all."
+        )
+    if name == "bent":
+        changed = (f"with {listed(list(d['bent']))} bent, {_instead(d)}" for d in values["changed"])
+        curves = {factor: p for d in values["changed"] for factor, p in d["bent"].items()}
+        which = listed([f"{factor} (p {p:.2g})" for factor, p in curves.items()])
+        return f"{about}: a straight line does not fit {which}: {'; '.join(changed)}; see spline={','.join(curves)}."
+    if name == "collinearity":
+        which = ", ".join(f"{factor} {vif:.1f}" for factor, vif in values["vif"].items()) or "none"
+        return (
+            f"the factors overlap (VIF above {VIF_LIMIT:g}: {which}; condition number {values['condition']:.1f}): "
+            "single coefficients are poorly determined; shares of R² and tests of several factors together say more."
+        )
+    if name == "tiny-n" and about:
+        few = ", ".join(f"{group!r} ({n})" for group, n in values["groups"].items())
+        return f"{about} {few}: under {ROWS_PER_FACTOR} rows a factor, so R² comes out too high there."
+    if name == "tiny-n":
+        return f"{values['n']} rows for {values['factors']} factors: under {ROWS_PER_FACTOR} a factor."
+    if name == "few-clusters":
+        reasons = [
+            f"that of {factor} has {few['df'] or 0:.1f} degrees of freedom, and one cluster has "
+            f"{100 * few['share']:.0f} % of its variation"
+            for factor, few in values["factors"].items()
+        ]
+        counted = " x ".join(f"{many:,}" for many in values["clusters"])
+        sure = "Such intervals are wide, and not sure to hold their level."
+        if not reasons:
+            return f"standard errors and the interval of R² rest on {counted} clusters. {sure}"
+        return f"few of {counted} clusters decide standard errors: {'; '.join(reasons)}. {sure}"
+    if name == "product":
+        depends = listed([f"{pair} {d['coef']:.2f} (p {d['p']:.2g})" for pair, d in values["products"].items()])
+        phrases = [f"with products of factors, {_instead(d)}" for d in values["changed"]]
+        if depends:
+            phrases.insert(0, f"what one factor does depends on another, {depends}: their coefficients are averages")
+        return f"{about}: {'; '.join(phrases)}; see checks=true."
+    if name == "undefined-resamples":
+        return f"{values['undefined']} of {values['resamples']} resamples had a constant column or collinear factors."
+    if name == "influential-rows":
+        rows_ = [str(row) for row in values["rows"]]
+        which = ", ".join(rows_[:5]) + (f" and {len(rows_) - 5} more" if len(rows_) > 5 else "")
+        decide = f"row {which} of those fitted decides" if len(rows_) == 1 else f"rows {which} of those fitted decide"
+        return f"{about}: {decide} much (Cook's distance above {COOK_LIMIT:g})."
+    if name == "stars-depend-on-se":
+        changed = (f"{d['metric']} {d['factor']} (p {d['p']:.2g}, with HC3 {d['hc3']:.2g})" for d in values["changed"])
+        return (
+            f"the residuals' spread is too uneven to be sure of what is significant: {', '.join(changed)}; "
+            "se=hc3 allows for it."
+        )
+    if name == "group-left-out":
+        return f"{values['column']} {about!r}: {values['why']}."
+    return (  # mostly-length
+        f"{about} is mostly length: how long the texts are, and how unequal, explain {100 * values['share']:.0f} % "
+        "of its variance; controls=length holds both constant."
+    )
+
+
+def _instead(changed: Mapping[str, Any]) -> str:
+    """Return what a coefficient is with curves or products, and what it was without."""
+    now, before = f"{changed['coef']:.2f} (p {changed['p']:.2g})", f"{changed['line']:.2f} (p {changed['line_p']:.2g})"
+    return f"{changed['factor']} is {now} instead of {before}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -133,8 +133,7 @@ def added_terms(y: Array, design: Array, added: int, errors: Errors, *, intercep
         InputError: if there are too few rows, or too few clusters for so many coefficients.
     """
     fit = errors.fit(y, design, intercept=intercept)
-    terms = len(fit.coef)
-    return fit, wald(fit, range(terms - added, terms))
+    return fit, wald(fit, range(len(fit.coef) - added, len(fit.coef)))
 
 
 def undetermined(x: Array, terms: Mapping[str, Array]) -> dict[str, Array]:
@@ -163,7 +162,7 @@ def make_variant(
     reference: Untyped,
     *,
     r2: Array | None = None,
-    details: Sequence[dict[str, dict[str, float]]] | None = None,
+    details: Sequence[dict[str, dict[str, float]]] = (),
     levels: Sequence[str] = (),
 ) -> Variant:
     """Return a variant from coefficients and standard errors (m, p), and the distributions they are referred to."""
@@ -179,29 +178,21 @@ def make_variant(
             {"coef": coef[i], "se": se[i], "p": p[i], "p_adjusted": adjusted},
             (coef[i] - wide[i], coef[i] + wide[i]),
             r2=None if r2 is None else float(r2[i]),
-            details=details[i] if details is not None else {},
+            details=details[i] if details else {},
         )
         for i, (metric, adjusted) in enumerate(zip(sample.metrics, adjust(p, settings.correction), strict=True))
     )
     return Variant(name, what, tuple(sample.factors), fits, tuple(levels))
 
 
-@dataclass(frozen=True)
-class ReliabilityEstimate(Reliability):
-    """A reliability with what it rests on.
-
-    Attributes:
-        influence: of each row on it (n,); all 0 for a stated one.
-    """
-
-    influence: Array = field(repr=False, compare=False)
-
-
-def cronbach(factor: str, columns: Mapping[str, Array]) -> ReliabilityEstimate:
+def cronbach(factor: str, columns: Mapping[str, Array]) -> tuple[Reliability, Array]:
     """Return the reliability of the mean of several standardised columns: standardised alpha, here ICC(3, k).
 
     Source: Cronbach 1951 (standardised alpha, k r / (1 + (k - 1) r) with the mean correlation r); Spearman 1910 and
     Brown 1910 for the formula.
+
+    Returns:
+        The reliability, and each row's influence on it (n,).
 
     Raises:
         InputError: if the columns do not go together.
@@ -210,33 +201,19 @@ def cronbach(factor: str, columns: Mapping[str, Array]) -> ReliabilityEstimate:
     pairs, k = list(combinations(range(len(z)), 2)), len(z)
     mean = min(1.0, float(np.mean([z[a] @ z[b] / len(z[a]) for a, b in pairs])))
     if mean <= 0:
-        raise InputError(
-            f"repeat: {factor}: the columns {', '.join(columns)} do not measure the same thing: they correlate "
-            f"{mean:.2f} on average",
-            setting="repeat",
+        message = (
+            f"the columns {', '.join(columns)} do not measure the same thing: they correlate {mean:.2f} on average"
         )
+        raise InputError(f"repeat: {factor}: {message}", setting="repeat")
     value = k * mean / (1 + (k - 1) * mean)
     # Each row's influence on the correlation of two standardised columns.
     influences = [z[a] * z[b] - float(z[a] @ z[b] / len(z[a])) * (z[a] * z[a] + z[b] * z[b]) / 2 for a, b in pairs]
     influence = np.mean(influences, axis=0) * k / (1 + (k - 1) * mean) ** 2
-    return ReliabilityEstimate(factor, value, f"standardised Cronbach's alpha of {', '.join(columns)}", influence)
-
-
-def stated(factor: str, value: float, rows: int) -> ReliabilityEstimate:
-    """Return a reliability that somebody states.
-
-    Raises:
-        InputError: unless it is above 0 and at most 1.
-    """
-    if not 0 < value <= 1:
-        raise InputError(
-            f"reliability: {factor}={value:g}: a reliability is above 0 and at most 1", setting="reliability"
-        )
-    return ReliabilityEstimate(factor, value, "as stated", np.zeros(rows))
+    return Reliability(factor, value, f"standardised Cronbach's alpha of {', '.join(columns)}"), influence
 
 
 def corrected(
-    x: Array, y: Array, known: Mapping[int, ReliabilityEstimate], errors: Errors
+    x: Array, y: Array, known: Mapping[int, Reliability], influences: Mapping[int, Array], errors: Errors
 ) -> tuple[Array, Array, Array]:
     """Return coefficients without the noise of known reliability, by the method of moments.
 
@@ -256,6 +233,7 @@ def corrected(
         x: standardised factors (n, p).
         y: standardised metrics (n, m).
         known: place of a factor -> its reliability; the others are taken to be free of noise.
+        influences: place of a factor whose reliability is estimated -> influence of each row on that (n,).
         errors: clusters, if there are any.
 
     Returns:
@@ -284,8 +262,8 @@ def corrected(
     squares = np.flatnonzero(pairs[:, 0] == pairs[:, 1])
     crossed = np.flatnonzero(pairs[:, 0] != pairs[:, 1])
     left, right = pairs[crossed].T
-    moving = [place for place, reliability in known.items() if reliability.influence.any()]
-    shared = [x[:, a] * x[:, b] for a, b in pairs] + [known[place].influence for place in moving]
+    moving = [place for place, influence in influences.items() if influence.any()]
+    shared = [x[:, a] * x[:, b] for a, b in pairs] + [influences[place] for place in moving]
     if errors.kind == "cluster":
         weight = np.full((n, 1), 1 / n)
     else:
@@ -324,15 +302,11 @@ def joint_covariance(fits: Sequence[Ols], rows: Sequence[Rows], errors: Errors) 
     """Return the covariance of groups' own coefficients, each factor's by itself: (p, groups, groups).
 
     Clusters that have rows in several groups move all their coefficients at once: the sums over such clusters of the
-    products of their influences. Without any, or without clusters, groups are independent.
-
-    Args:
-        fits: of each group, without an intercept that counts.
-        rows: of each group, as places among all rows.
-        errors: of all rows.
+    products of their influences. Without any, or without clusters, groups are independent. ``rows`` are those of each
+    group, as places among all rows, whose errors are given.
     """
-    own = np.stack([np.diag(fit.covariance) for fit in fits], axis=1)  # (p, groups)
-    results = np.stack([np.diag(variances) for variances in own])
+    variances = np.stack([np.diag(fit.covariance) for fit in fits], axis=1)  # (p, groups)
+    results = np.stack([np.diag(of_groups) for of_groups in variances])
     if errors.clusters is None:
         return results
     ways = [np.unique(errors.clusters, return_inverse=True)[1].astype(np.int64)]
@@ -342,15 +316,15 @@ def joint_covariance(fits: Sequence[Ols], rows: Sequence[Rows], errors: Errors) 
         ways += [second, np.unique(both, return_inverse=True)[1].astype(np.int64)]
     total = np.zeros_like(results)
     for way, sign in zip(ways, (1, 1, -1), strict=False):
-        influence = np.zeros((len(own), len(fits), int(way.max()) + 1))
+        influence = np.zeros((len(variances), len(fits), int(way.max()) + 1))
         for g, (fit, places) in enumerate(zip(fits, rows, strict=True)):
             names, codes = np.unique(way[places], return_inverse=True)
             robust = ClusterRobust(fit.design, codes.astype(np.int64))
             influence[:, g, names] = (robust.scores(fit.residuals, fit.scales) @ robust.back.T).T
         total += sign * (influence @ np.swapaxes(influence, 1, 2))
-    apart = ~np.eye(len(fits), dtype=bool)
-    results[:, apart] = total[:, apart]
-    return np.stack([positive(one) for one in results])
+    off_diagonal = ~np.eye(len(fits), dtype=bool)
+    results[:, off_diagonal] = total[:, off_diagonal]
+    return np.stack([positive(covariance) for covariance in results])
 
 
 @dataclass(frozen=True)
@@ -373,7 +347,7 @@ class PooledMean:
 
 
 def pooled_mean(effects: Array, covariance: Array) -> PooledMean:
-    """Pool effects of groups whose sampling errors may go together.
+    """Pool effects of groups (k,) whose sampling errors, of this covariance (k, k), may go together.
 
     Weights are 1 / (a group's own variance + tau²), as if errors were independent, because weights from estimated
     covariances are too sure of themselves; tau² makes the weighted squares of deviations what they are expected to be
@@ -383,10 +357,6 @@ def pooled_mean(effects: Array, covariance: Array) -> PooledMean:
     them.
 
     Source: Paule & Mandel 1982; Hartung & Knapp 2001; Satterthwaite 1946 for the distribution of the squares.
-
-    Args:
-        effects: of each group (k,).
-        covariance: of their sampling errors (k, k).
     """
     many = len(effects)
 
@@ -398,9 +368,9 @@ def pooled_mean(effects: Array, covariance: Array) -> PooledMean:
         form = centre.T * weights @ centre
         total = covariance + tau2 * np.eye(many)
         expected = float(clip_variance((form * total).sum(), np.abs(form * total).sum()))
-        found = float(clip_variance(effects @ form @ effects, np.square(effects) @ weights))
+        observed = float(clip_variance(effects @ form @ effects, np.square(effects) @ weights))
         # Groups of the same rows have the same errors, which do not show in their deviations.
-        return found / expected if expected > 0 else math.inf if found > 0 else 0.0, shares, form
+        return observed / expected if expected > 0 else math.inf if observed > 0 else 0.0, shares, form
 
     first, _, form = squares(0.0)
     spread = form @ covariance
@@ -426,7 +396,7 @@ def pooled_mean(effects: Array, covariance: Array) -> PooledMean:
 def random_effects(
     sample: RegressionSample, group: str, parts: Mapping[str, Sequence[Ols]], rows: Mapping[str, Rows]
 ) -> list[Variant]:
-    """Pool the groups' own coefficients as a sample of groups that truly differ.
+    """Pool the coefficients of groups, name -> fits of the metrics and places of its rows, that truly differ.
 
     ``details``: ``tau2``, the variance of the true coefficients over groups; ``i2``, the share of the observed
     variance that is not sampling error; ``q_p``, p of "all groups have the same"; ``predict_low`` and ``predict_high``,
@@ -438,12 +408,6 @@ def random_effects(
 
     Source: DerSimonian & Laird 1986 for the model; Paule & Mandel 1982 for tau²; Hartung & Knapp 2001 for standard
     errors; Higgins & Thompson 2002 for I²; Higgins et al. 2009 for the prediction interval (t on groups - 2).
-
-    Args:
-        sample: all rows.
-        group: name of the column.
-        parts: group -> fits of the metrics.
-        rows: group -> its places among all rows.
     """
     stats = need("scipy.stats", "random effects")
     metrics, factors, errors, how = sample.metrics, sample.factors, sample.errors, sample.settings
@@ -456,18 +420,18 @@ def random_effects(
     coef, se, df = (np.full((len(metrics), len(factors)), np.nan) for _ in range(3))
     details = []
     for i in range(len(metrics)):
-        fits = [own[i] for own in parts.values()]
+        fits = [of_group[i] for of_group in parts.values()]
         joint = joint_covariance(fits, list(rows.values()), errors)[first:]
         more: dict[str, dict[str, float]] = {k: {} for k in ("tau2", "i2", "q_p", "predict_low", "predict_high")}
         for j, factor in enumerate(factors):
             if not (np.diag(joint[j]) > 0).all():
                 continue
-            found = pooled_mean(np.array([fit.coef[first + j] for fit in fits]), joint[j])
-            coef[i, j], se[i, j] = found.mean, found.se
+            pooled = pooled_mean(np.array([fit.coef[first + j] for fit in fits]), joint[j])
+            coef[i, j], se[i, j] = pooled.mean, pooled.se
             df[i, j] = min([many - 1, *(float(fit.reference_df[first + j]) for fit in fits)]) if shared else many - 1
             wide = stats.t.isf((1 - how.confidence) / 2, many - 2) if many > 2 else math.nan
-            reach = wide * math.sqrt(found.tau2 + found.se**2)
-            figures = (found.tau2, found.i2, found.q_p, found.mean - reach, found.mean + reach)
+            reach = wide * math.sqrt(pooled.tau2 + pooled.se**2)
+            figures = (pooled.tau2, pooled.i2, pooled.q_p, pooled.mean - reach, pooled.mean + reach)
             for name, value in zip(more, figures, strict=True):
                 more[name][factor] = float(value)
         details.append(more)

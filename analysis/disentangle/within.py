@@ -54,17 +54,13 @@ class Inside:
         return len(self.rows) - self.intercepts - len(self.varies)
 
     def fit(self, metric: int, errors: Errors) -> tuple[Array, Array, Array]:
-        """Return coefficients, standard errors and degrees of freedom of their reference, of the factors that vary.
+        """Return, of the factors that vary, a metric's coefficients, standard errors and their degrees of freedom.
 
         What is left of the metric is regressed on what is left of the factors, which gives the coefficients that a
         column for every level would. Intercepts count in the residual degrees of freedom, except those of levels
         that lie within clusters: the sums over clusters hold what estimating them costs.
 
         Source: Frisch & Waugh 1933; Cameron & Miller 2015, section III.B, for what counts with clusters.
-
-        Args:
-            metric: its place.
-            errors: of the rows in `rows`.
         """
         x, y = self.x[:, self.varies], self.y[:, metric]
         n, p = x.shape
@@ -91,10 +87,10 @@ class Inside:
 
     def errors(self, errors: Errors) -> Errors:
         """Return standard errors of `rows` from those of all rows: classic ones where HC3 is not defined."""
-        own = errors.of(self.rows)
-        if own.kind == "hc3" and self._leverage.max() > 1 - 1e-10:
-            return replace(own, kind="classic", why="a row decides a coefficient alone: HC3 is not defined")
-        return own
+        kept = errors.of(self.rows)
+        if kept.kind == "hc3" and self._leverage.max() > 1 - 1e-10:
+            return replace(kept, kind="classic", why="a row decides a coefficient alone: HC3 is not defined")
+        return kept
 
 
 def inside(sample: RegressionSample, levels: Mapping[str, Labels]) -> Inside:
@@ -109,13 +105,11 @@ def inside(sample: RegressionSample, levels: Mapping[str, Labels]) -> Inside:
     for name, of in zip(levels, codes, strict=True):
         many, n = int(of.max()) + 1, len(of)
         if many < 2:
-            raise InputError(
-                f"within: {name} has one level in all {n:,} rows: there is nothing to tell apart", setting="within"
-            )
+            message = f"within: {name} has one level in all {n:,} rows: there is nothing to tell apart"
+            raise InputError(message, setting="within")
         if many == n:
-            raise InputError(
-                f"within: {name}: {n:,} levels in {n:,} rows; an intercept needs several rows a level", setting="within"
-            )
+            message = f"within: {name}: {n:,} levels in {n:,} rows; an intercept needs several rows a level"
+            raise InputError(message, setting="within")
     rows = rows_within(codes)
     if not len(rows):
         raise InputError(f"within: {named}: no row shares its level with another: nothing is within", setting="within")
@@ -127,26 +121,19 @@ def inside(sample: RegressionSample, levels: Mapping[str, Labels]) -> Inside:
         raise InputError(f"within: {named}: no factor varies within one {' and '.join(levels)}", setting="within")
     result = Inside(rows, kept, left[:, :p], left[:, p:], varies, absorbed(kept))
     if result.df < 1:
-        raise InputError(
-            f"within: {named}: {len(rows):,} rows are too few for {result.intercepts:,} intercepts and {len(varies)} "
-            "coefficients",
-            setting="within",
-        )
+        few = f"{len(rows):,} rows are too few for {result.intercepts:,} intercepts and {len(varies)} coefficients"
+        raise InputError(f"within: {named}: {few}", setting="within")
     refuse_collinear([f"{sample.factors[j]} within {named}" for j in varies], result.x[:, varies])
     return result
 
 
 def within(sample: RegressionSample, levels: Mapping[str, Labels]) -> Variant:
-    """Return coefficients within the levels of one or two columns, such as segment and system.
+    """Return coefficients within the levels (n,) of one or two columns, such as segment and system.
 
     They are on the scale of all rows together, as the pooled coefficients are, and so can be compared. R² is of what
     varies within levels. ``details``: ``within``, with ``rows``, ``intercepts``, ``df`` and the ``r2`` that counts
     what the intercepts explain; ``difference``, p of "the pooled coefficient is the one within". Where two columns are
     absorbed and no rows share a segment or a text, rows of the column with more levels are the clusters.
-
-    Args:
-        sample: all rows.
-        levels: column -> level of each row (n,).
 
     Raises:
         InputError: as `inside`; also for HC3 with two columns, which is not defined here.
@@ -155,13 +142,11 @@ def within(sample: RegressionSample, levels: Mapping[str, Labels]) -> Variant:
     errors = left.errors(all_errors)
     if all_errors.kind == "hc3" and len(levels) > 1:
         if not all_errors.why:
-            raise InputError(
-                f"within: {','.join(levels)}: two columns need se cluster or classic, not hc3", setting="within"
-            )
+            message = f"within: {','.join(levels)}: two columns need se cluster or classic, not hc3"
+            raise InputError(message, setting="within")
         name = max(levels, key=lambda column: len(set(levels[column])))
         errors = Errors("cluster", [levels[name][i] for i in left.rows], errors.units, f"those of {name}")
-    shape = len(sample.metrics), len(sample.factors)
-    coef, se, df = np.full(shape, np.nan), np.full(shape, np.nan), np.full(shape, np.inf)
+    coef, se, df = (np.full((len(sample.metrics), len(sample.factors)), fill) for fill in (np.nan, np.nan, np.inf))
     r2, details = np.empty(len(sample.metrics)), []
     for i in range(len(sample.metrics)):
         coef[i, left.varies], se[i, left.varies], df[i, left.varies] = left.fit(i, errors)
@@ -190,28 +175,22 @@ def _compare(left: Inside, sample: RegressionSample, metric: int, errors: Errors
     x, y, varies = sample.x, sample.y[:, metric], left.varies
     pooled = np.asarray(np.linalg.solve(x.T @ x, x.T @ y), dtype=np.float64)
     moves = (x * (y - x @ pooled)[:, None]) @ np.linalg.inv(x.T @ x)
-    part, own = left.x[:, varies], left.y[:, metric]
-    inner = np.asarray(np.linalg.solve(part.T @ part, part.T @ own), dtype=np.float64)
+    x_left, y_left = left.x[:, varies], left.y[:, metric]
+    inner = np.asarray(np.linalg.solve(x_left.T @ x_left, x_left.T @ y_left), dtype=np.float64)
     difference = moves[:, varies]
-    difference[left.rows] -= (part * (own - part @ inner)[:, None]) @ np.linalg.inv(part.T @ part)
+    difference[left.rows] -= (x_left * (y_left - x_left @ inner)[:, None]) @ np.linalg.inv(x_left.T @ x_left)
     spread = np.sqrt(np.diag(errors.spread(difference)))
-    apart = np.abs(pooled[varies] - inner)
-    p = 2 * reference(errors).sf(apart / np.maximum(spread, 1e-300))
-    return pooled[varies], inner, np.asarray(np.where(apart < 1e-12, 1.0, p))  # below it is rounding
+    distance = np.abs(pooled[varies] - inner)
+    p = 2 * reference(errors).sf(distance / np.maximum(spread, 1e-300))
+    return pooled[varies], inner, np.asarray(np.where(distance < 1e-12, 1.0, p))  # below it is rounding
 
 
 def simpson(sample: RegressionSample, column: str, labels: Labels, tests: int = 1) -> list[Notice]:
-    """Return a notice named ``simpson`` if coefficients of all rows and those within levels differ; otherwise none.
+    """Return a notice named ``simpson`` if coefficients of all rows and those within levels (n,) differ; else none.
 
-    They must differ significantly in these very systems, corrected for metrics, factors and columns looked at, and by
-    more than `SIMPSON`, or by more than `HALVED` and more than half. A column that leaves too little within its levels
-    says nothing.
-
-    Args:
-        sample: all rows.
-        column: name of the levels.
-        labels: level of each row (n,).
-        tests: columns that are looked at.
+    They must differ significantly in these very systems, corrected for metrics, factors and columns looked at (so many
+    tests), and by more than `SIMPSON`, or by more than `HALVED` and more than half. A column that leaves too little
+    within its levels says nothing.
     """
     metrics, factors = sample.metrics, sample.factors
     try:
@@ -238,5 +217,5 @@ def simpson(sample: RegressionSample, column: str, labels: Labels, tests: int = 
 
 
 def _far(pooled: float, inner: float) -> bool:
-    apart = abs(pooled - inner)
-    return bool(apart > SIMPSON or (apart > HALVED and apart > abs(pooled) / 2))
+    distance = abs(pooled - inner)
+    return bool(distance > SIMPSON or (distance > HALVED and distance > abs(pooled) / 2))

@@ -60,12 +60,10 @@ class SentencePairs:
         for row, (first, second) in enumerate(zip(self.sentence1, self.sentence2, strict=True), start=1):
             if max(len(first), len(second)) >= _SHORT:
                 # Whatever reads a sentence, and a table with a cell for each two words, as trees and edits want it.
-                needed = PER_BYTE * (text_size(first) + text_size(second)) + 16 * len(first.split()) * len(
-                    second.split()
-                )
-                refuse_beyond(
-                    needed, budget, f"row {row}: comparing sentences of {len(first):,} and {len(second):,} letters"
-                )
+                needed = PER_BYTE * (text_size(first) + text_size(second))
+                needed += 16 * len(first.split()) * len(second.split())
+                what = f"row {row}: comparing sentences of {len(first):,} and {len(second):,} letters"
+                refuse_beyond(needed, budget, what)
         for name, values in self.columns.items():
             if len(values) != len(self):
                 raise InputError(f"column {name!r}: {len(values)} cells, {len(self)} sentence pairs")

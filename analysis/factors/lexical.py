@@ -33,12 +33,10 @@ def bleu1(reference_tokens: Sequence[str], hypothesis_tokens: Sequence[str]) -> 
     >>> round(bleu1("a plane is taking off .".split(), "an air plane is taking off .".split()), 4)
     0.7143
     """
-    matches = (Counter(reference_tokens) & Counter(hypothesis_tokens)).total()
-    if matches == 0:
-        return 0.0
-    longer = len(hypothesis_tokens) > len(reference_tokens)
-    penalty = 1.0 if longer else math.exp(1 - len(reference_tokens) / len(hypothesis_tokens))
-    return matches / len(hypothesis_tokens) * penalty
+    precision = unigram_precision(reference_tokens, hypothesis_tokens)
+    if precision == 0 or len(hypothesis_tokens) > len(reference_tokens):
+        return precision
+    return precision * math.exp(1 - len(reference_tokens) / len(hypothesis_tokens))
 
 
 def unigram_precision(reference_tokens: Sequence[str], hypothesis_tokens: Sequence[str]) -> float:
@@ -162,8 +160,7 @@ class Lexical(Factor[LexicalConfig]):
 
     def compute(self, pairs: SentencePairs, resources: Resources) -> FactorScores:
         """Score pairs; see `Factor.compute`."""
-        config = self.config
-        lang = pairs.lang2
+        config, lang = self.config, pairs.lang2
         name = config.tokenize or default_tokenizer(lang, pairs.sentence2)
         first, origin = self._first(pairs, resources)
         first, second = ([in_form(text, config.normalize) for text in side] for side in (first, pairs.sentence2))

@@ -14,14 +14,7 @@ from pydantic import Field
 
 from bsx.analysis.factors.base import Factor, FactorConfig, FactorScores, Resources, SentencePairs, Values
 from bsx.analysis.factors.lexical import default_tokenizer, tokenizer
-from bsx.analysis.factors.lexicon import (
-    Lexicon,
-    Token,
-    as_lexicon,
-    build_lexicon,
-    feature_overlap,
-    read_lexicon,
-)
+from bsx.analysis.factors.lexicon import Lexicon, Token, as_lexicon, build_lexicon, feature_overlap, read_lexicon
 from bsx.analysis.factors.parsers import parse_texts, parser_of
 from bsx.analysis.factors.parses import Parse, match_parses
 from bsx.analysis.factors.retrofitting import retrofit, retrofit_fixed_point
@@ -127,10 +120,7 @@ class Morphology(Factor[MorphologyConfig]):
         details: dict[str, object] = config.model_dump() | {"seed": resources.seed}
         parsed: list[list[Parse] | None] = []
         texts: list[list[list[str]]] = []
-        sides = (
-            (pairs.sentence1, pairs.lang1, resources.parses1),
-            (pairs.sentence2, pairs.lang2, resources.parses2),
-        )
+        sides = ((pairs.sentence1, pairs.lang1, resources.parses1), (pairs.sentence2, pairs.lang2, resources.parses2))
         for number, (side, lang, file) in enumerate(sides, start=1):
             given = match_parses(file, side, f"sentence{number}") if file is not None else None
             parsed.append(given)

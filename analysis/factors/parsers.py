@@ -22,6 +22,7 @@ from bsx.support.folders import cache_folder
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
 
+Task = Literal["parse", "tag"]
 _AT_FIRST, _AT_ONCE, _SECONDS = 32, 500, 10
 # The files of a pipeline trained by hand, kept in one folder.
 _LOCAL = {"tokenize": "tokenizer.pt", "mwt": "mwt.pt", "pos": "tagger.pt", "depparse": "parser.pt"}
@@ -44,13 +45,7 @@ class StanzaParser:
     """
 
     def __init__(
-        self,
-        lang: str,
-        task: Literal["parse", "tag"],
-        *,
-        pretokenized: bool,
-        folder: Path | None = None,
-        download: bool = False,
+        self, lang: str, task: Task, *, pretokenized: bool, folder: Path | None = None, download: bool = False
     ) -> None:
         from bsx.catalog.languages import language_code
 
@@ -103,10 +98,10 @@ class StanzaParser:
             return self.folder
         need("stanza", "Parsing")
         usual = Path(importlib.import_module("stanza.resources.common").DEFAULT_MODEL_DIR)
-        own = cache_folder() / "stanza"  # what bsx fetches does not go among the files of another package
+        cached = cache_folder() / "stanza"  # what bsx fetches does not go among the files of another package
         if "STANZA_RESOURCES_DIR" in os.environ or any((usual / self._code).glob("**/*.pt")):
             return usual
-        return own if self.download or any((own / self._code).glob("**/*.pt")) else usual
+        return cached if self.download or any((cached / self._code).glob("**/*.pt")) else usual
 
     @property
     def _by_hand(self) -> bool:
@@ -189,26 +184,22 @@ class StanzaParser:
             return []
         with _quiet():
             if self.pretokenized:
-                return [
-                    _stanza_parse([s], self.task) for s in self._pipeline([text.split() for text in texts]).sentences
-                ]
-            document = importlib.import_module("stanza.models.common.doc").Document
-            whole = self._pipeline.bulk_process([document([], text=" ".join(text.split())) for text in texts])
-            return [_stanza_parse(item.sentences, self.task) for item in whole]
+                parsed = [[sentence] for sentence in self._pipeline([text.split() for text in texts]).sentences]
+            else:
+                document = importlib.import_module("stanza.models.common.doc").Document
+                whole = self._pipeline.bulk_process([document([], text=" ".join(text.split())) for text in texts])
+                parsed = [of_text.sentences for of_text in whole]
+        return [Parse.joined([self._sentence(sentence.words) for sentence in sentences]) for sentences in parsed]
 
-
-def _stanza_parse(sentences: Sequence[Untyped], task: str) -> Parse:
-    parses = []
-    for words in (sentence.words for sentence in sentences):
+    def _sentence(self, words: Sequence[Untyped]) -> Parse:
         upos, feats, deprels = (
             tuple(getattr(word, field) or "" for word in words) for field in ("upos", "feats", "deprel")
         )
-        heads = tuple(int(word.head) for word in words) if task == "parse" else ()
-        parses.append(Parse(tuple(word.text for word in words), heads, upos, feats, deprels if heads else ()))
-    return Parse.joined(parses)
+        heads = tuple(int(word.head) for word in words) if self.task == "parse" else ()
+        return Parse(tuple(word.text for word in words), heads, upos, feats, deprels if heads else ())
 
 
-def parser_of(resources: Resources, lang: str, task: Literal["parse", "tag"], *, pretokenized: bool) -> StanzaParser:
+def parser_of(resources: Resources, lang: str, task: Task, *, pretokenized: bool) -> StanzaParser:
     """Return the parser of texts in a language; resources say where its model is, and whether to fetch one."""
     folder, download = resources.parser_dir, resources.download
     return StanzaParser(lang, task, pretokenized=pretokenized, folder=folder, download=download)

@@ -58,12 +58,9 @@ class Parse:
         return cls(words, tuple(heads), upos, feats, deprels)
 
     def without(self, drop: Callable[[str, str], bool]) -> Parse:
-        """Return the parse without some words; their dependents become those of the nearest head that stays.
+        """Return the parse without words for which ``drop`` is true, given the word and its part of speech.
 
-        A root that is dropped leaves its dependents as roots.
-
-        Args:
-            drop: called with word and part of speech.
+        Their dependents become those of the nearest head that stays; of a root that is dropped, roots.
         """
         stays = [not drop(word, tag) for word, tag in zip(self.words, self.upos, strict=True)]
         if all(stays):
@@ -109,11 +106,7 @@ def read_conllu(file: Path) -> list[Sentence]:
     lines = [(number, line) for number, line in enumerate(NamedFile(file).lines(), start=1) if line[:1] != "#"]
     for blank, group in groupby(lines, key=lambda numbered: not numbered[1].strip()):
         if not blank:
-            rows = [(number, line.split("\t")) for number, line in group]
-            for number, fields in rows:
-                if len(fields) != 10:
-                    raise InputError(f"{file}: line {number} has {len(fields)} tab-separated fields, CoNLL-U has 10")
-            sentences.append(_sentence(file, rows))
+            sentences.append(_sentence(file, [(number, line.split("\t")) for number, line in group]))
     if not sentences:
         raise InputError("holds no sentences", file=file)
     return sentences
@@ -124,6 +117,8 @@ def _sentence(file: Path, rows: Sequence[tuple[int, list[str]]]) -> Sentence:
     surface, covered = [], 0
     for number, fields in rows:
         identifier = fields[0]
+        if len(fields) != 10:
+            raise InputError(f"{file}: line {number} has {len(fields)} tab-separated fields, CoNLL-U has 10")
         if "." in identifier:
             continue
         if "-" in identifier:
@@ -134,16 +129,15 @@ def _sentence(file: Path, rows: Sequence[tuple[int, list[str]]]) -> Sentence:
         if identifier != str(len(words) + 1):
             raise InputError(f"word {identifier!r} stands where word {len(words) + 1} should", file=file, line=number)
         cells.whole(fields[6], f"{file}: line {number}: the head of word {identifier}")
-        if fields[5] != "_" and not all("=" in one[1:] for one in fields[5].split("|")):
+        if fields[5] != "_" and not all("=" in feature[1:] for feature in fields[5].split("|")):
             raise InputError(f"the features {fields[5][:60]!r} are not Name=Value|…", file=file, line=number)
         words.append(fields)
         if len(words) > covered:
             surface.append(fields[1])
     beyond = [fields for fields in words if int(fields[6]) > len(words)]
     if beyond:
-        raise InputError(
-            f"{file}: line {rows[0][0]}: word {beyond[0][0]} has head {beyond[0][6]}, the sentence {len(words)} words"
-        )
+        message = f"word {beyond[0][0]} has head {beyond[0][6]}, the sentence {len(words)} words"
+        raise InputError(message, file=file, line=rows[0][0])
     upos, xpos, feats, deprels = (
         tuple("" if fields[column] == "_" else fields[column] for fields in words) for column in (3, 4, 5, 7)
     )
@@ -178,29 +172,23 @@ def match_parses(file: Path, texts: Sequence[str], column: str, prepared: Sequen
             continue
         pieces, surface = [], ""
         while surface not in spellings:
+            text = _short(texts[row - 1])
             if at == len(sentences):
-                raise InputError(
-                    f"ends after {len(sentences)} sentences; row {row} of {column} has no parse: "
-                    f"{_short(texts[row - 1])}",
-                    file=file,
-                )
+                message = f"ends after {len(sentences)} sentences; row {row} of {column} has no parse: {text}"
+                raise InputError(message, file=file)
             sentence = sentences[at]
             surface += sentence.surface
             if not any(spelling.startswith(surface) for spelling in spellings):
-                raise InputError(
-                    f"sentence {at + 1} (line {sentence.line}) does not match row {row} of {column}: it reads "
-                    f"{_short(' '.join(sentence.parse.words))}, the row {_short(texts[row - 1])}",
-                    file=file,
-                )
+                message = f"sentence {at + 1} (line {sentence.line}) does not match row {row} of {column}: it reads "
+                message += f"{_short(' '.join(sentence.parse.words))}, the row {text}"
+                raise InputError(message, file=file)
             pieces.append(sentence.parse)
             at += 1
         parses.append(Parse.joined(pieces))
     if at < len(sentences):
-        raise InputError(
-            f"has {len(sentences)} sentences, {column} needs only {at}: sentence {at + 1} (line "
-            f"{sentences[at].line}) is of no row: {_short(' '.join(sentences[at].parse.words))}",
-            file=file,
-        )
+        message = f"has {len(sentences)} sentences, {column} needs only {at}: sentence {at + 1} (line "
+        message += f"{sentences[at].line}) is of no row: {_short(' '.join(sentences[at].parse.words))}"
+        raise InputError(message, file=file)
     return parses
 
 

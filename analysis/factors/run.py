@@ -80,7 +80,7 @@ def factors(settings: FactorRun) -> ScoredFactors:
     lang1, lang2 = language_pair(lang)
     catalog = load_registry(settings.registry)
     made = get_factors(settings.factors or USUAL, preset=settings.preset, registry=catalog)
-    replaced = [said for factor in made if (said := catalog.replacement("factor", factor.entry.name)) is not None]
+    replaced = [note for factor in made if (note := catalog.replacement("factor", factor.entry.name)) is not None]
     check_table(output)
     of = f"with the factors {', '.join(factor.entry.name for factor in made)}"
     unread = Resources.model_fields.keys() - {"progress"}.union(*(factor.reads for factor in made))
@@ -140,9 +140,8 @@ def _sides(settings: FactorRun, table: Table, one_language: bool) -> tuple[str, 
     second = settings.candidate or table.first("sentence2", "question2", "candidate")
     for name, column in ((role, first), ("candidate", second)):
         if column is None:
-            raise InputError(
-                f"{name} names the column; it has {', '.join(table.columns)}", setting=name, file=table.name
-            )
+            message = f"{name} names the column; it has {', '.join(table.columns)}"
+            raise InputError(message, setting=name, file=table.name)
     if first == second:
         raise InputError(f"{role} and candidate both name the column {first!r}", setting=role)
     return str(first), str(second)

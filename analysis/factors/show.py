@@ -44,13 +44,13 @@ def scored(result: ScoredFactors) -> Iterator[Part]:
     left = [entry.factor for entry in result.factors if entry.excluded]
     whole = [entry.factor for entry in kept if entry.n == result.pairs]
     every = f"{listed(whole)} {'is' if len(whole) == 1 else 'are'} defined for all {pairs} sentence pairs"
-    said = [every] if whole else []
-    said += [f"{entry.factor} is defined for {entry.n:,} of {pairs}" for entry in kept if entry.n < result.pairs]
+    clauses = [every] if whole else []
+    clauses += [f"{entry.factor} is defined for {entry.n:,} of {pairs}" for entry in kept if entry.n < result.pairs]
     without = f" {listed(left)} {'is' if len(left) == 1 else 'are'} left out: the notes say why." if left else ""
-    yield Answer(f"{'; '.join(said) or f'No factor is scored of {pairs} sentence pairs'}.{without}")
+    yield Answer(f"{'; '.join(clauses) or f'No factor is scored of {pairs} sentence pairs'}.{without}")
     known = [
-        {"factor": one.factor, "n": one.n, "mean": "excluded" if one.excluded else one.mean, "sd": one.sd}
-        for one in result.factors
+        {"factor": entry.factor, "n": entry.n, "mean": "excluded" if entry.excluded else entry.mean, "sd": entry.sd}
+        for entry in result.factors
     ]
     yield plain_table(f"Factors, n = {pairs} sentence pairs", known)
     yield Notes(result.notes)

@@ -78,11 +78,7 @@ class Tree:
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """A tree in postorder.
-
-    Attributes:
-        first: for each node, the first node of its subtree (its leftmost leaf).
-    """
+    """A tree in postorder: for each node, the first node of its subtree (its leftmost leaf)."""
 
     first: list[int]
 
@@ -108,7 +104,7 @@ class Walk:
         nodes: list[int] = []
         before: list[int] = []
         lift: list[int] = []
-        own = [0] * count
+        own_column = [0] * count
         for number, root in enumerate(self.keyroots):
             empty, leaf = len(nodes), self.first[root]
             nodes.append(count)
@@ -116,19 +112,14 @@ class Walk:
             for node in range(leaf, root + 1):
                 start = empty + self.first[node] - leaf
                 if start == empty:
-                    own[node] = len(nodes) - 1
+                    own_column[node] = len(nodes) - 1
                 nodes.append(node)
                 before.append(start)
             lift += [number * _LIFT] * (root - leaf + 2)
         heights = np.array(lift, dtype=np.int32)
-        own_before = np.array(own, dtype=np.intp)
-        return (
-            np.array(nodes, dtype=np.intp),
-            np.array(before, dtype=np.intp),
-            heights,
-            own_before,
-            heights[own_before],
-        )  # type: ignore[return-value]
+        own_before = np.array(own_column, dtype=np.intp)
+        columns = (np.array(nodes, dtype=np.intp), np.array(before, dtype=np.intp), heights, own_before)
+        return (*columns, heights[own_before])  # type: ignore[return-value]
 
 
 def largest_match(a: Walk, b: Walk) -> int:
@@ -137,11 +128,8 @@ def largest_match(a: Walk, b: Walk) -> int:
     Zhang & Shasha 1989 (SIAM J. Comput. 18:1245) turned from costs to matches, which needs no case distinction when
     labels are free: with M(x, y) for the forests up to nodes x and y, M(x, y) = max(M(x - 1, y), M(x, y - 1),
     M(before x, before y) + T(x, y)), where T(x, y) = 1 + M(x - 1, y - 1) on the paths from the first leaves of both.
-    T of a row depends on the row above only, so a row of all of b's subproblems is a handful of array operations.
-
-    Args:
-        a: a tree of n nodes; its rows are gone through one by one.
-        b: a tree of m nodes; its columns are done at once.
+    T of a row depends on the row above only, so a row of all of b's subproblems is a handful of array operations: a's
+    rows are gone through one by one, b's columns are done at once.
     """
     nodes, before, heights, own_before, own_heights = b.columns
     count = len(b.first)

@@ -37,8 +37,7 @@ def read_vectors(file: Path, keep: Collection[str] | None = None) -> Vectors:
     pairs = _read_bin(file, keep) if file.suffix == ".bin" else _read_text(file)
     vectors = {word.lower(): vector for word, vector in pairs if keep is None or word.lower() in keep}
     if not vectors:
-        held = "no words" if keep is None else "none of the words wanted"
-        raise InputError(f"holds {held}", file=file)
+        raise InputError(f"holds {'no words' if keep is None else 'none of the words wanted'}", file=file)
     return vectors
 
 
@@ -49,8 +48,7 @@ def _read_text(file: Path) -> Iterator[tuple[str, NDArray[np.float32]]]:
         if number == 1 and len(fields) == 2 and all(field.isdecimal() for field in fields):
             expected = int(fields[1])
             continue
-        if expected is None:
-            expected = len(fields) - 1
+        expected = len(fields) - 1 if expected is None else expected
         if len(fields) < 2 or len(fields) - 1 != expected:
             raise InputError(f"{file}: line {number} has {len(fields) - 1} numbers, not {expected} like the rest")
         try:
@@ -75,12 +73,9 @@ def _read_bin(file: Path, keep: Collection[str] | None) -> Iterator[tuple[str, N
 
 
 def write_vectors(file: Path, vectors: Mapping[str, NDArray[np.floating]], *, own: bool = False) -> None:
-    """Write vectors as a ``.vec`` file, with enough digits to read the same 32-bit numbers again.
+    """Write vectors (d,) by word as a ``.vec`` file, with enough digits to read the same 32-bit numbers again.
 
-    Args:
-        file: the file.
-        vectors: word -> vector (dim,).
-        own: whether the file belongs to a cache of bsx; otherwise it may be no input of the run.
+    ``own`` says that the file belongs to a cache of bsx; otherwise it may be no input of the run.
     """
     dimensions = len(next(iter(vectors.values()))) if vectors else 0
     with atomic_text(file, internal=own) as stream:

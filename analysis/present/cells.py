@@ -18,19 +18,7 @@ FEWEST = 20
 """Rows from which a figure may be a headline."""
 SHOWN = 3
 """Examples that are not folded away."""
-_HEADS = {
-    "a": "metric A",
-    "b": "metric B",
-    "ci": "interval",
-    "p": "p",
-    "p_two_sided": "p (two-sided)",
-    "p_better": "p (A is better)",
-    "p_corrected": "p (two-sided, corrected)",
-    "only_a": "only A right",
-    "only_b": "only B right",
-    "p_adjusted": "p (corrected)",
-    "auc": "AUC",
-}
+_HEADS = {"ci": "interval", "p_adjusted": "p (corrected)"}
 
 
 class CellMarks(TypedDict, total=False):
@@ -102,11 +90,9 @@ def p_value(value: object, **marks: Unpack[CellMarks]) -> Cell:
     return Cell(p_text(value), float(value), **marks)
 
 
-def heat(value: float | None, low: float, high: float) -> int | None:
-    """Return a shade from 0 to 9 for a number between two ends."""
-    if value is None or not math.isfinite(value) or high <= low:
-        return None
-    return min(9, max(0, int(10 * (value - low) / (high - low))))
+def heat(value: float | None) -> int | None:
+    """Return a shade from 0 to 9 for a number from 0 to 1."""
+    return None if value is None or not math.isfinite(value) else min(9, max(0, int(10 * value)))
 
 
 def decimals(values: Iterable[float | None]) -> int:
@@ -149,14 +135,14 @@ def plain_table(caption: str, rows: Sequence[Mapping[str, object]], **marks: Unp
     return table(caption, heads, [[_plain(key, row.get(key)) for key in keys] for row in rows], **marks)
 
 
-def no_others(apart: bool, *, named: bool) -> str:
+def no_others(weak: bool, *, named: bool) -> str:
     """Return the end of the answer: that other coefficients, if there are any, are not significant.
 
     Args:
-        apart: whether a metric that is named has such a coefficient.
+        weak: whether a metric that is named has such a coefficient.
         named: whether there are metrics that are not named, of which nothing is said.
     """
-    return f"; other coefficients{' of the metrics named' * named} are not significant" * apart
+    return f"; other coefficients{' of the metrics named' * named} are not significant" * weak
 
 
 def listed(names: Sequence[str]) -> str:

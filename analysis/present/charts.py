@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
@@ -27,6 +28,8 @@ SHAPES = (
     "M-.85,-.3H.85V.3H-.85Z",
 )
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [1, 3], [10, 4])
+_CELL = 34  # pixels of a token's cosine
+_BINS = 30
 # Order comes from the data. A list of names would be compiled into an expression, and names may hold anything.
 _IN_ORDER = {"field": "order", "op": "min"}
 _QUOTED = str.maketrans({"\\": r"\\", "\n": r"\n", "\r": r"\r", "\u2028": r"\u2028", "\u2029": r"\u2029"})
@@ -57,16 +60,6 @@ class Point:
 
 def _drawn(value: Number) -> Number:
     return value if value is not None and math.isfinite(value) else None
-
-
-def colour(place: int) -> str:
-    """Return the colour of a series."""
-    return f"var(--c{place % COLOURS})"
-
-
-def fill(place: int) -> str:
-    """Return the colour of an area: dark and light take turns, so that neighbours differ without hue."""
-    return f"var(--f{place % COLOURS})"
 
 
 def _spec(alt: str, values: list[dict[str, object]], series: int) -> dict[str, object]:
@@ -101,9 +94,10 @@ def _by_series(ranged: Sequence[object]) -> dict[str, object]:
     return {"field": "series", "type": "nominal", "legend": None, "scale": scale}
 
 
-def _scales(series: int, shapes: bool = True, ink: Callable[[int], str] = colour) -> dict[str, object]:
+def _scales(series: int, shapes: bool = True, ink: str = "c") -> dict[str, object]:
+    """Return colours and shapes of series; ``f`` inks areas, dark and light by turns, which differ without hue."""
     places = range(max(series, 1))
-    scales: dict[str, object] = {"color": _by_series([ink(place) for place in places])}
+    scales: dict[str, object] = {"color": _by_series([f"var(--{ink}{place % COLOURS})" for place in places])}
     return {**scales, "shape": _by_series([SHAPES[place % len(SHAPES)] for place in places])} if shapes else scales
 
 
@@ -125,17 +119,19 @@ def intervals(
     rows = list(dict.fromkeys(point.row for point in points))
     values: list[dict[str, object]] = [
         {
-            **{"row": p.row, "series": p.series, "name": p.label, "value": p.value},
-            **{"low": _drawn(p.low), "high": _drawn(p.high)},
+            "row": p.row,
+            "series": p.series,
+            "name": p.label,
+            "value": p.value,
+            "low": _drawn(p.low),
+            "high": _drawn(p.high),
         }
         for p in points
         if _drawn(p.value) is not None
     ]
     spec = _spec(alt, values, series)
     x: dict[str, object] = {"type": "quantitative", "title": _title(axis), "axis": {"tickCount": 5 if dense else 8}}
-    x["scale"] = {"zero": False, "nice": True}
-    if span is not None:
-        x["scale"] = {"domain": list(span)}
+    x["scale"] = {"zero": False, "nice": True} if span is None else {"domain": list(span)}
     y: dict[str, object] = {
         "field": "row",
         "type": "nominal",
@@ -159,10 +155,7 @@ def intervals(
             "mark": {"type": "rule", "strokeWidth": 1.5},
             "encoding": {**place, "x": {"field": "low", **x}, "x2": {"field": "high"}, **_scales(series, False)},
         },
-        {
-            "mark": dot,
-            "encoding": {**place, "x": {"field": "value", **x}, "tooltip": tips, **_scales(series)},
-        },
+        {"mark": dot, "encoding": {**place, "x": {"field": "value", **x}, "tooltip": tips, **_scales(series)}},
     ]
     if zero is not None:
         ruled = {"data": {"values": [{"zero": zero}]}, "mark": _RULE, "encoding": {"x": {"field": "zero", **x}}}
@@ -209,13 +202,8 @@ def lines(
         "axis": {"values": list(ticks), "grid": False, "format": ",~r"},
         "scale": {"type": "log", "nice": False} if log else {"zero": False},
     }
-    up = {
-        "field": "value",
-        "type": "quantitative",
-        "title": y,
-        "scale": {"domain": list(span)},
-        "axis": {"tickCount": 4},
-    }
+    scale, axis = {"domain": list(span)}, {"tickCount": 4}
+    up = {"field": "value", "type": "quantitative", "title": y, "scale": scale, "axis": axis}
     tips = [{"field": "name", "title": "series"}, {"field": "x", "title": _named(x)}]
     tips.append({"field": "value", "title": _named(y), "format": ".4f"})
     spec["encoding"] = {"x": across, "y": up}
@@ -223,19 +211,16 @@ def lines(
     if bands:
         drawn = [{"filter": "isValid(datum.low) && isValid(datum.high)"}]
         ends = {"y": {**up, "field": "low"}, "y2": {"field": "high"}, **_scales(series, False)}
-        below.append(
-            {"transform": drawn, "mark": {"type": "area", "opacity": 1, "fillOpacity": 0.15}, "encoding": ends}
-        )
+        area = {"type": "area", "opacity": 1, "fillOpacity": 0.15}
+        below.append({"transform": drawn, "mark": area, "encoding": ends})
     if rule is not None:
         ends = {"x": across, "y": {"value": 0}, "y2": {"value": "height"}}
         below.append({"data": {"values": [{"x": rule}]}, "mark": _RULE, "encoding": ends})
+    dot = {"type": "point", "filled": True, "size": 60, "opacity": 1}
     spec["layer"] = [
         *below,
         {"mark": {"type": "line", "strokeWidth": 1.6}, "encoding": {**_scales(series, False), "strokeDash": dash}},
-        {
-            "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
-            "encoding": {**_scales(series), "tooltip": tips},
-        },
+        {"mark": dot, "encoding": {**_scales(series), "tooltip": tips}},
     ]
     return spec
 
@@ -279,21 +264,17 @@ def spreads(rows: Sequence[tuple[str, Sequence[float]]], *, alt: str, axis: str)
     spec = {**_spec(alt, values, 1), "height": 24 * len(rows)}
     x = {"type": "quantitative", "title": _title(axis), "scale": {"zero": False}, "axis": {"tickCount": 5}}
     y = _names(140)
-    tips = [{"field": "row", "title": "of"}]
     names = ("5th percentile", "lower quartile", "median", "upper quartile", "95th percentile")
-    tips += [
-        {"field": key, "title": name, "type": "quantitative", "format": ".4f"}
-        for key, name in zip(keys, names, strict=True)
-    ]
+    figure = {"type": "quantitative", "format": ".4f"}
+    tips = [{"field": "row", "title": "of"}]
+    tips += [{"field": key, "title": name, **figure} for key, name in zip(keys, names, strict=True)]
 
     def bar(low: str, high: str, width: int, ink: str) -> dict[str, object]:
         encoding = {"y": y, "x": {"field": low, **x}, "x2": {"field": high}, "tooltip": tips}
         return {"mark": {"type": "rule", "strokeWidth": width, "color": ink}, "encoding": encoding}
 
-    median = {
-        "mark": {"type": "tick", "thickness": 2.5, "size": 16, "color": "var(--ink)"},
-        "encoding": {"y": y, "x": {"field": "p50", **x}, "tooltip": tips},
-    }
+    tick = {"type": "tick", "thickness": 2.5, "size": 16, "color": "var(--ink)"}
+    median = {"mark": tick, "encoding": {"y": y, "x": {"field": "p50", **x}, "tooltip": tips}}
     return {**spec, "layer": [bar("p5", "p95", 1, "var(--ink-soft)"), bar("p25", "p75", 9, "var(--bar)"), median]}
 
 
@@ -313,20 +294,19 @@ def stacked(rows: Sequence[tuple[str, int, Number, str]], *, alt: str, axis: str
     ]
     bars = {
         "mark": {"type": "bar", "stroke": "var(--paper)", "strokeWidth": 1.5, "height": 18},
-        "encoding": {"tooltip": tips, "order": {"field": "series"}, **_scales(series, False, fill)},
+        "encoding": {"tooltip": tips, "order": {"field": "series"}, **_scales(series, False, "f")},
     }
+    on_light = {"test": "datum.series % 2 == 1", "value": "var(--on-light)"}
+    series_of = {"field": "series"}
     labels = {
         "transform": [{"filter": "datum.value > 0.04"}],
         "mark": {"type": "text", "fontSize": 11, "fontWeight": 600},
         "encoding": {
-            "color": {
-                "condition": {"test": "datum.series % 2 == 1", "value": "var(--on-light)"},
-                "value": "var(--on-dark)",
-            },
+            "color": {"condition": on_light, "value": "var(--on-dark)"},
             "text": {"field": "name"},
             "x": {**x, "bandPosition": 0.5},
-            "order": {"field": "series"},
-            "detail": {"field": "series"},
+            "order": series_of,
+            "detail": series_of,
         },
     }
     return {**spec, "encoding": {"y": y, "x": x}, "layer": [bars, labels]}
@@ -340,12 +320,10 @@ def heatmap(
     alt: str,
     x: str,
     y: str,
-    value: str,
-    size: int,
-    circles: Sequence[tuple[int, int]] = (),
-    crosses: Sequence[tuple[int, int]] = (),
+    circles: Sequence[tuple[int, int]],
+    crosses: Sequence[tuple[int, int]],
 ) -> dict[str, object]:
-    """Return a matrix of figures as shades, darkest at 0 or below, lightest at 1, with some cells marked.
+    """Return a matrix of cosines as shades, darkest at 0 or below, lightest at 1, with some cells marked.
 
     Args:
         cells: rows by columns.
@@ -354,8 +332,6 @@ def heatmap(
         alt: what it shows.
         x: what the columns are.
         y: what the rows are.
-        value: what the figures are.
-        size: of a cell in pixels.
         circles: row and column of cells that get a circle.
         crosses: of those that get a cross.
     """
@@ -365,7 +341,7 @@ def heatmap(
         for j, cell in enumerate(row)
     ]
     least = min((cell for row in cells for cell in row if cell is not None), default=0.0)
-    spec = {**_spec(alt, values, 1), "width": size * len(columns), "height": 0.7 * size * len(rows)}
+    spec = {**_spec(alt, values, 1), "width": _CELL * len(columns), "height": 0.7 * _CELL * len(rows)}
 
     def names(field: str, title: str, every: Sequence[str], angle: int) -> dict[str, object]:
         axis = {"labelExpr": f"{json.dumps(list(every))}[datum.value]", "labelAngle": angle, "labelOverlap": False}
@@ -374,42 +350,31 @@ def heatmap(
 
     place = {"x": names("column", x, columns, -45), "y": names("row", y, rows, 0)}
     shade = {"scheme": "cividis", "domain": [min(0.0, least), 1.0]}
-    tips = [{"field": "of", "title": "tokens"}, {"field": "value", "title": _named(value), "format": ".4f"}]
-    layers: list[dict[str, object]] = [
-        {
-            "mark": {"type": "rect"},
-            "encoding": {
-                **place,
-                "color": {"field": "value", "type": "quantitative", "title": value, "scale": shade},
-                "tooltip": tips,
-            },
-        }
-    ]
-    for marked, shape, ink in ((circles, "circle", "#ffffff"), (crosses, "M-.6,-.6L.6,.6M-.6,.6L.6,-.6", "#e34948")):
-        drawn = {"type": "point", "shape": shape, "filled": False, "stroke": ink, "strokeWidth": 1.7, "opacity": 1}
+    tips = [{"field": "of", "title": "tokens"}, {"field": "value", "title": "cosine", "format": ".4f"}]
+    ink = {"field": "value", "type": "quantitative", "title": "cosine", "scale": shade}
+    layers: list[dict[str, object]] = [{"mark": {"type": "rect"}, "encoding": {**place, "color": ink, "tooltip": tips}}]
+    for marked, shape, stroke in ((circles, "circle", "#ffffff"), (crosses, "M-.6,-.6L.6,.6M-.6,.6L.6,-.6", "#e34948")):
+        drawn = {"type": "point", "shape": shape, "filled": False, "stroke": stroke, "strokeWidth": 1.7, "opacity": 1}
         drawn["size"] = 150 if shape == "circle" else 90
         ends = {"values": [{"row": i, "column": j} for i, j in marked]}
         layers.append({"data": ends, "mark": drawn, "encoding": place})
     return {**spec, "layer": layers}
 
 
-def histogram(values: Sequence[float], *, alt: str, axis: str, bins: int = 30) -> dict[str, object]:
+def histogram(values: Sequence[float], *, alt: str, axis: str) -> dict[str, object]:
     """Return how many values lie in each of some bins of one width."""
     finite = [value for value in values if math.isfinite(value)]
     low, high = (min(finite), max(finite)) if finite else (0.0, 1.0)
-    width = (high - low) / bins or 1.0
-    counts = [0] * bins
-    for value in finite:
-        counts[min(bins - 1, int((value - low) / width))] += 1
+    width = (high - low) / _BINS or 1.0
+    counts = Counter(min(_BINS - 1, int((value - low) / width)) for value in finite)
     bars: list[dict[str, object]] = [
         {"from": low + place * width, "to": low + (place + 1) * width, "count": count, "series": 0}
-        for place, count in enumerate(counts)
-        if count
+        for place, count in sorted(counts.items())
     ]
     spec = {**_spec(alt, bars, 1), "height": 180}
     x = {"field": "from", "type": "quantitative", "title": _title(axis), "scale": {"zero": False}}
     y = {"field": "count", "type": "quantitative", "title": "pairs", "axis": {"tickCount": 5}}
-    spec["mark"] = {"type": "bar", "color": colour(0)}
+    spec["mark"] = {"type": "bar", "color": "var(--c0)"}
     spec["encoding"] = {"x": x, "x2": {"field": "to"}, "y": y, "y2": {"datum": 0}}
     return spec
 
@@ -417,15 +382,9 @@ def histogram(values: Sequence[float], *, alt: str, axis: str, bins: int = 30) -
 def matrix(cells: Sequence[tuple[str, str, str, Number]], *, alt: str, x: str) -> dict[str, object]:
     """Return a matrix of short texts on shades: row, column, text and shade from 0 to 1 of each cell."""
     rows, columns = list(dict.fromkeys(cell[0] for cell in cells)), list(dict.fromkeys(cell[1] for cell in cells))
+    fields = ("row", "column", "text", "shade", "place", "series")
     values: list[dict[str, object]] = [
-        {
-            "row": row,
-            "column": column,
-            "text": shown,
-            "shade": _drawn(shade),
-            "place": columns.index(column),
-            "series": 0,
-        }
+        dict(zip(fields, (row, column, shown, _drawn(shade), columns.index(column), 0), strict=True))
         for row, column, shown, shade in cells
     ]
     spec = {**_spec(alt, values, 1), "height": 30 * len(rows)}
@@ -435,12 +394,8 @@ def matrix(cells: Sequence[tuple[str, str, str, Number]], *, alt: str, x: str) -
     axis = {"orient": "top", "domain": False, "ticks": False, "labelPadding": 6, "labelLimit": 140}
     axis["labelAngle"] = -90 if upright else 0
     across = {"field": "column", "type": "nominal", "sort": in_order, "title": _title(x), "axis": axis}
-    shade_of = {
-        "field": "shade",
-        "type": "quantitative",
-        "legend": None,
-        "scale": {"domain": [0, 1], "range": [0, DEEPEST]},
-    }
+    shades_of = {"domain": [0, 1], "range": [0, DEEPEST]}
+    shade_of = {"field": "shade", "type": "quantitative", "legend": None, "scale": shades_of}
     tips = [{"field": "row", "title": "row"}, {"field": "column", "title": "column"}]
     tips.append({"field": "text", "title": _named(x)})
     shades = {"mark": {"type": "rect", "color": "var(--c2)"}, "encoding": {"opacity": shade_of, "tooltip": tips}}

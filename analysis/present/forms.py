@@ -17,7 +17,7 @@ from bsx.analysis.present.cells import number, plain_table, table
 from bsx.analysis.present.cells import text as word
 from bsx.analysis.present.parts import Answer, Chart, Notes, Part, TablePart
 from bsx.analysis.present.pictures import Picture, picture
-from bsx.data.output import atomic_path, atomic_text, make_folder
+from bsx.data.output import atomic_text, make_folder
 from bsx.data.run import check_outputs
 from bsx.errors import UnknownNameError, did_you_mean
 from bsx.support.optional import need
@@ -126,7 +126,7 @@ def in_form(result: Shown, form: str, *, full: bool = True, data: str = "", labe
     if form == "answer":
         return next((part.text for part in every if isinstance(part, Answer)), "")
     shown = [part for part in every if full or not part.full]
-    names, signatures = _origin(result)
+    names, signatures = origin_of(result)
     data = data or names
     if form == "text":
         return text.text(every, full=full, more=label or "--full")
@@ -141,16 +141,7 @@ def in_form(result: Shown, form: str, *, full: bool = True, data: str = "", labe
     return html.piece(shown)
 
 
-def write_xlsx(result: Shown, path: Path) -> None:
-    """Write all tables of a result as a spreadsheet, see `bsx.analysis.present.sheets`; it appears when it is whole."""
-    from bsx.analysis.present.sheets import write_workbook
-
-    data, signatures = _origin(result)
-    with atomic_path(path) as temporary:
-        write_workbook(parts_of(result), temporary, path, data=data, signatures=signatures)
-
-
-def _origin(result: Shown) -> tuple[str, Mapping[str, str]]:
+def origin_of(result: Shown) -> tuple[str, Mapping[str, str]]:
     """Return what a result is of, and the signatures behind it."""
     origin = result.provenance if isinstance(result, Result) else None
     signatures: Mapping[str, str] = result.signatures if isinstance(result, Result) else {}
@@ -197,9 +188,8 @@ def frame_of(result: Shown) -> pd.DataFrame:
     """
     rows = records_of(result)
     strings = {name for row in rows for name, value in row.items() if isinstance(value, str) and value}
-    none = {
-        name: [""] if name in strings else ["", "nan"] for row in rows for name in row
-    }  # a text may be the word nan
+    # A text may be the word nan.
+    none = {name: [""] if name in strings else ["", "nan"] for row in rows for name in row}
     content = io.StringIO(_csv(rows))
     frame: pd.DataFrame = need("pandas", "to_frame").read_csv(content, keep_default_na=False, na_values=none)
     return frame

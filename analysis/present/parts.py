@@ -1,4 +1,7 @@
-"""What people see of a result, whatever it is written as: sentences, tables, charts, notes and examples."""
+"""What people see of a result, whatever it is written as: sentences, tables, charts, notes and examples.
+
+What is ``full`` belongs to the full form only; what is ``folded`` a reader of a page asks for first.
+"""
 
 from __future__ import annotations
 
@@ -61,8 +64,6 @@ class TablePart:
         names: how many columns at the left hold names.
         foot: how many of the last rows stand below a rule.
         sortable: whether a reader may want another order.
-        folded: whether a reader of a page asks for it first.
-        full: whether it belongs to the full form only.
     """
 
     caption: str
@@ -96,7 +97,6 @@ class Chart:
         panels: title ("" for one alone) and Vega-Lite specification of each panel, from `bsx.analysis.present.charts`.
         series: names of what colour and shape stand for; may be empty.
         fills: whether the series are areas, whose colours alternate between dark and light.
-        full: whether it belongs to the full form only.
     """
 
     title: str
@@ -117,12 +117,7 @@ class Prose:
 
 @dataclass(frozen=True)
 class Heading:
-    """Starts a part of a section.
-
-    Attributes:
-        text: the heading.
-        full: whether it belongs to the full form only.
-    """
+    """The heading of a part of a section."""
 
     text: str
     full: bool = False
@@ -146,12 +141,7 @@ class Commands:
 
 @dataclass(frozen=True)
 class TextRun:
-    """A piece of a text.
-
-    Attributes:
-        text: the piece, with the white space after it.
-        differs: whether it is not in the text it is compared with.
-    """
+    """A piece of a text, with the white space after it, and whether it is not in the text it is compared with."""
 
     text: str
     differs: bool
@@ -190,9 +180,7 @@ class Example:
         scores: the metrics' scores of it.
         alignments: of its tokens.
         remark: why there is no alignment, if one was asked for.
-        folded: whether a reader asks for it first.
         pairs: what a report may align: label, candidate and reference of each alignment.
-        full: whether it belongs to the full form only.
     """
 
     title: str
@@ -217,7 +205,6 @@ class Segments:
         metrics: those that hold scores, by place.
         category: the column to choose by, by place, or None.
         hidden: columns not shown at first, by place.
-        full: whether they belong to the full form only.
     """
 
     caption: str

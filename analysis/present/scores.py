@@ -25,7 +25,6 @@ FORMATS = (*PICTURES, ".html")
 _MOST_CELLS = (10_000, 1_000_000)  # of a picture, which a browser's engine lays out cell by cell; of a page
 _ROWS = 20  # of tokens, in the short form
 _PERCENTILES = (5, 25, 50, 75, 95)
-_CELL = 34  # pixels
 _REMARKS = {
     "empty": "without content on one side",
     "undefined": "for which the metric is not defined; they score as empty ones",
@@ -138,10 +137,8 @@ def alignment_parts(alignment: Alignment) -> Iterator[Part]:
         alt=alt,
         x=f"reference (R = {alignment.recall:.3f})",
         y=f"candidate (P = {alignment.precision:.3f})",
-        value="cosine",
         circles=list(enumerate(alignment.candidate.match.tolist())),
         crosses=[(match, place) for place, match in enumerate(alignment.reference.match.tolist())],
-        size=_CELL,
     )
     yield Chart(f"F1 = {alignment.f1:.3f}; o best for candidate, x best for reference", alt, (("", spec),))
 
@@ -230,7 +227,7 @@ def _page(alignment: Alignment) -> list[Part]:
     for i, (token, cosines) in enumerate(zip(alignment.candidate.tokens, alignment.cosines.tolist(), strict=True)):
         marks = ["c" * (matched[i] == j) + "r" * (place == i) for j, place in enumerate(back)]
         cells = zip(cosines, marks, strict=True)
-        rows.append([text(token), *(number(c, 2, mark=m, strong=bool(m), heat=heat(c, 0, 1)) for c, m in cells)])
+        rows.append([text(token), *(number(c, 2, mark=m, strong=bool(m), heat=heat(c)) for c, m in cells)])
     idle = {
         name: [token for token, weight, *_ in _matches(side) if weight == 0] for name, side, *_ in _sides(alignment)
     }

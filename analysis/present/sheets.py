@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
+from bsx.analysis.present.forms import origin_of, parts_of
 from bsx.analysis.present.parts import Answer, Cell, Commands, Notes, Part, Prose, TablePart
 from bsx.data.formats.workbook import Workbook
+from bsx.data.output import atomic_path
+from bsx.support.result import Shown
 
 
-def write_workbook(
-    parts: Sequence[Part], path: Path, name: object, *, data: str = "", signatures: Mapping[str, str] | None = None
-) -> None:
-    """Write the texts and tables among parts; charts and examples stay with the other forms.
+def write_xlsx(result: Shown, path: Path) -> None:
+    """Write the texts and tables of a result; charts and examples stay with the other forms.
 
-    Args:
-        parts: of a result.
-        path: the file to write.
-        name: what to call it in messages.
-        data: what they are of.
-        signatures: metric -> signature, on the last sheet.
+    The file appears when it is whole; signatures stand on its last sheet.
 
     Raises:
         InputError: for a table that is larger than a sheet.
     """
-    tables = [part for part in parts if isinstance(part, TablePart)]
-    with Workbook(path, name) as book:
+    (data, signatures), parts = origin_of(result), parts_of(result)
+    with atomic_path(path) as temporary, Workbook(temporary, path) as book:
         book.begin("Answer", ["kind", "text"])
         if data:
             book.row(["data", data])
         for part in parts:
             for text in _texts(part):
                 book.row([type(part).__name__.removesuffix("Part").lower(), text])
-        for table in tables:
-            _add(book, table)
+        for part in parts:
+            if isinstance(part, TablePart):
+                _add(book, part)
         if signatures:
             book.begin("Signatures", ["metric", "signature"])
             for metric, signature in signatures.items():
@@ -48,9 +45,7 @@ def _texts(part: Part) -> Sequence[str]:
         return part.items
     if isinstance(part, Commands):
         return part.lines
-    if isinstance(part, TablePart):
-        return [text for text in (part.caption, part.note) if text]
-    return []
+    return [text for text in (part.caption, part.note) if text] if isinstance(part, TablePart) else []
 
 
 def _add(book: Workbook, table: TablePart) -> None:

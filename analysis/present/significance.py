@@ -8,16 +8,7 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
-from bsx.analysis.present.cells import (
-    EQUIVALENT,
-    estimate,
-    listed,
-    number,
-    p_value,
-    table,
-    text,
-    verdict_cell,
-)
+from bsx.analysis.present.cells import EQUIVALENT, estimate, listed, number, p_value, table, text, verdict_cell
 from bsx.analysis.present.numbers import SMALL, p_range
 from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Cell, TablePart

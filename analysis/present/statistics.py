@@ -22,21 +22,17 @@ def layers(result: LayerAgreement) -> Iterator[Part]:
     """Yield which layer agrees best with human judgments, if one does, and the figures of all (Zhang et al. 2020)."""
     best, next_best = (f"layer {k} ({result.layers[k].f1:.3f})" for k in (result.best_layer, result.runner_up))
     chosen, unit = result.chosen, result.unit
-    share, rows = percent(result.win_share).text, f"{chosen.n:,} {unit}"
+    rows = f"{chosen.n:,} {unit}"
+    wins = f"{percent(result.win_share).text} of resamples of {rows}"
     if chosen.n < FEWEST:
         answer = f"{rows} are too few to choose a layer."
     elif not chosen.ci[0] > 0:
-        answer = (
-            f"No layer is shown to agree with human judgments: F1 of {best} is the best in {share} of resamples of "
-        )
-        answer += f"{rows}."
+        answer = f"No layer is shown to agree with human judgments: F1 of {best} is the best in {wins}."
     elif result.win_share >= _SURE or result.best_layer == result.runner_up:
-        answer = f"F1 of {best} agrees best with human judgments: it is the best in {share} of resamples of {rows}."
+        answer = f"F1 of {best} agrees best with human judgments: it is the best in {wins}."
     else:
-        answer = (
-            f"No layer is told apart from all others: F1 of {best} is the best in {share} of resamples of {rows} only; "
-            f"{next_best} comes second."
-        )
+        answer = f"No layer is told apart from all others: F1 of {best} is the best in {wins} only; "
+        answer += f"{next_best} comes second."
     if chosen.n >= FEWEST:
         reaches = f"{result.statistic} {estimate(chosen.estimate, chosen.ci).text}"
         answer += f" On {unit} that it was not chosen on, a layer chosen so reaches {reaches}."
@@ -49,9 +45,9 @@ def layers(result: LayerAgreement) -> Iterator[Part]:
     yield Answer(f"{result.model}: {answer}" if result.model else answer)
     results = []
     for layer in result.layers:
-        cells = [number(layer.precision), number(layer.recall)]
-        cells.append(estimate(layer.f1, (layer.f1_low, layer.f1_high), strong=layer.layer == result.best_layer))
-        results.append([number(layer.layer), *cells, *([] if result.gain is None else [number(layer.idf)])])
+        f1 = estimate(layer.f1, (layer.f1_low, layer.f1_high), strong=layer.layer == result.best_layer)
+        cells = [number(layer.layer), number(layer.precision), number(layer.recall), f1]
+        results.append(cells if result.gain is None else [*cells, number(layer.idf)])
     what, names = f"{result.statistic} with human judgments by layer", ("P", "R", "F1")
     caption = f"{what}, mean over {listed([*result.groups])}, n = {result.n:,}; "
     caption += f"95 % bootstrap intervals over {unit} like these of these groups"

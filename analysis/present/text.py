@@ -2,19 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from bsx.analysis.present.parts import (
-    Answer,
-    Cell,
-    Commands,
-    Example,
-    Heading,
-    Notes,
-    Part,
-    Prose,
-    TablePart,
-)
+from bsx.analysis.present.parts import Answer, Cell, Commands, Example, Heading, Notes, Part, Prose, TablePart
 from bsx.support.terminal import WIDTH, folded, pieces, table_width, text_table
 
 _NARROW = 18
@@ -86,12 +76,10 @@ def _block(part: Part) -> str:
         return "\n".join(f"Note: {item}" for item in part.items)
     if isinstance(part, Commands):
         return "\n".join(part.lines)
-    return "\n".join(_texts(part)) if isinstance(part, Example) else ""
-
-
-def _texts(part: Example) -> Iterator[str]:
-    yield part.title
-    for label, runs in part.texts:
-        marked = "".join(f"[{run.text}]" if run.differs else run.text for run in runs)
-        yield f"  {label}: {marked}"
-    yield aligned(part.scores)
+    if not isinstance(part, Example):
+        return ""
+    marked = (
+        f"  {label}: {''.join(f'[{run.text}]' if run.differs else run.text for run in runs)}"
+        for label, runs in part.texts
+    )
+    return "\n".join([part.title, *marked, aligned(part.scores)])

@@ -343,7 +343,7 @@ def answer(
         full: all tables.
         plot: where its chart is drawn.
     """
-    from bsx.analysis.present.forms import in_form, parts_of, write_xlsx
+    from bsx.analysis.present.forms import in_form, parts_of
     from bsx.analysis.present.parts import Notes
     from bsx.data.output import check_picture
     from bsx.support.provenance import Provenance, provenance
@@ -372,6 +372,8 @@ def answer(
     if form == "json":
         write_result(to_json(result.to_dict()), output)
     elif form == "xlsx":
+        from bsx.analysis.present.sheets import write_xlsx
+
         write_xlsx(result, Path(str(output)))
     else:
         title = " ".join(["bsx", *sys.argv[1:2]])

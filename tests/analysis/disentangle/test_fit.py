@@ -17,14 +17,15 @@ import pytest
 pytest.importorskip("statsmodels")
 from bsx.analysis.disentangle.errors import bootstrap_regressions, compare_coefficients
 from bsx.analysis.disentangle.fit import disentangle, notices
-from bsx.analysis.disentangle.notices import worded
-from bsx.analysis.disentangle.result import DisentangleResult
+from bsx.analysis.disentangle.show import worded
 from bsx.analysis.disentangle.variants import linearity_checks, nested_test
 from bsx.analysis.stats.clusters import adjust
-from bsx.analysis.stats.importance import shapley_shares, subset_r2
+from bsx.analysis.stats.importance import subset_r2
 from bsx.analysis.stats.regression import fit_ols, pooled_test
+from bsx.cli.output import split_names
 from bsx.data.columns import read_columns, standardise
 from bsx.errors import InputError, UnknownNameError
+from tests.helpers.tables import write_columns, write_lines
 
 Run = Callable[..., Any]
 FACTORS = ["sem", "syn", "lex"]
@@ -49,72 +50,42 @@ def design(table: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("intercept", [False, True])
-def test_ols_is_the_closed_form_with_n_minus_p_degrees_of_freedom(intercept: bool) -> None:
-    from scipy import stats
+@pytest.mark.parametrize("se", ["classic", "hc3"])
+def test_coefficients_and_errors_are_those_of_statsmodels(se: Any, intercept: bool) -> None:
+    import statsmodels.api as sm
+    from statsmodels.stats.outliers_influence import variance_inflation_factor
 
+    table, first = make(), int(intercept)
+    x, y = design(table)
+    model = sm.OLS(y, sm.add_constant(x) if intercept else x)
+    expected = model.fit() if se == "classic" else model.fit(cov_type="HC3")
+    result = disentangle(table, ["m"], FACTORS, se=se, intercept=intercept)
+    fit = result["m"]
+    assert list(fit.coef.values()) == pytest.approx(expected.params[first:])
+    assert list(fit.statistic.values()) == pytest.approx(expected.tvalues[first:])
+    assert list(fit.p.values()) == pytest.approx(expected.pvalues[first:])
+    if se == "classic":
+        assert list(fit.se.values()) == pytest.approx(expected.bse[first:])
+        assert list(fit.ci.values()) == [pytest.approx(tuple(ends)) for ends in expected.conf_int()[first:]]
+    assert (fit.r2, fit.adj_r2) == (pytest.approx(expected.rsquared), pytest.approx(expected.rsquared_adj))
+    assert (fit.df, fit.intercept) == (expected.df_resid, pytest.approx(0, abs=1e-12) if intercept else None)
+    assert list(fit.vif.values()) == pytest.approx([variance_inflation_factor(x, j) for j in range(3)])
+    assert result.condition_number == pytest.approx(np.linalg.cond(x))
+
+
+def test_clusters_are_those_of_the_column() -> None:
     table = make()
     x, y = design(table)
-    beta = np.linalg.inv(x.T @ x) @ x.T @ y
-    residuals = y - x @ beta
-    df = len(y) - 3 - intercept
-    se = np.sqrt(np.diag(np.linalg.inv(x.T @ x)) * (residuals @ residuals) / df)
-    fit = disentangle(table, ["m"], FACTORS, se="classic", intercept=intercept)["m"]
-    assert list(fit.coef.values()) == pytest.approx(beta)
-    assert list(fit.se.values()) == pytest.approx(se)
-    assert list(fit.p.values()) == pytest.approx(2 * stats.t.sf(np.abs(beta / se), df))
-    assert [high for _, high in fit.ci.values()] == pytest.approx(beta + stats.t.ppf(0.975, df) * se)
-    assert fit.r2 == pytest.approx(1 - residuals @ residuals / (y @ y))
-    assert fit.adj_r2 == pytest.approx(1 - (1 - fit.r2) * (len(y) - intercept) / df)
-    assert (fit.df, fit.intercept) == (df, pytest.approx(0, abs=1e-12) if intercept else None)
-
-
-def test_hc3_and_cluster_standard_errors_by_hand() -> None:
-    from scipy import stats
-
-    table = make()
-    x, y = design(table)
-    inverse = np.linalg.inv(x.T @ x)
-    beta = inverse @ x.T @ y
-    residuals = y - x @ beta
-    leverage = np.array([row @ inverse @ row for row in x])
-    meat = sum((e / (1 - h)) ** 2 * np.outer(row, row) for e, h, row in zip(residuals, leverage, x, strict=True))
-    se = np.sqrt(np.diag(inverse @ meat @ inverse))
-    result = disentangle(table, ["m"], FACTORS, se="hc3")
-    assert list(result["m"].statistic.values()) == pytest.approx(beta / se)
-    assert list(result["m"].p.values()) == pytest.approx(2 * stats.norm.sf(np.abs(beta / se)))
-    assert result.reference == "normal"
-    groups = np.arange(len(y)) % 25
-    meat = np.zeros((3, 3))
-    for g in range(25):
-        mine = groups == g
-        values, vectors = np.linalg.eigh(np.eye(int(mine.sum())) - x[mine] @ inverse @ x[mine].T)
-        score = x[mine].T @ (vectors / np.sqrt(values) @ vectors.T) @ residuals[mine]  # CR2
-        meat += np.outer(score, score)
-    se = np.sqrt(np.diag(inverse @ meat @ inverse))
-    clustered = disentangle({**table, "doc": [f"d{g}" for g in groups]}, ["m"], FACTORS, se="cluster", cluster="doc")
-    assert list(clustered["m"].statistic.values()) == pytest.approx(beta / se)
-    df = fit_ols(y, x, se="cluster", clusters=[str(g) for g in groups]).reference_df
-    assert list(clustered["m"].p.values()) == pytest.approx(2 * stats.t.sf(np.abs(beta / se), df))
-    assert (df < 24).all()
-
-
-def test_vif_is_one_over_one_minus_r2_of_a_factor_on_the_others() -> None:
-    table = make()
-    x, _ = design(table)
-    fit = disentangle(table, ["m"], FACTORS)["m"]
-    for j, name in enumerate(FACTORS):
-        others = np.delete(x, j, axis=1)
-        rest = x[:, j] - others @ np.linalg.lstsq(others, x[:, j], rcond=None)[0]
-        assert fit.vif[name] == pytest.approx(1 / (rest @ rest / (x[:, j] @ x[:, j])))
-    assert disentangle(table, ["m"], FACTORS).condition_number == pytest.approx(np.linalg.cond(x))
+    clusters = [f"d{i % 25}" for i in range(len(y))]
+    fit = disentangle({**table, "doc": clusters}, ["m"], FACTORS, se="cluster", cluster="doc")["m"]
+    by_hand = fit_ols(y, x, se="cluster", clusters=clusters)  # against clubSandwich in tests of statistics
+    assert (by_hand.reference_df < 24).all()
+    assert list(fit.statistic.values()) == pytest.approx(by_hand.coef / by_hand.se)
+    assert list(fit.p.values()) == pytest.approx(by_hand.p)
 
 
 def r2_of(x: np.ndarray, y: np.ndarray, members: tuple[int, ...]) -> float:
-    if not members:
-        return 0.0
-    part = x[:, members]
-    rest = y - part @ np.linalg.lstsq(part, y, rcond=None)[0]
-    return float(1 - rest @ rest / (y @ y))
+    return float(1 - np.linalg.lstsq(x[:, members], y, rcond=None)[1][0] / (y @ y)) if members else 0.0
 
 
 def mean_gains(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -138,31 +109,29 @@ def test_shares_are_the_mean_gain_over_all_orders() -> None:
         gain = fit.r2 - r2_of(x, y, others)
         assert fit.semipartial_r2[name] == pytest.approx(gain)
         assert fit.partial_r2[name] == pytest.approx(gain / (1 - r2_of(x, y, others)))
-
-
-def test_shares_of_four_factors_are_the_mean_gain_over_all_orders() -> None:
-    rng = np.random.default_rng(4)
-    x = rng.normal(size=(60, 4)) @ rng.normal(size=(4, 4))
-    y = x @ np.array([1.0, 0.2, -0.5, 0.0]) + rng.normal(size=60)
-    x, y = (x - x.mean(axis=0)) / x.std(axis=0), z(y)
-    assert shapley_shares(subset_r2(x.T @ x / 60, x.T @ y / 60)) == pytest.approx(mean_gains(x, y))
     with pytest.raises(InputError, match="at most 15"):
         subset_r2(np.eye(16), np.zeros(16))
 
 
-def test_the_bootstrap_standardises_every_resample() -> None:
+@pytest.mark.parametrize("each", [1, 4])
+def test_the_bootstrap_draws_whole_clusters_and_standardises_every_resample(each: int) -> None:
     table = make(40)
     x = np.column_stack([table[name] for name in FACTORS])
     y = np.column_stack([table["m"], table["k"]])
-    draws = bootstrap_regressions(x, y, resamples=5, seed=3)
-    indices = np.random.default_rng(3).integers(40, size=(5, 40))
-    for b, rows in enumerate(indices):
+    clusters = None if each == 1 else [f"{i // each:02}" for i in range(40)]
+    draws = bootstrap_regressions(x, y, resamples=5, seed=3, clusters=clusters)
+    for b, units in enumerate(np.random.default_rng(3).integers(40 // each, size=(5, 40 // each))):
+        rows = [unit * each + i for unit in units for i in range(each)]
         part, responses = x[rows], y[rows]
         part = (part - part.mean(axis=0)) / part.std(axis=0)
         responses = (responses - responses.mean(axis=0)) / responses.std(axis=0)
         beta = np.linalg.lstsq(part, responses, rcond=None)[0]
         assert draws.coef[b] == pytest.approx(beta.T, rel=0, abs=1e-10)
         assert draws.r2[b, 1] == pytest.approx(r2_of(part, responses[:, 1], (0, 1, 2)))
+
+
+def test_bootstrap_intervals_come_out_again_and_hold_the_estimates() -> None:
+    table = make(40)
     fit = disentangle(table, ["m"], FACTORS, resamples=200, seed=3)["m"]
     again = disentangle(table, ["m"], FACTORS, resamples=200, seed=3)["m"]
     assert fit.ci_bootstrap == again.ci_bootstrap
@@ -170,39 +139,6 @@ def test_the_bootstrap_standardises_every_resample() -> None:
     assert fit.r2_bootstrap[0] < fit.r2 < fit.r2_bootstrap[1]
     low, high = fit.r2_share_bootstrap["sem"]
     assert low < fit.r2_share["sem"] < high
-
-
-def test_whole_clusters_are_drawn() -> None:
-    table = make(30)
-    x, y = np.column_stack([table[name] for name in FACTORS]), table["m"][:, None]
-    clusters = [str(i // 3) for i in range(30)]
-    draws = bootstrap_regressions(x, y, resamples=3, seed=5, clusters=clusters)
-    names = sorted(set(clusters))
-    for b, drawn in enumerate(np.random.default_rng(5).integers(10, size=(3, 10))):
-        rows = [i for g in drawn for i in range(30) if clusters[i] == names[g]]
-        part, response = x[rows], y[rows, 0]
-        part = (part - part.mean(axis=0)) / part.std(axis=0)
-        assert draws.coef[b, 0] == pytest.approx(np.linalg.lstsq(part, z(response), rcond=None)[0], rel=0, abs=1e-10)
-
-
-@pytest.mark.slow
-def test_bootstrap_intervals_cover_and_classic_ones_do_not_under_uneven_spread() -> None:
-    big = make(400_000, seed=99)
-    x, y = design(big)
-    truth = np.linalg.lstsq(x, y, rcond=None)[0]
-    hits = np.zeros((3, 3))
-    runs = 150
-    for seed in range(runs):
-        table = make(150, seed=1000 + seed)
-        robust = disentangle(table, ["m"], FACTORS, se="hc3", resamples=400, seed=seed)["m"]
-        classic = disentangle(table, ["m"], FACTORS, se="classic")["m"]
-        for row, intervals in enumerate((robust.ci_bootstrap, robust.ci, classic.ci)):
-            hits[row] += [low <= t <= high for (low, high), t in zip(intervals.values(), truth, strict=True)]
-    coverage = hits / runs
-    # Binomial spread of 150 runs at 95 %: 0.018.
-    assert (coverage[0] > 0.88).all()
-    assert (coverage[1] > 0.88).all()
-    assert coverage[2, 0] < coverage[0, 0] - 0.05
 
 
 def test_nested_models_are_tested_by_f() -> None:
@@ -255,12 +191,8 @@ def test_groups_are_compared_by_chows_test() -> None:
         parts[name] = (z(table["m"]), np.column_stack([z(table[f]) for f in FACTORS]))
     y = np.concatenate([response for response, _ in parts.values()])
     x = np.concatenate([columns for _, columns in parts.values()])
-    rest = y - x @ np.linalg.lstsq(x, y, rcond=None)[0]
-    own = sum(
-        float((r - c @ np.linalg.lstsq(c, r, rcond=None)[0]) @ (r - c @ np.linalg.lstsq(c, r, rcond=None)[0]))
-        for r, c in parts.values()
-    )
-    expected = (rest @ rest - own) / 6 / (own / (180 - 9))
+    together, separate = np.linalg.lstsq(x, y, rcond=None)[1], sum(np.linalg.lstsq(c, r)[1] for r, c in parts.values())
+    expected = ((together - separate) / 6 / (separate / (180 - 9))).item()
     test = pooled_test("m", FACTORS, parts)
     assert test.statistic == pytest.approx(expected)
     assert test.p == pytest.approx(stats.f.sf(expected, 6, 171))
@@ -322,8 +254,6 @@ def test_warnings_are_named() -> None:
     table["m"][0], table["sem"][0] = -300, 300
     found = {w.name: w for w in disentangle(table, ["m"], FACTORS).warnings}
     assert (found["influential-rows"].about, found["influential-rows"].values) == ("m", {"rows": [1]})
-    few = disentangle({**make(60), "doc": list("abcd") * 15}, ["m"], FACTORS, se="cluster", cluster="doc")
-    assert "few-clusters" in {w.name for w in few.warnings}
     flags = {"m": make(12)["m"], "flag": [0] * 11 + [1]}
     undefined = disentangle(flags, ["m"], ["flag"], resamples=100)
     assert "undefined-resamples" in {w.name for w in undefined.warnings}
@@ -338,25 +268,19 @@ def test_the_outlier_case_of_mlqe_moves_a_star(shared: Path) -> None:
     assert "influential-rows" in {w.name for w in result.warnings}
 
 
-FILES = {
-    "T3_wmt": "wmt-en",
-    "T3_sts": "sts-en",
-    "T4_wmt": "wmt-zh",
-    "T4_sts": "sts-zh",
-    "T10_wmt": "wmt-de",
-    "T10_sts": "sts-de",
-    "T12_de": "mlqe-de",
-    "T12_zh": "mlqe-zh",
-}
-
-
-@pytest.mark.parametrize("table", FILES)
-def test_published_scores_give_the_reference_figures(shared: Path, table: str) -> None:
+@pytest.mark.parametrize(
+    ("table", "file"),
+    [
+        *(("T3_wmt", "wmt-en"), ("T3_sts", "sts-en"), ("T4_wmt", "wmt-zh"), ("T4_sts", "sts-zh")),
+        *(("T10_wmt", "wmt-de"), ("T10_sts", "sts-de"), ("T12_de", "mlqe-de"), ("T12_zh", "mlqe-zh")),
+    ],
+)
+def test_published_scores_give_the_reference_figures(shared: Path, table: str, file: str) -> None:
     content = json.loads((shared / "reference_values.json").read_text(encoding="utf-8"))
     expected = next(value for key, value in content["regression_detail"].items() if key.startswith(f"{table}_"))
     factors = [name.replace("-", "_") for name in expected["regressors"]]
     metrics = list(expected["metrics"])
-    data = read_columns(shared / f"data/kaster2021/{FILES[table]}.tsv", [*metrics, *factors])
+    data = read_columns(shared / f"data/kaster2021/{file}.tsv", [*metrics, *factors])
     classic = disentangle(data, metrics, factors, se="classic", resamples=1000, seed=1)
     robust = disentangle(data, metrics, factors, se="hc3")
     assert classic.n == expected["n"]
@@ -375,16 +299,6 @@ def test_published_scores_give_the_reference_figures(shared: Path, table: str) -
             assert fit.ci_bootstrap[own] == pytest.approx(figures["boot95"][theirs], abs=0.015)
         assert fit.r2 == pytest.approx(figures["R2"], abs=1e-7)
         assert fit.r2_bootstrap == pytest.approx(figures["boot95_R2"], abs=0.015)
-
-
-def test_json_has_the_agreed_shape() -> None:
-    result = disentangle(make(), ["m", "k"], FACTORS, resamples=50, spline=["sem"])
-    content = json.loads(json.dumps(result.to_dict(), allow_nan=False))
-    assert DisentangleResult.from_dict(content).to_dict() == content
-    assert list(content)[:3] == ["n", "factors", "results"]
-    first = content["results"][0]
-    for key in ("coef", "se", "p", "ci", "vif", "r2_share"):
-        assert list(first[key]) == FACTORS
 
 
 def test_tables_mark_what_is_significant() -> None:
@@ -424,8 +338,6 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "missing": ({}, {"factors": ["sem", "lexx"]}, r"no column 'lexx'; there are m, k, sem, syn, lex\. Near: lex"),
     "text": ({"syn": ["1", "x"] * 100}, {}, r"column 'syn', row 2 is 'x', not a finite number"),
     "constant": ({"syn": [3.0] * 200}, {}, r"column 'syn': all 200 values are 3"),
-    "infinite": ({"syn": [math.inf] * 200}, {}, r"column 'syn', row 1 is 'inf', not a finite number"),
-    "length": ({"syn": [1.0, 2.0]}, {}, r"columns differ in length: m 200, sem 200, syn 2"),
     "matrix": ({"syn": np.ones((200, 2))}, {}, r"column 'syn': has shape \(200, 2\)"),
     "collinear": ({"syn": make()["sem"] * 2 + 1}, {}, r"column 'syn' is a linear combination of sem"),
     "twice": ({}, {"factors": ["sem", "m"]}, r"column 'm' is named twice"),
@@ -464,27 +376,8 @@ def test_standardise_survives_a_large_mean() -> None:
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    table = make(80)
-    path = tmp_path / "data.tsv"
-    lines = ["text\tlp\t" + "\t".join(table)]
-    lines += [
-        "\t".join(['"quoted', "de-en" if i % 2 else "en-de", *(f"{table[name][i]!r}" for name in table)])
-        .replace("np.float64(", "")
-        .replace(")", "")
-        for i in range(80)
-    ]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
-
-
-def test_the_command_prints_the_json(cli: Run, file: Path) -> None:
-    arguments = ("disentangle", file, "--columns", "m,k", "--factor-columns", "sem, syn,lex", "--detail", "se=hc3")
-    done = cli(*arguments, "--format", "json")
-    assert done.status == 0, done.err
-    content = json.loads(done.out)
-    expected: dict[str, Any] = disentangle(make(80), ["m", "k"], FACTORS, se="hc3").to_dict()
-    assert content["results"][1]["metric"] == "k"
-    assert content["results"][1]["se"] == pytest.approx(expected["results"][1]["se"])
+    texts = {"text": ['"quoted'] * 80, "lp": ["en-de", "de-en"] * 40}
+    return write_columns(tmp_path / "data.tsv", texts | {name: values.tolist() for name, values in make(80).items()})
 
 
 def test_an_intercept_is_asked_for_or_declined(cli: Run, file: Path) -> None:
@@ -542,14 +435,8 @@ def test_a_short_table_is_explained(cli: Run, tmp_path: Path, rows: str, message
 
 
 def test_columns_named_after_settings_are_one_name() -> None:
-    from bsx.cli.output import split_names
-
-    assert split_names("sem, lex:variant=bleu1,lowercase=true,syn") == [
-        "sem",
-        "lex:variant=bleu1,lowercase=true",
-        "syn",
-    ]
-    assert split_names("a,b") == ["a", "b"]
+    lex = "lex:variant=bleu1,lowercase=true"
+    assert split_names(f"sem, {lex},syn") == ["sem", lex, "syn"]
 
 
 def test_the_certified_values_of_longleys_data() -> None:
@@ -569,31 +456,14 @@ def test_the_certified_values_of_longleys_data() -> None:
         assert raw == pytest.approx(value, rel=1e-6), name
 
 
-def test_the_published_regression_of_stack_loss() -> None:
-    # Brownlee 1965, in the public domain; the figures are those that R prints for lm(stack.loss ~ .).
-    from statsmodels.datasets import stackloss
-
-    data = stackloss.load_pandas().data
-    table = {name: data[name].to_numpy(dtype=float) for name in data.columns}
-    published = {"AIRFLOW": (0.7156, 5.8e-05), "WATERTEMP": (1.2953, 0.00263), "ACIDCONC": (-0.1521, 0.34405)}
-    fit = disentangle(table, ["STACKLOSS"], list(published), intercept=True, se="classic")["STACKLOSS"]
-    assert fit.r2 == pytest.approx(0.9136, abs=5e-5)
-    for name, (coefficient, p) in published.items():
-        raw = fit.coef[name] * table["STACKLOSS"].std() / table[name].std()
-        assert raw == pytest.approx(coefficient, abs=5e-5), name
-        assert fit.p[name] == pytest.approx(p, rel=0.01), name
-
-
 def test_scores_are_computed_where_no_column_holds_them(cli: Run, tmp_path: Path) -> None:
     pytest.importorskip("sacrebleu")
     rng = np.random.default_rng(3)
     words = ["a", "big", "dog", "saw", "the", "small", "cat", "in", "our", "old", "house"]
-    lines = ["lp\tcandidate\treference\tsem"]
-    lines += [
-        "\t".join([("de-en", "en-de")[i % 2], *(" ".join(rng.choice(words, 6)) for _ in "cr"), f"{rng.normal():.3f}"])
-        for i in range(60)
+    rows = [
+        [("de-en", "en-de")[i % 2], *(" ".join(rng.choice(words, 6)) for _ in "cr"), rng.normal()] for i in range(60)
     ]
-    (tmp_path / "t.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    write_lines(tmp_path / "t.tsv", [("lp", "candidate", "reference", "sem"), *rows])
     assert cli("score", tmp_path / "t.tsv", "--metrics", "chrf,ter", "-o", tmp_path / "s.tsv").status == 0
     more = ("--factor-columns", "sem", "--lang", "en", "--format", "json")
     stored = json.loads(cli("disentangle", tmp_path / "s.tsv", *more).out)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import optimize, stats
+from scipy import stats
 
 pytest.importorskip("statsmodels")
 from bsx.analysis.disentangle.fit import disentangle
@@ -63,27 +63,6 @@ def test_the_answer_claims_no_more_of_pooling_than_is_significant() -> None:
     assert "same coefficients are significant" not in answer
 
 
-def test_random_effects_by_their_definition() -> None:
-    result = disentangle(grouped(0.4, 1.0), ["m"], FACTORS, group="lp")
-    effects = np.array([part["m"].coef["lex"] for part in result.groups.values()])
-    variances = np.array([part["m"].se["lex"] for part in result.groups.values()]) ** 2
-
-    def q(tau2: float) -> float:
-        weight = 1 / (variances + tau2)
-        return float(weight @ (effects - weight @ effects / weight.sum()) ** 2)
-
-    tau2 = optimize.brentq(lambda t: q(t) - 7, 0, 1) if q(0) > 7 else 0.0
-    weight = 1 / (variances + tau2)
-    fit = result.variant("random-effects")["m"]
-    assert fit.details["tau2"]["lex"] == pytest.approx(tau2, abs=1e-5)
-    assert fit.coef["lex"] == pytest.approx(weight @ effects / weight.sum(), abs=1e-5)
-    assert fit.se["lex"] == pytest.approx(np.sqrt(q(tau2) / 7 / weight.sum()), rel=1e-3)
-    assert fit.details["q_p"]["lex"] == pytest.approx(stats.chi2.sf(q(0), 7), rel=1e-6)
-    assert fit.details["i2"]["lex"] == pytest.approx(max(0, 1 - 7 / q(0)), abs=1e-9)
-    low, high = (fit.details[end]["lex"] for end in ("predict_low", "predict_high"))
-    assert low < fit.ci["lex"][0] < fit.ci["lex"][1] < high
-
-
 @pytest.mark.parametrize("effects", [[0.5, 0.1, 0.9, 0.4], [0.30, 0.31, 0.29, 0.33]])
 def test_pooling_independent_groups_is_paule_and_mandels_of_statsmodels(effects: list[float]) -> None:
     from statsmodels.stats.meta_analysis import combine_effects
@@ -134,6 +113,8 @@ def test_an_intercept_is_not_pooled_with_the_factors(intercept: bool) -> None:
         )
         expected = pooled_mean(coefs, np.diag(errors**2))
         assert (pooled.coef[name], pooled.se[name]) == (pytest.approx(expected.mean), pytest.approx(expected.se))
+        for what in ("tau2", "i2", "q_p"):
+            assert pooled.details[what][name] == pytest.approx(getattr(expected, what), abs=1e-9)
         many = len(coefs)
         ends = expected.mean + np.array([-1, 1]) * stats.t.isf(0.025, many - 1) * expected.se
         assert pooled.ci[name] == pytest.approx(tuple(ends))

@@ -12,13 +12,7 @@ import pytest
 from scipy import stats
 
 pytest.importorskip("statsmodels")
-from bsx.analysis.disentangle.errors import (
-    Errors,
-    corrected_percentiles,
-    out_of_sample,
-    partial_intervals,
-    r2_interval,
-)
+from bsx.analysis.disentangle.errors import Errors, corrected_percentiles, out_of_sample, partial_intervals, r2_interval
 from bsx.analysis.disentangle.fit import disentangle
 from bsx.analysis.disentangle.sample import lengths
 from bsx.analysis.stats.folds import unit_folds
@@ -83,7 +77,8 @@ def test_lengths_are_counted_in_words_or_signs() -> None:
     found = lengths(table)
     assert found["length"] == pytest.approx(np.log([9, 2, 6]))
     assert found["length-ratio"] == pytest.approx(np.log([2, 1, 2]))
-    assert lengths({"m": [1.0]}) == {}
+    assert lengths({"candidate": ["a"], "source": ["b c d"], "sem": [1.0]})["length"] == pytest.approx(np.log([4]))
+    assert lengths({"m": [1.0], "candidate": ["a"]}) == {}
 
 
 def test_controls_are_columns_beside_the_factors() -> None:

@@ -14,7 +14,7 @@ pytest.importorskip("statsmodels")
 from bsx.analysis.disentangle.curves import _p_of_curve
 from bsx.analysis.disentangle.errors import Errors
 from bsx.analysis.disentangle.fit import disentangle
-from bsx.analysis.disentangle.sample import RegressionSample, text_columns
+from bsx.analysis.disentangle.sample import RegressionSample
 from bsx.analysis.disentangle.settings import DisentangleSettings
 from bsx.analysis.disentangle.within import _far, inside, simpson, within
 from bsx.errors import InputError, UnknownNameError
@@ -51,12 +51,8 @@ def test_within_is_the_regression_with_dummies() -> None:
         assert list(variant["m"].coef.values()) == pytest.approx(expected.params[:2].tolist())
         assert list(variant["m"].se.values()) == pytest.approx(expected.bse[:2].tolist())
         assert list(variant["m"].p.values()) == pytest.approx(expected.pvalues[:2].tolist())
-        assert variant["m"].details["within"] == {
-            "rows": n,
-            "intercepts": dummies.shape[1],
-            "df": expected.df_resid,
-            "r2": pytest.approx(expected.rsquared, abs=1e-9),
-        }
+        figures = {"rows": n, "intercepts": dummies.shape[1], "df": expected.df_resid, "r2": expected.rsquared}
+        assert variant["m"].details["within"] == pytest.approx(figures, abs=1e-9)
         assert variant.levels == tuple(columns)
         assert f"{expected.df_resid:,.0f} degrees of freedom" in variant.what
         if len(columns) == 1:
@@ -139,12 +135,6 @@ def test_what_cannot_be_within() -> None:
     assert not np.isnan(fixed.coef["lex"])
 
 
-def test_a_table_of_two_columns_of_texts_has_them() -> None:
-    assert text_columns(["candidate", "reference"]) == ("candidate", "reference")
-    assert text_columns(["candidate", "source", "sem"]) == ("candidate", "source")
-    assert text_columns(["candidate", "sem"]) is None
-
-
 def test_too_few_clusters_for_a_test_of_form_are_no_finding() -> None:
     rng = np.random.default_rng(4)
     y, x, more = rng.normal(size=12), rng.normal(size=(12, 1)), rng.normal(size=(12, 3))
@@ -169,6 +159,16 @@ def test_few_degrees_of_freedom_within_levels_say_nothing(segments: int) -> None
     assert [notice.about for notice in notices] == (["segment"] if segments == 11 else [])
     # With a factor more the limit is twenty degrees of freedom.
     assert simpson(replace(sample, factors=["lex", "other"]), "segment", labels) == []
+
+
+def test_a_difference_that_is_far_but_not_significant_says_nothing() -> None:
+    rng, segment = np.random.default_rng(8), np.arange(12).repeat(3)
+    lex = rng.normal(size=36)
+    table, labels = {"m": lex + 2 * rng.normal(size=36), "lex": lex}, [str(k) for k in segment]
+    sample = RegressionSample(table, ["m"], ["lex"], Errors("cluster", labels, segment, ""), DisentangleSettings())
+    coef = within(sample, {"segment": labels})["m"].coef["lex"]
+    assert _far(float(np.corrcoef(table["m"], lex)[0, 1]), coef)
+    assert simpson(sample, "segment", labels) == []
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bsx.analysis.factors.lexicon import (
-    as_lexicon,
-    build_lexicon,
-    feature_overlap,
-    lexicon_word,
-    read_lexicon,
-)
+from bsx.analysis.factors.lexicon import as_lexicon, build_lexicon, feature_overlap, lexicon_word, read_lexicon
 from bsx.analysis.factors.morphology import mor
 from bsx.analysis.factors.retrofitting import retrofit, retrofit_fixed_point
 from bsx.analysis.factors.vectors import normalise_vectors, read_vectors, train_vectors, write_vectors
@@ -87,12 +81,8 @@ def test_retrofitting_without_anything_to_move_and_wrong_vectors() -> None:
 
 
 def test_lexicon_words_and_files(tmp_path: Path) -> None:
-    assert [lexicon_word(word) for word in ("Dogs", "B2B", "--", "Ärzte")] == [
-        "dogs",
-        "---num---",
-        "---punc---",
-        "ärzte",
-    ]
+    words = ("Dogs", "B2B", "--", "Ärzte")
+    assert [lexicon_word(word) for word in words] == ["dogs", "---num---", "---punc---", "ärzte"]
     file = tmp_path / "lexicon.txt"
     file.write_text("Dogs cats Mice\nrun 4 eat\ndogs cows\n\n", encoding="utf-8")
     lexicon = read_lexicon(file)
@@ -117,15 +107,15 @@ def test_lexicon_joins_equal_features_and_other_forms() -> None:
     assert as_lexicon(pairs).keys() == {"dogs", "cats"}
 
 
-def test_order_of_features_does_not_matter_and_a_subset_is_not_equal() -> None:
-    tokens = [("went", "Tense=Past|Mood=Ind"), ("ran", PAST), ("seen", "Tense=Past")]
-    assert set(build_lexicon(tokens)) == {("went", "ran"), ("ran", "went")}
-
-
-def test_a_word_that_fills_its_group_still_finds_another() -> None:
-    tokens = [("is", PAST)] * 500 + [("was", PAST)]
-    pairs = set(build_lexicon(tokens))
-    assert pairs == {("is", "was"), ("was", "is")}
+@pytest.mark.parametrize(
+    ("tokens", "first", "second"),
+    [  # the order of features does not matter, a subset is not equal; a word that fills its group finds another
+        ([("went", "Tense=Past|Mood=Ind"), ("ran", PAST), ("seen", "Tense=Past")], "went", "ran"),
+        ([("is", PAST)] * 500 + [("was", PAST)], "is", "was"),
+    ],
+)
+def test_words_of_equal_features_are_joined(tokens: list[tuple[str, str]], first: str, second: str) -> None:
+    assert set(build_lexicon(tokens)) == {(first, second), (second, first)}
 
 
 def test_few_draws_find_rare_features_rarely() -> None:
@@ -136,12 +126,8 @@ def test_few_draws_find_rare_features_rarely() -> None:
 
 def test_lexicon_across_languages() -> None:
     english = [("dogs", PLURAL), ("ran", PAST), ("Haus", "Foreign=Yes|Number=Sing")]
-    german = [
-        ("Hunde", "Foreign=Yes|Number=Plur"),
-        ("dogs", PLURAL),
-        ("lief", PAST + "|VerbForm=Fin"),
-        ("Haus", "Number=Sing"),
-    ]
+    german = [("Hunde", "Foreign=Yes|Number=Plur"), ("dogs", PLURAL), ("lief", PAST + "|VerbForm=Fin")]
+    german.append(("Haus", "Number=Sing"))
     pairs = {pair for seed in range(20) for pair in build_lexicon(english, german, seed=seed)}
     assert pairs == {("dogs", "Hunde"), ("dogs", "dogs")}
     assert feature_overlap(english, german) == pytest.approx(1 / 3)

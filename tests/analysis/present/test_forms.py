@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 
 from bsx.analysis.present import html
 from bsx.analysis.present.cells import number, table, text
-from bsx.analysis.present.latex import escaped, latex, tabular
+from bsx.analysis.present.latex import latex
 from bsx.analysis.present.markdown import escape, markdown, rows_of
 from bsx.analysis.present.parts import Cell, Heading, Prose, TablePart
 from bsx.analysis.present.text import table_text
@@ -51,25 +51,26 @@ class _Read(HTMLParser):
             self.cells[-1] += data.replace("\n", "")
 
 
+def shows(rendered: str, text: str) -> None:
+    """Hold a rendered page to one paragraph with a text, control characters being spaces."""
+    page = Tags()
+    page.feed(rendered)
+    page.close()
+    assert page.tags <= {"p"}
+    expected = " ".join(re.sub(r"[\x00-\x1f\u2028]+", " ", f"x{text}x").split())
+    assert " ".join(page.text.replace("\x02", "").split()) == expected
+
+
 @settings(deadline=None)
 @given(st.text(alphabet=st.sampled_from("<>&\"'`*_[]()#|\\!~$^{}=-+: ax1\n\u2028./"), max_size=40))
 def test_escaped_markdown_shows_the_text_itself(text: str) -> None:
-    """Rendered by an independent implementation, nothing but the text is left."""
-    rendered = Tags()
-    rendered.feed(python_markdown.markdown(f"x{escape(text)}x", extensions=["tables"]))
-    rendered.close()
-    assert rendered.tags <= {"p"}
-    expected = " ".join(re.sub(r"[\x00-\x1f\u2028]+", " ", f"x{text}x").split())
-    assert " ".join(rendered.text.replace("\x02", "").split()) == expected
+    shows(python_markdown.markdown(f"x{escape(text)}x", extensions=["tables"]), text)
 
 
 @settings(deadline=None)
 @given(st.text(alphabet=st.sampled_from("_*ax1é- .`"), max_size=24))
 def test_emphasis_is_escaped_for_commonmark_too(text: str) -> None:
-    rendered = Tags()
-    rendered.feed(MarkdownIt().render(f"x{escape(text)}x"))
-    assert rendered.tags <= {"p"}
-    assert " ".join(rendered.text.split()) == " ".join(f"x{text}x".split())
+    shows(MarkdownIt().render(f"x{escape(text)}x"), text)
 
 
 @pytest.mark.parametrize(
@@ -122,12 +123,6 @@ def test_latex_escapes_hangs_marks_and_prints_intervals_small() -> None:
     assert r"\caption{d\_1.tsv: 5 \% of a\_b \& $R^2$}" in lines
     assert lines.count(r"\label{tab:x}") == lines.count(r"\label{tab:x-2}") == 1
     assert sum(r"m\_1: a|\allowbreak b" in line for line in lines) == 1  # below the first table only
-
-
-def test_latex_tables_have_their_rules_in_place() -> None:
-    lines = tabular([["metric", "r"], [escaped("a_b & 5%"), ".51"], ["all", ".50"]], columns="lr", foot=1).splitlines()
-    assert lines[0] == r"\begin{tabular}{lr}"
-    assert lines[3:7] == [r"\midrule", r"a\_b \& 5\% & .51 \\", r"\midrule", r"all & .50 \\"]
 
 
 def test_wide_tables_go_over_both_columns() -> None:

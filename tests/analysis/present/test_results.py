@@ -79,18 +79,9 @@ def _scores() -> Mapping[str, np.ndarray[Any, Any]]:
 
 
 def _challenge() -> analysis.ChallengeResult:
+    kinds = ("negation", "5%_more")
     pairs = [
-        MinimalPair(
-            f"good {i}",
-            f"bad {i}",
-            "ref",
-            None,
-            ("negation", "5%_more")[i % 2],
-            "major",
-            "en",
-            f"i{i // 2}",
-            f"row {i}",
-        )
+        MinimalPair(f"good {i}", f"bad {i}", "ref", None, kinds[i % 2], "major", "en", f"i{i // 2}", f"row {i}")
         for i in range(8)
     ]
     high, low = np.arange(8.0) + 1, np.arange(8.0)
@@ -106,14 +97,8 @@ def _interventions() -> analysis.Interventions:
 
     references = [f"{text} {place}" for place, text in enumerate(texts)]
     candidates = [text.replace("sat", "lay").replace("home", "away") for text in references]
-    return analysis.intervene_texts(
-        references,
-        {"m_1": shared},
-        edits=["synonyms", "opposites"],
-        factors={"lex": shared},
-        candidates=candidates,
-        lang="en",
-    )
+    how: Any = {"edits": ["synonyms", "opposites"], "factors": {"lex": shared}, "candidates": candidates, "lang": "en"}
+    return analysis.intervene_texts(references, {"m_1": shared}, **how)
 
 
 def _protocol() -> analysis.ProtocolResult:
@@ -200,12 +185,7 @@ BUILDERS: dict[str, Callable[[], object]] = {
         task="word_content",
     ),
     "RaterAgreement": lambda: analysis.rater_agreement(
-        {
-            "human": table()["human"],
-            "judge": ["a_1", "b"] * 20,
-            "system": ["s"] * 40,
-            "segment": [i // 2 for i in range(40)],
-        },
+        {"human": table()["human"], "judge": ["a_1", "b"] * 20, "system": ["s"] * 40, "segment": np.arange(40) // 2},
         resamples=20,
     ),
     "Robustness": lambda: analysis.robustness(
@@ -358,10 +338,8 @@ def check_latex(latex: str, data: str) -> None:
     """Hold LaTeX to what a compiler would ask: balanced, escaped, rows of equal length, a caption and a label."""
     opened: list[str] = []
     for begin, end in re.findall(r"\\begin\{(\w+\*?)\}|\\end\{(\w+\*?)\}", latex):
-        if begin:
-            opened.append(begin)
-        else:
-            assert opened.pop() == end
+        opened += [begin] if begin else []
+        assert begin or opened.pop() == end
     assert not opened
     plain = re.sub(r"\\[&%$#_{}]", "", latex)
     assert plain.count("{") == plain.count("}")
@@ -369,9 +347,8 @@ def check_latex(latex: str, data: str) -> None:
     assert "%" not in plain
     assert not re.search(r"_", re.sub(r"\$[^$]*\$", "", re.sub(r"\\label\{[^}]*\}", "", plain)))
     for columns, body in re.findall(r"\\begin\{tabular\}\{(\w+)\}(.*?)\\end\{tabular\}", plain, re.DOTALL):
-        for line in body.splitlines():
-            if line.endswith(r"\\"):
-                assert line.count("&") == len(columns) - 1
+        counts = {line.count("&") for line in body.splitlines() if line.endswith(r"\\")}
+        assert counts == {len(columns) - 1}
         assert body.index(r"\toprule") < body.index(r"\midrule") < body.index(r"\bottomrule")
     for part in latex.split("\n\n"):
         assert rf"\caption{{{data}: " in part
@@ -398,9 +375,10 @@ def test_results_say_what_is_missing_to_draw_them(monkeypatch: pytest.MonkeyPatc
 def test_a_regression_has_its_coefficients_by_metric_and_factor() -> None:
     result = made("DisentangleResult")
     assert result.params == {fit.metric: fit.coef for fit in result.results}
-    assert [(row["metric"], row["factor"]) for row in result.estimates if not row.get("group")][:1] == [
-        (result.results[0].metric, result.factors[0])
-    ]
+    assert (result.estimates[0]["metric"], result.estimates[0]["factor"]) == (
+        result.results[0].metric,
+        result.factors[0],
+    )
     assert "more tables: summary()." in str(result)
 
 

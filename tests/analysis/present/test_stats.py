@@ -67,9 +67,8 @@ def test_idf_is_said_to_add_something_only_if_its_interval_says_so() -> None:
     assert "Idf adds" in better
     assert "Idf costs" in worse
     assert "not shown" in alike
-    assert [row[4].value for row in table(layers(noise, idf=noise)).rows] == [
-        own.idf for own in layers(noise, idf=noise).layers
-    ]
+    shown = layers(noise, idf=noise)
+    assert [row[4].value for row in table(shown).rows] == [layer.idf for layer in shown.layers]
 
 
 def test_clusters_name_winners_only_if_others_are_significantly_worse() -> None:
@@ -78,11 +77,8 @@ def test_clusters_name_winners_only_if_others_are_significantly_worse() -> None:
     same = significance_clusters({"a": 0.5, "b": 0.4}, np.array([[1, 0.3], [0.7, 1]]))
     assert answer(told).startswith("a is not significantly worse")
     assert answer(same).startswith("None of 2 is significantly better")
-    assert [(row[0].text, row[1].strong, row[2].value) for row in table(told).rows] == [
-        ("a", True, 1),
-        ("b", False, 2),
-        ("c", False, 2),
-    ]
+    rows = [(row[0].text, row[1].strong, row[2].value) for row in table(told).rows]
+    assert rows == [("a", True, 1), ("b", False, 2), ("c", False, 2)]
     assert [row["winner"] for row in records(told)] == ["True", "False", "False"]
 
 
