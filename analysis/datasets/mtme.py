@@ -178,8 +178,8 @@ def _score_files(folder: Path, lp: str, level: str) -> tuple[dict[str, Path], di
 
 def _files(folder: Path, prefix: str = "") -> dict[str, Path]:
     """Return name -> file of a folder of texts: .txt, a line a segment, or .jsonl, an object a segment."""
-    found = [file for file in sorted(folder.glob(f"{prefix}*")) if file.suffix in (".txt", ".jsonl")]
-    return {file.stem.removeprefix(prefix): file for file in found}
+    files = [file for file in sorted(folder.glob(f"{prefix}*")) if file.suffix in (".txt", ".jsonl")]
+    return {file.stem.removeprefix(prefix): file for file in files}
 
 
 def _texts(file: Path, field: str) -> list[str]:
@@ -296,7 +296,8 @@ def find_scores(root: Path, test_set: str) -> Path:
     Raises:
         DataUnavailableError: if there is none; says where it was looked for.
     """
-    above = ("", "mt-metrics-eval-v2", "mt-metrics-eval/mt-metrics-eval-v2", *_DOWNLOADED)
+    archive = "mt-metrics-eval-v2"  # which `bsx data get` unpacks into a folder of its name in that of the data set
+    above = ("", archive, f"mt-metrics-eval/{archive}", f"mt-metrics-eval/{archive}/{archive}")
     places = [root, *(root / part / test_set for part in above)]
     for place in places:
         if (place / "metric-scores").is_dir() or next(place.glob("*.metrics.tsv*"), None) is not None:
@@ -306,10 +307,6 @@ def find_scores(root: Path, test_set: str) -> Path:
         f"{test_set} and mt-metrics-eval-v2/{test_set} below it",
         file=root,
     )
-
-
-_DOWNLOADED = ("mt-metrics-eval/mt-metrics-eval-v2/mt-metrics-eval-v2",)
-"""Where `bsx data get` unpacks the archive."""
 
 
 def pairs_of_scores(folder: Path) -> list[str]:

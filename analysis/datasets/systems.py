@@ -34,11 +34,9 @@ def load_system_outputs(
         name: name of the data set; the first file's unless given.
         skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
 
-    Raises:
-        InputError: naming file, line and reason of a malformed row; an output without a reference, a second output or
-            judgment of the same system and segment, and a judgment without an output are malformed. Judgments of a
-            system HUMAN, of which there are no outputs, are counted in a note.
-        UnknownNameError: for a column that does not exist; lists those present.
+    Errors: as for `bsx.analysis.load_table`. An output without a reference, a second output or
+    judgment of the same system and segment, and a judgment without an output are malformed. Judgments of a system
+    HUMAN, of which there are no outputs, are counted in a note.
     """
     pair = pair_in_name(systems) if lp is None else lp
     builder = Builder(systems, name or Path(systems).name.partition(".")[0], skip_malformed)
