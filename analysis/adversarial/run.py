@@ -353,12 +353,12 @@ def challenge_metrics(settings: ChallengeRun) -> ChallengeResult:
     # Of each phenomenon a row that metrics disagree on, else one that fools all; most fooled first.
     fooled = np.sum([~(good > bad) for good, bad in scores.values()], axis=0)
     examples: dict[str, ChallengeExample] = {}
-    for place in sorted(kept, key=lambda i: (fooled[i] == len(scores), -fooled[i])):
-        pair = pairs[place]
-        if fooled[place] and pair.phenomenon not in examples:
-            of_metrics = {metric: (float(good[place]), float(bad[place])) for metric, (good, bad) in scores.items()}
+    for row in sorted(kept, key=lambda i: (fooled[i] == len(scores), -fooled[i])):
+        pair = pairs[row]
+        if fooled[row] and pair.phenomenon not in examples:
+            of_metrics = {metric: (float(good[row]), float(bad[row])) for metric, (good, bad) in scores.items()}
             shown = {name: getattr(pair, name) for name in ("phenomenon", "reference", "source", "good", "bad")}
-            examples[pair.phenomenon] = ChallengeExample(row=place + 1, **shown, scores=of_metrics)
+            examples[pair.phenomenon] = ChallengeExample(row=row + 1, **shown, scores=of_metrics)
     notes = [*about(metrics), *challenge_set.notes, *computed.notes]
     if len(kept) < n:
         notes.append(f"{n - len(kept)} of {n} pairs miss a score and are left out for all metrics")
@@ -428,15 +428,7 @@ def build_triples(settings: BuildTriplesRun) -> BuiltTriples:
     Raises:
         InputError: for tables that cannot be read or written, and settings without effect.
     """
-    from bsx.analysis.adversarial.build_triples import (
-        build_paws,
-        conllu_tagger,
-        lexical_overlap,
-        nltk_tagger,
-        overlaps,
-        permute_nouns,
-        stanza_tagger,
-    )
+    from bsx.analysis.adversarial import build_triples as recipes
 
     how, tagger = settings.recipe, settings.tagger
     idle = (
@@ -446,14 +438,14 @@ def build_triples(settings: BuildTriplesRun) -> BuiltTriples:
     if tagger != "stanza":
         refuse_idle(settings, f"with tagger {tagger}", "parser_dir", "download")
     check_table(Path(settings.output))
-    overlap = lexical_overlap(settings.lang)
+    overlap = recipes.lexical_overlap(settings.lang)
     asked: dict[str, object] = {"recipe": how, "lang": settings.lang}
     few = same = None
     if how == "paws":
         table = load_pairs(settings.table)
         labels = [int(label) for label in table.numbers("label")]
         rows = list(zip(table.texts("reference"), table.texts("candidate"), labels, strict=True))
-        triples = build_paws(rows, overlap=overlap, keep=settings.keep, by=settings.rank_by)
+        triples = recipes.build_paws(rows, overlap=overlap, keep=settings.keep, by=settings.rank_by)
         asked |= {"keep": settings.keep, "rank_by": settings.rank_by}
         read = len(rows)
     else:
@@ -463,13 +455,13 @@ def build_triples(settings: BuildTriplesRun) -> BuiltTriples:
         anchors, paraphrases = ([segment.candidates[side] for segment in segments] for side in (0, 1))
         if tagger == "stanza":
             folder = None if settings.parser_dir is None else Path(settings.parser_dir)
-            cut = stanza_tagger(settings.lang, folder=folder, download=settings.download)
+            cut = recipes.stanza_tagger(settings.lang, folder=folder, download=settings.download)
         else:
-            cut = nltk_tagger() if tagger == "nltk" else conllu_tagger(Path(tagger))
-        made = permute_nouns(anchors, paraphrases, cut, seed=settings.seed)
+            cut = recipes.nltk_tagger() if tagger == "nltk" else recipes.conllu_tagger(Path(tagger))
+        made = recipes.permute_nouns(anchors, paraphrases, cut, seed=settings.seed)
         triples, few, same, read = made.triples, made.dropped, made.same, len(anchors)
         asked |= {"tagger": tagger, "seed": settings.seed}
-    low, high = (float(values.mean()) for values in overlaps(triples, overlap))
+    low, high = (float(values.mean()) for values in recipes.overlaps(triples, overlap))
     with ScoreTable(Path(settings.output)) as written:
         for triple in triples:
             for label, text in ((0, triple.nonparaphrase), (1, triple.paraphrase)):

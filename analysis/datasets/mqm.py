@@ -94,25 +94,21 @@ def load_mqm(
     references = _references(table.name, texts, reference)
     parts = _parts(ratings)
     documents: dict[str, set[str]] = {}
-    for _, document, number in texts:
-        documents.setdefault(number, set()).add(document)
+    for _, document, item in texts:
+        documents.setdefault(item, set()).add(document)
     unique = all(len(names) == 1 for names in documents.values())  # else numbers start anew in each document
     pair = lp or pair_in_name(path)
     lacking = 0
     for key, raters in ratings.items():
-        system, document, _ = key
+        system, document, item = key
         if system == reference:
             continue
         if reference is not None and key[1:] not in references:
             lacking += 1
             continue
         source, target = texts[key]
-        values: dict[str, Given] = {
-            "system": system,
-            "segment": key[2] if unique else ":".join(key[1:]),
-            "document": document,
-        }
-        values |= {"source": source, "candidate": target}
+        values: dict[str, Given] = {"system": system, "segment": item if unique else f"{document}:{item}"}
+        values |= {"document": document, "source": source, "candidate": target}
         values |= {} if reference is None else {"references": [references[key[1:]]]}
         groups = [[rating] for rating in raters.values()] if per_rater else [list(raters.values())]
         for number, group in enumerate(groups):

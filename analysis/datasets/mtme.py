@@ -81,7 +81,11 @@ def load_mt_metrics_eval(
         texts |= {file: _texts(file, "hypothesis") for file in outputs.values()}
         texts |= {translations[key]: _texts(translations[key], "target") for key in used}
         check_line_counts({path: len(lines) for path, lines in texts.items()})
-    places = _read_documents(folder / "documents" / f"{lp}.docs", len(source)) if level == "seg" else []
+    places: list[tuple[str, str]] = []  # domain and document of each segment, if the test set says
+    if level == "seg" and (listed := folder / "documents" / f"{lp}.docs").is_file():
+        places = [(domain, document) for _, domain, document in _two_fields(listed, "DOMAIN DOCUMENT")]
+        if len(places) != size:
+            raise InputError(f"has {len(places)} lines, the sources have {size}", file=listed)
     for row, (system, output) in enumerate(outputs.items()):
         for i in range(size):
             values: dict[str, Given] = {key: float(column[row, i]) for key, column in scores.items()}
@@ -239,16 +243,6 @@ def _read_scores(path: Path, size: int, systems: Collection[str], *, missing: bo
         if len(values) != size:
             raise InputError(f"{system} has {len(values)} scores, {size} are due", file=path)
     return np.array([scores.get(system, [math.nan] * size) for system in systems])
-
-
-def _read_documents(path: Path, size: int) -> list[tuple[str, str]]:
-    """Return (domain, document) of each segment, or an empty list if the test set does not say."""
-    if not path.is_file():
-        return []
-    places = [(domain, document) for _, domain, document in _two_fields(path, "DOMAIN DOCUMENT")]
-    if len(places) != size:
-        raise InputError(f"has {len(places)} lines, the sources have {size}", file=path)
-    return places
 
 
 @dataclass(frozen=True, eq=False)

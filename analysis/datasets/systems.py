@@ -40,7 +40,19 @@ def load_system_outputs(
     """
     pair = pair_in_name(systems) if lp is None else lp
     builder = Builder(systems, name or Path(systems).name.partition(".")[0], skip_malformed)
-    segments = _read_references(references, builder)
+    texts = builder.table(references, "sid")
+    several = sorted(name for name in texts.columns if re.fullmatch("reference_[A-Z]", name))
+    if "reference" in texts.columns or not several:
+        texts.require("reference")
+        several = ["reference"]
+    segments: dict[str, dict[str, Given]] = {}
+    for row in texts.rows():
+        with builder.problems:
+            sid = row.name("sid")
+            if sid in segments:
+                raise InputError(f"{row.where}: a second reference for segment {sid}")
+            segment: dict[str, Given] = {"references": [row.text(name) for name in several]}
+            segments[sid] = segment | ({"source": row.text("source")} if "source" in row else {})
     outputs: dict[tuple[str, str], str] = {}
     for row in builder.table(systems, "system", "sid", "candidate").rows():
         with builder.problems:
@@ -87,23 +99,6 @@ def load_metric_scores(
 
 def _key(row: Row) -> tuple[str, str]:
     return row.name("system"), row.name("sid")
-
-
-def _read_references(path: Path | str, builder: Builder) -> dict[str, dict[str, Given]]:
-    table = builder.table(path, "sid")
-    several = sorted(name for name in table.columns if re.fullmatch("reference_[A-Z]", name))
-    if "reference" in table.columns or not several:
-        table.require("reference")
-        several = ["reference"]
-    segments: dict[str, dict[str, Given]] = {}
-    for row in table.rows():
-        with builder.problems:
-            sid = row.name("sid")
-            if sid in segments:
-                raise InputError(f"{row.where}: a second reference for segment {sid}")
-            values: dict[str, Given] = {"references": [row.text(name) for name in several]}
-            segments[sid] = values | ({"source": row.text("source")} if "source" in row else {})
-    return segments
 
 
 def _read_judgments(

@@ -141,7 +141,7 @@ class Sides:
         sentences: NDArray[np.int64],
         meaning: float | None,
     ) -> None:
-        self._references, self._texts, self._written, self._made = references, texts, written, made
+        self._references, self._texts, self._made = references, texts, made
         self._meaning, self.warnings = meaning, list[Notice]()
         self._sentences = np.asarray(sentences, dtype=np.float64)
         self._row = np.concatenate([np.flatnonzero(pairs.changed) for pairs in made])
@@ -271,11 +271,11 @@ class Sides:
         seen: Ols | None = None
         if self._seen and scores.written is not None:
             places = self._complete[~np.isnan(scores.written[self._complete])]
-            rows = np.isin(self._complete, places)
+            judged = np.isin(self._complete, places)
             sd, n = float(scores.written[places].std()) if len(places) else 0.0, len(places)
             if not sd > 0:
                 raise InputError(f"{name}: all candidates have the same score")
-            z = self._z[rows] - self._z[rows].mean(axis=0)
+            z = self._z[judged] - self._z[judged].mean(axis=0)
             y = (scores.written[places] - scores.written[places].mean()) / sd
             observed = FactorSample(y, z, self._seen, self._sentences[places])
             seen = standardised_errors(observed.fit(confidence), confidence=confidence)

@@ -385,7 +385,7 @@ def test_strengths_seeds_and_needs() -> None:
     assert {"typos", "shuffle"} < set(GRADED)
     text = "one two three four five six seven eight nine ten"
     assert len({changed("shuffle", text, seed=seed) for seed in range(10)}) > 5
-    assert perturb(["a"], "source", sources=["b"]).texts == ("b",)
+    assert perturb(["a", "c"], "source", sources=["b", "d"]).texts == ("b", "d")
     assert perturb(["a", "b", "a"], "unrelated").texts == ("b", "a", "b")
     assert perturb(["a", "a"], "unrelated").not_applicable == 2
     for name, given_, message in [
@@ -427,6 +427,8 @@ def test_what_did_not_change_is_counted() -> None:
     assert result.texts == ("abc", "abc", "123", "e\u0301")
     assert result.strength is None
     assert perturb(["a b"], "shuffle").strength == 0.2
+    composed = Perturbation("composed", "one code point", True, lambda item, *_: "\u00e9")
+    assert perturb(["e\u0301"], composed).unchanged == 1  # canonically equivalent
 
 
 def test_draws_do_not_touch_the_global_generator() -> None:
