@@ -112,7 +112,7 @@ def load_pairs(
         reference: column of first sentences; sentence1, question1 or reference unless given.
         candidate: column of second sentences; sentence2, question2 or candidate unless given.
         metrics: columns of scores; an empty cell is NaN.
-        name: name of the data set; the path's unless given.
+        name: name of the data set; the file's unless given.
         skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
 
     Errors: as for `bsx.analysis.load_table`.

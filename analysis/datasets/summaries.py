@@ -43,10 +43,10 @@ def load_summeval(
         annotators: ``expert`` (three a summary) or ``turker`` (five).
         human: what the column ``human`` is: one of the four aspects, or ``mean``, that of all four.
         per_judge: one row for each annotator of a summary: ``judge`` says which.
-        name: name of the data set; the path's unless given.
+        name: name of the data set; the file's unless given.
         skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
 
-    Errors: as for `bsx.analysis.load_table`.
+    Errors: as for `bsx.analysis.load_table`; annotators or aspects that are not there are one.
     """
     for setting, value, known in (
         ("annotators", annotators, ("expert", "turker")),

@@ -110,7 +110,7 @@ def load_multi_reference(
         path: the table or the folder.
         human: the table's column of human scores; human, human_z or score unless given.
         lp: the language pair; of a folder, taken from the ends of the file names unless given.
-        name: name of the data set; the path's unless given.
+        name: name of the data set; the file's unless given.
         skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
 
     Errors: as for `load_table`; files with different numbers of lines are one.

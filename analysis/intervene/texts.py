@@ -92,9 +92,8 @@ def intervene_texts(
     uncased = {}
     for name in named:  # words in common that were told nothing about case can be measured without it
         factor = get_factor(name)
-        told_nothing = isinstance(factor, Lexical) and "lowercase" not in factor.config.model_fields_set
-        if told_nothing and (other := ignoring_case(name)) != name:
-            uncased[name] = other
+        if isinstance(factor, Lexical) and "lowercase" not in factor.config.model_fields_set:
+            uncased[name] = ignoring_case(name)
     measured, notes = _measured(settings, names, references, texts, written, made)
     scores = []
     for done, (name, metric) in enumerate(metrics.items()):
