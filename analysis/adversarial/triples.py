@@ -144,8 +144,8 @@ def prefer_paraphrase(scores: Mapping[str, tuple[ArrayLike, ArrayLike]], setting
     how: Resampling = {"confidence": confidence, "resamples": settings.resamples, "seed": settings.seed}
     results = []
     for name, (good, bad) in pairs.items():
-        means = {"mean_paraphrase": float(good.mean()), "mean_nonparaphrase": float(bad.mean())}
-        results.append(TriplePreference(**vars(preference(good, bad, cluster=of, **how)), metric=name, **means))
+        preferred, b, c = vars(preference(good, bad, cluster=of, **how)), float(good.mean()), float(bad.mean())
+        results.append(TriplePreference(**preferred, metric=name, mean_paraphrase=b, mean_nonparaphrase=c))
     right = {name: good > bad for name, (good, bad) in pairs.items()}
     splits = [split for gap in gaps if settings.bins for split in _split(right, gap, settings.bins, confidence)]
     examples = []

@@ -62,7 +62,24 @@ def load_system_outputs(
             if key[1] not in segments:
                 raise InputError(f"{row.where}: segment {key[1]} has no reference in {references}")
             outputs[key] = row.text("candidate")
-    scores = {} if judgments is None else _read_judgments(judgments, outputs, builder)
+    scores: dict[tuple[str, str], dict[str, Given]] = {}
+    names, people = {system for system, _ in outputs}, 0
+    for row in [] if judgments is None else builder.table(judgments, "system", "sid", "z").rows():
+        with builder.problems:
+            key = _key(row)
+            if _HUMAN.fullmatch(key[0]) and key[0] not in names:
+                people += 1
+                continue
+            if key not in outputs:
+                raise InputError(f"{row.where}: there is no output of {key[0]} for segment {key[1]}")
+            if key in scores:
+                raise InputError(f"{row.where}: a second judgment of {key[0]} for segment {key[1]}")
+            columns = {"human": "z", "human_raw": "raw", "judgments": "n"}
+            scores[key] = {new: row.number(old) for new, old in columns.items() if old in row}
+    if people:
+        builder.notes.append(
+            f"{people} judgments of human translators are left out: no system's output belongs to them"
+        )
     none: dict[str, Given] = dict.fromkeys(next(iter(scores.values()), {}), math.nan)
     for (system, sid), candidate in outputs.items():
         values = {} if judgments is None else scores.get((system, sid), none)
@@ -99,27 +116,3 @@ def load_metric_scores(
 
 def _key(row: Row) -> tuple[str, str]:
     return row.name("system"), row.name("sid")
-
-
-def _read_judgments(
-    path: Path | str, outputs: dict[tuple[str, str], str], builder: Builder
-) -> dict[tuple[str, str], dict[str, Given]]:
-    columns = {"human": "z", "human_raw": "raw", "judgments": "n"}
-    scores: dict[tuple[str, str], dict[str, Given]] = {}
-    systems, humans = {system for system, _ in outputs}, 0
-    for row in builder.table(path, "system", "sid", "z").rows():
-        with builder.problems:
-            key = _key(row)
-            if _HUMAN.fullmatch(key[0]) and key[0] not in systems:
-                humans += 1
-                continue
-            if key not in outputs:
-                raise InputError(f"{row.where}: there is no output of {key[0]} for segment {key[1]}")
-            if key in scores:
-                raise InputError(f"{row.where}: a second judgment of {key[0]} for segment {key[1]}")
-            scores[key] = {new: row.number(old) for new, old in columns.items() if old in row}
-    if humans:
-        builder.notes.append(
-            f"{humans} judgments of human translators are left out: no system's output belongs to them"
-        )
-    return scores
