@@ -112,13 +112,13 @@ def test_it_runs_to_the_same_kinds_of_outputs(path: Path) -> None:
     data = SHARED / "data"
     if data_sets(path) and not data.is_dir():
         pytest.skip(f"{', '.join(data_sets(path))} are not here: they are not part of the repository")
-    done = subprocess.run(
-        [sys.executable, str(REPOSITORY / "tools" / "notebooks.py"), "--check", str(path)],
-        env={**os.environ, "BSX_DATA": str(data), "PYTHONPATH": str(REPOSITORY)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    execute("--check", path, data=data)
+
+
+def execute(*arguments: str | Path, data: Path) -> None:
+    command = [sys.executable, REPOSITORY / "tools" / "notebooks.py", *arguments]
+    environment = {**os.environ, "BSX_DATA": str(data), "PYTHONPATH": str(REPOSITORY)}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -131,14 +131,7 @@ def test_it_runs_on_the_shipped_examples_where_data_are_missing(path: Path, tmp_
     import nbformat
 
     copy = Path(shutil.copy(path, tmp_path))
-    done = subprocess.run(
-        [sys.executable, str(REPOSITORY / "tools" / "notebooks.py"), str(copy)],
-        env={**os.environ, "BSX_DATA": str(tmp_path / "none"), "PYTHONPATH": str(REPOSITORY)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    execute(copy, data=tmp_path / "none")
     printed = [output for cell in nbformat.read(copy, as_version=4).cells for output in cell.get("outputs", [])]
     assert not [output for output in printed if output.get("name") == "stderr"]
     said = "\n".join(output.get("text", "") for output in printed)

@@ -15,7 +15,20 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
+RIGHT = """
+bsx.score(["a"], [["b", "c"], "d"])
+bsx.score(("a",), np.array(["b"]))
+bsx.score(pd.Series(["a"]), (text for text in "ab"))
+bsx.Scorer(model=Path("model"), layer=1).score(["a"], pd.DataFrame({"a": ["b"]})["a"])
+bsx.get_metric("chrf").score(["a"], ["b"]).to_frame().columns
+bsx.score(["a"], ["b"]).to_frame().groupby("id").mean()
+"""
 TYPOS = """
+bsx.score(3, 4)
+bsx.score(["a"], [3])
+bsx.Scorer(model="minilm").score([1.5], ["b"])
+bsx.Scorer(model=3)
+bsx.get_metric("chrf").score(None, ["b"])
 bsx.scroe(["a"], ["a"])
 bsx.analysis.meta_evalute
 bsx.select_model("en", licnce="MIT")
@@ -54,6 +67,7 @@ CorpusMetric("chrf", devise="cpu")
 CorpusMetric("chrf").corpus_score(["a"], [["b"]]).scor
 compute_metrics(None, "chrf", lnag="en")
 """
+OF_A_FRAME = 'bsx.score(["a"], ["b"]).to_frame().nosuch_method()\n'  # of pandas mypy knows no types here
 
 
 def public_functions() -> Iterator[tuple[str, Callable[..., object]]]:
@@ -103,7 +117,8 @@ def test_a_type_checker_refuses_typos(checker: str, tmp_path: Path) -> None:
     head = "# pyright: basic\nimport bsx\nimport bsx.analysis\nfrom bsx.compat import bert_score\n"
     head += "from bsx.compat.corpus import CorpusMetric\nfrom bsx.compat.trainer import compute_metrics\n"
     head += "from bsx.metrics.lexical.bleu import Bleu\n"
-    file.write_text(head + TYPOS.strip() + "\n")
+    head += f"from pathlib import Path\nimport numpy as np\nimport pandas as pd{RIGHT}"
+    file.write_text(head + TYPOS.lstrip() + OF_A_FRAME * (checker == "basedpyright"))
     command: list[str | Path] = [Path(sysconfig.get_path("scripts"), checker), *CHECKERS[checker], file]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     refused = {int(line) for line in re.findall(r"typos\.py:(\d+):.*\berror\b", done.stdout)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -61,37 +60,6 @@ def test_pyright_finds_the_files_one_edits(tmp_path: Path) -> None:
     assert imported is not None, found
     files = {Path(line.strip().removeprefix("file://")).resolve() for line in imported[1].splitlines()}
     assert {REPOSITORY / home for home in HOMES.values()} <= files
-
-
-@pytest.mark.slow
-def test_pyright_refuses_what_is_no_list_of_texts(tmp_path: Path) -> None:
-    pyright = Path(sysconfig.get_path("scripts"), "basedpyright")
-    if not pyright.exists():
-        pytest.skip("needs basedpyright, which the extra dev installs")
-    right = """
-bsx.score(["a"], [["b", "c"], "d"])
-bsx.score(("a",), np.array(["b"]))
-bsx.score(pd.Series(["a"]), (text for text in "ab"))
-bsx.Scorer(model=Path("model"), layer=1).score(["a"], pd.DataFrame({"a": ["b"]})["a"])
-bsx.get_metric("chrf").score(["a"], ["b"]).to_frame().columns
-bsx.score(["a"], ["b"]).to_frame().groupby("id").mean()
-"""
-    wrong = """
-bsx.score(3, 4)
-bsx.score(["a"], [3])
-bsx.Scorer(model="minilm").score([1.5], ["b"])
-bsx.Scorer(model=3)
-bsx.get_metric("chrf").score(None, ["b"])
-bsx.score(["a"], ["b"]).to_frame().nosuch_method()
-"""
-    script = tmp_path / "script.py"
-    imports = "# pyright: basic\nfrom pathlib import Path\nimport numpy as np, pandas as pd\nimport bsx\n"
-    script.write_text(imports + right + wrong, encoding="utf-8")
-    command = [str(pyright), "--pythonpath", sys.executable, "--outputjson", str(script)]
-    found = json.loads(subprocess.run(command, capture_output=True, text=True, cwd=REPOSITORY, check=False).stdout)
-    lines = {one["range"]["start"]["line"] for one in found["generalDiagnostics"] if one["severity"] == "error"}
-    first = (imports + right).count("\n") + 1
-    assert lines == set(range(first, first + wrong.count("\n") - 1)), found["generalDiagnostics"]
 
 
 def test_no_tool_meets_a_file_twice() -> None:

@@ -29,19 +29,8 @@ def by_pair(f1: NDArray[np.float32], pairs: Pairs) -> dict[str, float]:
 
 
 @pytest.mark.slow
-def test_correlation_with_people_on_one_pair_of_wmt17(wmt17: Pairs) -> None:
-    kept = [i for i, name in enumerate(wmt17.lp) if name == "fi-en"]
-    lp, candidates, references = ([column[i] for i in kept] for column in wmt17[:3])
-    pairs = Pairs(lp, candidates, references, [wmt17.human[i] for i in kept])
-    scores = Scorer(model="minilm", layer=6).score(pairs.candidates, pairs.references)
-    assert by_pair(scores.f1, pairs) == pytest.approx({"fi-en": PEER_LAYER_6["fi-en"]}, abs=0.001)
-
-
-@pytest.mark.slow
 def test_correlation_with_people_on_wmt17(wmt17: Pairs) -> None:
     scores = Scorer(model="minilm", all_layers=True).score(wmt17.candidates, wmt17.references)
     assert by_pair(scores.f1[6], wmt17) == pytest.approx(PEER_LAYER_6, abs=0.001)
     means = [np.mean(list(by_pair(f1, wmt17).values())) for f1 in scores.f1]
-    assert means[6] == pytest.approx(0.657, abs=0.001)
-    assert means[4] == pytest.approx(0.666, abs=0.001)
     assert means == pytest.approx(MEAN_BY_LAYER, abs=0.001)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -64,11 +65,7 @@ def lexical_overlap(lang: str = "en", tokenize: str | None = None) -> Overlap:
         tokenize: another one: ``treebank``, ``whitespace`` or one of sacreBLEU's.
     """
     cut = tokenizer(tokenize or default_tokenizer(lang))
-
-    def overlap(anchor: str, other: str) -> float:
-        return bleu1(cut(anchor), cut(other))
-
-    return overlap
+    return lambda anchor, other: bleu1(cut(anchor), cut(other))
 
 
 def overlaps(triples: Sequence[Triple], overlap: Overlap) -> tuple[Array, Array]:
@@ -210,20 +207,12 @@ def stanza_tagger(lang: str = "en", *, folder: Path | None = None, download: boo
     """
     parser = StanzaParser(lang, "tag", pretokenized=False, folder=folder, download=download)
 
-    def tag(texts: Sequence[str]) -> Iterator[Tagged | None]:
-        for some in parser(texts):
-            yield from map(_nouns, some)
-
-    return tag
+    return lambda texts: map(_nouns, chain.from_iterable(parser(texts)))
 
 
 def conllu_tagger(file: Path) -> Tagger:
     """Return a tagger that reads words and the tag ``NOUN`` from parses of the same texts in the same order."""
-
-    def tag(texts: Sequence[str]) -> Iterator[Tagged | None]:
-        return map(_nouns, match_parses(file, texts, "the anchors"))
-
-    return tag
+    return lambda texts: map(_nouns, match_parses(file, texts, "the anchors"))
 
 
 def nltk_tagger() -> Tagger:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field
 
 from bsx.analysis.adversarial.result import Robustness
@@ -80,12 +79,7 @@ def read_texts(table: Table, candidate: str | None, reference: str, source: str 
 
 
 def find_parses(
-    texts: Sequence[str],
-    column: str,
-    lang: str | None,
-    how: ParseSettings,
-    cache: Path | None,
-    report: Progress | None,
+    texts: Sequence[str], column: str, lang: str | None, how: ParseSettings, cache: Path | None, report: Progress | None
 ) -> tuple[list[Parse | None] | None, dict[str, object] | None]:
     """Return parses of texts, from a file or a parser, and where they are from; None without either."""
     from bsx.analysis.factors.parsers import StanzaParser
@@ -138,7 +132,7 @@ class MetricFunctions:
                 raise InputError(f"{metric.spec} compares candidates with sources: say which column (source)")
             if not metric.higher_is_better:
                 self.notes.append(f"{metric.spec}: lower is better, so its scores are multiplied by -1")
-            self.functions[metric.spec] = self._function(metric, sources if "source" in metric.needs else None, skip)
+            self.functions[metric.spec] = partial(self._scores, metric, sources, skip)
 
     def left_out(self) -> list[str]:
         """Return how many texts metrics failed on, if they were skipped, and the first of them."""
@@ -150,18 +144,27 @@ class MetricFunctions:
             f"on row {first['row']}: {first['error']}"
         ]
 
-    def _function(self, metric: Metric, sources: list[str] | None, skip: bool) -> Function:
-        def function(candidates: Sequence[str], references: Sequence[str]) -> NDArray[np.float64]:
-            compared = references if "reference" in metric.needs else None
-            scored = score_rows([metric], candidates, compared, sources, skip_errors=skip)
-            self.signatures.setdefault(metric.spec, scored.signatures[metric.spec])
-            for row, why in scored.failed.get(metric.spec, {}).items():
-                entry = {"metric": metric.spec, "row": row + 1, "text": candidates[row], "error": why}
-                if entry not in self.skipped:  # an unchanged text fails again under every perturbation
-                    self.skipped.append(entry)
-            return scored.values[metric.spec]
-
-        return function
+    def _scores(
+        self,
+        metric: Metric,
+        sources: list[str] | None,
+        skip: bool,
+        candidates: Sequence[str],
+        references: Sequence[str],
+    ) -> Array:
+        scored = score_rows(
+            [metric],
+            candidates,
+            references if "reference" in metric.needs else None,
+            sources if "source" in metric.needs else None,
+            skip_errors=skip,
+        )
+        self.signatures.setdefault(metric.spec, scored.signatures[metric.spec])
+        for row, why in scored.failed.get(metric.spec, {}).items():
+            entry = {"metric": metric.spec, "row": row + 1, "text": candidates[row], "error": why}
+            if entry not in self.skipped:  # an unchanged text fails again under every perturbation
+                self.skipped.append(entry)
+        return scored.values[metric.spec]
 
 
 class PerturbColumns(BaseSettings):
@@ -191,14 +194,7 @@ class WordForms(BaseSettings):
 
 
 class PerturbRun(
-    Watched,
-    MetricSettings,
-    WordForms,
-    ParseSettings,
-    Skipping,
-    FallSettings,
-    ChangeSettings,
-    PerturbColumns,
+    Watched, MetricSettings, WordForms, ParseSettings, Skipping, FallSettings, ChangeSettings, PerturbColumns
 ):
     """Everything that `perturb` takes."""
 
@@ -246,9 +242,25 @@ def perturb(settings: PerturbRun) -> Robustness:
     parses, origin = find_parses(clean, column, settings.lang, settings, cache, progress)
     functions = MetricFunctions(open_distinct(settings), texts.sources, skip=settings.skip_errors)
 
-    def write(cases: Sequence[Perturbed], scored: Mapping[str, Sequence[Array]]) -> None:
-        if save is not None:
-            _write_cases(save, cases, scored, texts, clean)
+    def write(path: Path, cases: Sequence[Perturbed], scored: Mapping[str, Sequence[Array]]) -> None:
+        """Write every text that a perturbation changed, with the scores before and after, and the rows' own columns."""
+        with ScoreTable(path) as written:
+            for place, case in enumerate(cases, start=1):
+                for row in map(int, case.changed.nonzero()[0]):
+                    cells: dict[str, object] = {
+                        "row": row + 1,
+                        "perturbation": case.perturbation.name,
+                        "strength": "" if case.strength is None else f"{case.strength:g}",
+                        "seed": case.seed,
+                        "preserves": str(case.perturbation.preserves).lower(),
+                        "reference": texts.references[row],
+                        "original": clean[row],
+                        "perturbed": case.texts[row],
+                    }
+                    cells |= {n: v for n, v in texts.rows[row].items() if n not in cells}
+                    for metric, scores in scored.items():
+                        cells |= {f"{metric} original": float(scores[0][row]), metric: float(scores[place][row])}
+                    written.write(cells)
 
     result = robustness(
         texts.references,
@@ -260,7 +272,7 @@ def perturb(settings: PerturbRun) -> Robustness:
         lang=settings.lang,
         inflections=settings.inflections(),
         nan="omit" if settings.skip_errors else "error",
-        keep=write,
+        keep=None if save is None else partial(write, save),
         progress=progress,
     )
     notes = [*functions.about, *functions.notes, *texts.notes, *result.notes]
@@ -272,26 +284,3 @@ def perturb(settings: PerturbRun) -> Robustness:
         signatures=functions.signatures,
         notes=(*notes, *functions.left_out()),
     )
-
-
-def _write_cases(
-    path: Path, cases: Sequence[Perturbed], scored: Mapping[str, Sequence[Array]], texts: Texts, clean: Sequence[str]
-) -> None:
-    """Write every text that a perturbation changed, with the scores before and after, and the kept rows' columns."""
-    with ScoreTable(path) as table:
-        for place, case in enumerate(cases, start=1):
-            for row in map(int, case.changed.nonzero()[0]):
-                cells: dict[str, object] = {
-                    "row": row + 1,
-                    "perturbation": case.perturbation.name,
-                    "strength": "" if case.strength is None else f"{case.strength:g}",
-                    "seed": case.seed,
-                    "preserves": str(case.perturbation.preserves).lower(),
-                    "reference": texts.references[row],
-                    "original": clean[row],
-                    "perturbed": case.texts[row],
-                }
-                cells |= {n: v for n, v in (texts.rows[row] if texts.rows else {}).items() if n not in cells}
-                for metric, scores in scored.items():
-                    cells |= {f"{metric} original": float(scores[0][row]), metric: float(scores[place][row])}
-                table.write(cells)

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.adversarial.result import (
-    CaseResult,
-    DropExample,
-    MetricRange,
-    NotApplied,
-    Robustness,
-)
+from bsx.analysis.adversarial.result import CaseResult, DropExample, MetricRange, NotApplied, Robustness
 from bsx.analysis.adversarial.settings import RobustnessSettings
-from bsx.analysis.perturbations.base import Perturbation
 from bsx.analysis.perturbations.perturb import PERTURBATIONS, Perturbed, get_perturbation, perturb
 from bsx.analysis.perturbations.scoring import Function, score_changed
 from bsx.analysis.perturbations.units import units
@@ -72,17 +65,21 @@ def robustness(references: Sequence[str], metrics: Mapping[str, Function], setti
             setting="control_perturbation",
         )
     beside = {name: getattr(settings, name) for name in ("lang", "sources", "parses", "inflections")}
-    chosen, left_out = _choose(
-        settings.perturbations,
-        base,
-        settings.lang,
-        source=settings.sources is not None,
-        parse=settings.parses is not None,
-        inflections=settings.inflections is not None,
-    )
+    names = settings.perturbations
+    wanted = [get_perturbation(name) for name in (PERTURBATIONS if names is None else dict.fromkeys(names))]
+    if base not in wanted:
+        wanted.insert(0, base)
+    given = {"source": "sources", "parse": "parses", "inflections": "inflections"}
+    has = {need: beside[name] is not None for need, name in given.items()}
+    lacks = {item.name: item.lacks(settings.lang, **has) for item in wanted}
+    left_out = {name: why for name, why in lacks.items() if why is not None}
+    if left_out and (names is not None or base.name in left_out):
+        name = base.name if base.name in left_out else next(iter(left_out))
+        raise InputError(f"perturbation {name} {left_out[name]}")
     cases = [
         perturb(clean, perturbation, strength=strength, seed=seed, **beside)
-        for perturbation in chosen
+        for perturbation in wanted
+        if perturbation.name not in left_out
         for strength in (dict.fromkeys(settings.strengths) if perturbation.graded else (None,))
     ]
     at = next((place for place, case in enumerate(cases) if case.perturbation.name == _UNRELATED), len(cases))
@@ -103,13 +100,31 @@ def robustness(references: Sequence[str], metrics: Mapping[str, Function], setti
         settings.keep(cases, scored)
     control = next(place for place, case in enumerate(cases) if case.perturbation is base)
     towards = [_towards(case, clean, references) for case in cases]
-    notes = _notes(cases, len(clean), settings.candidates is None, sum(int(rows.sum()) for rows in towards))
+    notes = []
+    if closer := sum(int(rows.sum()) for rows in towards):
+        notes.append(
+            f"{closer} change{'s' * (closer > 1)} of meaning brought a text nearer to its reference in words: "
+            "a score that rises there is right, so they are counted (nearer) and not listed among the worst rows"
+        )
+    if settings.candidates is None:
+        notes.append(
+            "the clean texts are the references themselves: most metrics give them their highest score, so a drop can "
+            "hardly be negative"
+        )
+    notes += [
+        f"{_called(case)} changed none of {len(clean)} texts ({case.not_applicable} not applicable, {case.unchanged} "
+        "unchanged): its drop is undefined, not 0"
+        for case in cases
+        if not case.changed.any()
+    ]
     how: Resampling = {"resamples": settings.resamples, "confidence": settings.confidence, "seed": seed}
     results: list[CaseResult] = []
     examples: list[DropExample] = []
     ranges = []
     for name, (before, *after) in scored.items():
-        scale = _metric_range(name, before, after[at])
+        both = ~np.isnan(before) & ~np.isnan(after[at])
+        top, least = _mean(before[both] if both.any() else before[~np.isnan(before)]), _mean(after[at][both])
+        scale = MetricRange(name, top, least, top - least, int(both.sum()))
         ranges.append(scale)
         if not scale.range > 0:
             why = "unrelated texts score no lower than clean ones" if scale.n else "there is no unrelated text"
@@ -158,43 +173,8 @@ def robustness(references: Sequence[str], metrics: Mapping[str, Function], setti
     )
 
 
-def _choose(
-    names: Iterable[str] | None, base: Perturbation, lang: str | None, **given: bool
-) -> tuple[list[Perturbation], dict[str, str]]:
-    """Return the perturbations to apply, the control among them, and why others were left out."""
-    wanted = [get_perturbation(name) for name in (PERTURBATIONS if names is None else dict.fromkeys(names))]
-    if base not in wanted:
-        wanted.insert(0, base)
-    lacking = {item.name: why for item in wanted if (why := item.lacks(lang, **given)) is not None}
-    if lacking and (names is not None or base.name in lacking):
-        name = base.name if base.name in lacking else next(iter(lacking))
-        raise InputError(f"perturbation {name} {lacking[name]}")
-    return [item for item in wanted if item.name not in lacking], lacking
-
-
 def _called(case: Perturbed) -> str:
     return case.perturbation.name + (f" {case.strength:g}" if case.strength is not None else "")
-
-
-def _notes(cases: Sequence[Perturbed], rows: int, self_scored: bool, nearer: int) -> list[str]:
-    notes = []
-    if nearer:
-        notes.append(
-            f"{nearer} change{'s' * (nearer > 1)} of meaning brought a text nearer to its reference in words: "
-            "a score that rises there is right, so they are counted (nearer) and not listed among the worst rows"
-        )
-    if self_scored:
-        notes.append(
-            "the clean texts are the references themselves: most metrics give them their highest score, so a drop can "
-            "hardly be negative"
-        )
-    notes += [
-        f"{_called(case)} changed none of {rows} texts ({case.not_applicable} not applicable, {case.unchanged} "
-        "unchanged): its drop is undefined, not 0"
-        for case in cases
-        if not case.changed.any()
-    ]
-    return notes
 
 
 def _towards(case: Perturbed, clean: Sequence[str], references: Sequence[str]) -> NDArray[np.bool_]:
@@ -221,14 +201,6 @@ def _alike(words: list[str], wanted: list[str]) -> float:
             row.append(previous[place] + 1 if word == other else max(previous[place + 1], row[place]))
         previous = row
     return 2 * previous[-1] / max(1, len(words) + len(wanted))
-
-
-def _metric_range(name: str, before: Array, unrelated: Array) -> MetricRange:
-    """Return how far a metric's scores (n,) can fall: to those of unrelated texts (n,)."""
-    both = ~np.isnan(before) & ~np.isnan(unrelated)
-    clean = _mean(before[both] if both.any() else before[~np.isnan(before)])
-    least = _mean(unrelated[both])
-    return MetricRange(name, clean, least, clean - least, int(both.sum()))
 
 
 def _fall(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -11,15 +11,10 @@ import numpy as np
 from pydantic import Field
 
 from bsx.analysis.adversarial.challenge import ChallengeExample, ChallengeResult, challenge
-from bsx.analysis.adversarial.pairs import (
-    HarderSet,
-    PairsResult,
-    detect_pairs,
-    easy_to_hard,
-)
+from bsx.analysis.adversarial.pairs import HarderSet, PairsResult, detect_pairs, easy_to_hard
 from bsx.analysis.adversarial.settings import ChallengeSettings, Sampled, TripleTests
 from bsx.analysis.adversarial.triples import BuiltTriples, TriplesResult, prefer_paraphrase
-from bsx.analysis.datasets.challenge import ChallengeSet, load_challenge
+from bsx.analysis.datasets.challenge import load_challenge
 from bsx.analysis.datasets.pairs import load_pairs
 from bsx.analysis.datasets.triples import load_triples
 from bsx.analysis.stats.folds import Rows, units
@@ -95,9 +90,7 @@ def detect_paraphrases(settings: PairsRun) -> PairsResult:
     asked = {name: getattr(settings, name) for name in Sampled.model_fields}
     for table in tables:
         named = {role: getattr(settings, role) for role in ("label", "reference", "candidate", "document")}
-        if (
-            read
-        ):  # a second table may have other names for the same columns: one that is missing falls back to the usual
+        if read:  # a second table may have other names for the same columns: one that it lacks is the usual one there
             named = {role: name if name in table.columns else None for role, name in named.items()}
         document = named.pop("document")
         pairs = load_pairs(table, **named, metrics=columns)
@@ -115,16 +108,14 @@ def detect_paraphrases(settings: PairsRun) -> PairsResult:
             skip_errors=settings.skip_errors,
             progress=reporter(settings.progress),
         )
-        scores, signatures, remarks = (
-            scores | computed.values,
-            signatures | computed.signatures,
-            remarks + computed.notes,
-        )
+        scores |= computed.values
+        signatures |= computed.signatures
+        remarks += computed.notes
         if computed.failed:
             asked["nan"] = "omit"
         if settings.document is not None and settings.document in scores:
-            told_twice = f"document: the column {settings.document!r} is named twice"
-            raise InputError(told_twice, file=table.name, setting="document")
+            twice = f"document: the column {settings.document!r} is named twice"
+            raise InputError(twice, file=table.name, setting="document")
         clusters.append(_tied_rows(table.name, [*sides.values()], remarks, _documents(table, document)))
         labels = pairs.numbers("label")
         result = detect_pairs(labels, scores, **asked, cluster=clusters[-1])
@@ -160,15 +151,7 @@ def _comparing_references(metrics: list[Metric]) -> list[Metric]:
 
 
 def _documents(table: Table, column: str | None) -> Labels | None:
-    """Return the document of each row of a table (rows,), None if no column names any.
-
-    Args:
-        table: the table.
-        column: that of documents; the usual one, if it is there, unless given.
-
-    Raises:
-        InputError: if the column is not there, or names one document.
-    """
+    """Return the document of each row (rows,) by the usual column unless one is named; None if no column has any."""
     column = column if column is not None else table.first(*DOCUMENTS)
     if column is None:
         return None
@@ -181,11 +164,7 @@ def _documents(table: Table, column: str | None) -> Labels | None:
 def _tied_rows(
     name: str, sides: Sequence[Sequence[str]], notes: list[str], documents: Labels | None = None
 ) -> Rows | None:
-    """Return the set of each row (n,): rows that share a document, or a text on any side, directly or over others.
-
-    Raises:
-        InputError: naming the table, if all rows are one set.
-    """
+    """Return the set of each row (n,): rows that share a document, or a text on any side, directly or over others."""
     if not (sides or documents):
         return None
     n, copies = len(sides[0] if sides else documents or ()), max(len(sides), 1)
@@ -195,8 +174,7 @@ def _tied_rows(
     if documents is not None:
         keys.append([*documents] * copies)
     of = units(keys, n * copies)[:n]
-    sizes = np.bincount(of)
-    sizes = sizes[sizes > 0]
+    sizes = np.unique(of, return_counts=True)[1]
     what = "text" if documents is None else "text or a document" if sides else "document"
     if sizes.max() == 1:
         return None
@@ -265,11 +243,9 @@ def prefer_paraphrases(settings: TriplesRun) -> TriplesResult:
         except MissingExtraError as error:
             notes.append(f"not split by lexical overlap: {error}")
     documents = _documents(file, settings.document)
-    of_triples = None if documents is None else [documents[t.row - 1] for t in triples]
-    of = _tied_rows(file.name, sides, notes, of_triples)
+    of = _tied_rows(file.name, sides, notes, None if documents is None else [documents[t.row - 1] for t in triples])
     result = prefer_paraphrase(scores, triples=triples, gap=gap, cluster=of, **asked)
-    left = n - result.results[0].n
-    if left:
+    if left := n - result.results[0].n:
         notes.append(f"{left} of {n} triples miss a score and are left out for all metrics")
     return replace(
         result,
@@ -375,12 +351,21 @@ def challenge_metrics(settings: ChallengeRun) -> ChallengeResult:
     nan = "omit" if missing and settings.skip_errors else settings.nan
     result = challenge(pairs, scores, **{**asked, "nan": nan})
     kept = np.flatnonzero(complete).tolist()
+    # Of each phenomenon a row that metrics disagree on, else one that fools all; most fooled first.
+    fooled = np.sum([~(good > bad) for good, bad in scores.values()], axis=0)
+    examples: dict[str, ChallengeExample] = {}
+    for row in sorted(kept, key=lambda i: (fooled[i] == len(scores), -fooled[i])):
+        pair = pairs[row]
+        if fooled[row] and pair.phenomenon not in examples:
+            of_metrics = {metric: (float(good[row]), float(bad[row])) for metric, (good, bad) in scores.items()}
+            shown = {name: getattr(pair, name) for name in ("phenomenon", "reference", "source", "good", "bad")}
+            examples[pair.phenomenon] = ChallengeExample(row=row + 1, **shown, scores=of_metrics)
     notes = [*about(metrics), *challenge_set.notes, *computed.notes]
     if len(kept) < n:
         notes.append(f"{n - len(kept)} of {n} pairs miss a score and are left out for all metrics")
     return replace(
         result,
-        examples=_examples(challenge_set, scores, kept),
+        examples=tuple(examples.values()),
         settings={
             **columns,
             **asked,
@@ -391,21 +376,6 @@ def challenge_metrics(settings: ChallengeRun) -> ChallengeResult:
         signatures=computed.signatures,
         notes=(*notes, *result.notes),
     )
-
-
-def _examples(
-    challenge_set: ChallengeSet, scores: Mapping[str, tuple[Array, Array]], kept: Sequence[int]
-) -> tuple[ChallengeExample, ...]:
-    """Return a row of each phenomenon: one that metrics disagree on, else one that fools all; most fooled first."""
-    fooled = np.sum([~(good > bad) for good, bad in scores.values()], axis=0)
-    examples: dict[str, ChallengeExample] = {}
-    for place in sorted(kept, key=lambda i: (fooled[i] == len(scores), -fooled[i])):
-        pair = challenge_set.pairs[place]
-        if fooled[place] and pair.phenomenon not in examples:
-            both = {metric: (float(good[place]), float(bad[place])) for metric, (good, bad) in scores.items()}
-            texts = {name: getattr(pair, name) for name in ("phenomenon", "reference", "source", "good", "bad")}
-            examples[pair.phenomenon] = ChallengeExample(row=place + 1, **texts, scores=both)
-    return tuple(examples.values())
 
 
 _DETAIL = Option(folded="detail")  # of one recipe only
@@ -459,15 +429,7 @@ def build_triples(settings: BuildTriplesRun) -> BuiltTriples:
     Raises:
         InputError: for tables that cannot be read or written, and settings without effect.
     """
-    from bsx.analysis.adversarial.build_triples import (
-        build_paws,
-        conllu_tagger,
-        lexical_overlap,
-        nltk_tagger,
-        overlaps,
-        permute_nouns,
-        stanza_tagger,
-    )
+    from bsx.analysis.adversarial import build_triples as recipes
 
     how, tagger = settings.recipe, settings.tagger
     idle = (
@@ -477,14 +439,14 @@ def build_triples(settings: BuildTriplesRun) -> BuiltTriples:
     if tagger != "stanza":
         refuse_idle(settings, f"with tagger {tagger}", "parser_dir", "download")
     check_table(Path(settings.output))
-    overlap = lexical_overlap(settings.lang)
+    overlap = recipes.lexical_overlap(settings.lang)
     asked: dict[str, object] = {"recipe": how, "lang": settings.lang}
     few = same = None
     if how == "paws":
         table = load_pairs(settings.table)
         labels = [int(label) for label in table.numbers("label")]
         rows = list(zip(table.texts("reference"), table.texts("candidate"), labels, strict=True))
-        triples = build_paws(rows, overlap=overlap, keep=settings.keep, by=settings.rank_by)
+        triples = recipes.build_paws(rows, overlap=overlap, keep=settings.keep, by=settings.rank_by)
         asked |= {"keep": settings.keep, "rank_by": settings.rank_by}
         read = len(rows)
     else:
@@ -494,13 +456,13 @@ def build_triples(settings: BuildTriplesRun) -> BuiltTriples:
         anchors, paraphrases = ([segment.candidates[side] for segment in segments] for side in (0, 1))
         if tagger == "stanza":
             folder = None if settings.parser_dir is None else Path(settings.parser_dir)
-            cut = stanza_tagger(settings.lang, folder=folder, download=settings.download)
+            cut = recipes.stanza_tagger(settings.lang, folder=folder, download=settings.download)
         else:
-            cut = nltk_tagger() if tagger == "nltk" else conllu_tagger(Path(tagger))
-        made = permute_nouns(anchors, paraphrases, cut, seed=settings.seed)
+            cut = recipes.nltk_tagger() if tagger == "nltk" else recipes.conllu_tagger(Path(tagger))
+        made = recipes.permute_nouns(anchors, paraphrases, cut, seed=settings.seed)
         triples, few, same, read = made.triples, made.dropped, made.same, len(anchors)
         asked |= {"tagger": tagger, "seed": settings.seed}
-    low, high = (float(values.mean()) for values in overlaps(triples, overlap))
+    low, high = (float(values.mean()) for values in recipes.overlaps(triples, overlap))
     with ScoreTable(Path(settings.output)) as written:
         for triple in triples:
             for label, text in ((0, triple.nonparaphrase), (1, triple.paraphrase)):

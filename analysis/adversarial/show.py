@@ -339,17 +339,16 @@ def challenged(result: ChallengeResult) -> Iterator[Part]:
     metrics, ranking = result.metrics, Ranking.of(result)
     first, best = next(iter(metrics.values())), ranking.unbeaten
     weak = []
-    for name, (rate, ci) in list(ranking.figures.items())[:NAMED]:
+    for name, (_, ci) in list(ranking.figures.items())[:NAMED]:
         below = [
             (part.rate, phenomenon, part.n)
             for phenomenon, part in metrics[name].phenomena.items()
             if part.severity != BASE and part.n >= FEWEST and part.ci[1] < ci[0]
         ]
-        weak += [
-            f"{name} for {phenomenon} ({percent(rate).text} of {n:,})" for rate, phenomenon, n in sorted(below)[:1]
-        ]
-    answer = f"The good translation scores above the bad one in {ranking.values} of {ranking.n:,} rows."
-    answer = ranking.answer(answer)
+        if below:
+            lowest, phenomenon, n = min(below)
+            weak.append(f"{name} for {phenomenon} ({percent(lowest).text} of {n:,})")
+    answer = ranking.answer(f"The good translation scores above the bad one in {ranking.values} of {ranking.n:,} rows.")
     yield Answer(f"{answer} Below that (intervals do not overlap): {'; '.join(weak)}." if weak else answer)
 
     def order(severity: str) -> int:

@@ -228,14 +228,12 @@ def robustness(results: Sequence[tuple[str, Result]]) -> Iterator[Part]:
         sentence = ""
         if isinstance(result, Robustness):
             counted, control = _counted(result), _control(result)
-            counts = {metric: f"{len(more)} of {len(more) + len(rest)}" for metric, (more, rest) in counted.items()}
-            columns[f"changes that cost more{behind}"] = {
-                metric: Cell(counts[metric], len(more) / (len(more) + len(rest)))
-                for metric, (more, rest) in counted.items()
-            }
+            sizes = {metric: (len(more), len(more) + len(rest)) for metric, (more, rest) in counted.items()}
+            shares = {metric: Cell(f"{more} of {tested}", more / tested) for metric, (more, tested) in sizes.items()}
+            columns[f"changes that cost more{behind}"] = shares
             sentence = f"no change of meaning can be tested on {FEWEST} texts or more"
             if counted:
-                under = some([f"{count} under {metric}" for metric, count in counts.items()])
+                under = some([f"{share.text} under {metric}" for metric, share in shares.items()])
                 sentence = f"of the changes of meaning, {under} cost significantly more than {control}"
         elif isinstance(result, TriplesResult | PairsResult | ChallengeResult):
             ranking = Ranking.of(result)

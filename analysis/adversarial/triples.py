@@ -14,6 +14,7 @@ from bsx.analysis.adversarial.settings import TripleSettings
 from bsx.analysis.datasets.triples import Triple
 from bsx.analysis.stats.clusters import Correction, corrected_tests
 from bsx.analysis.stats.preference import McNemar, Preference, mcnemar, preference, wilson_interval
+from bsx.analysis.stats.resample import Resampling
 from bsx.analysis.stats.validate import vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
@@ -140,14 +141,11 @@ def prefer_paraphrase(scores: Mapping[str, tuple[ArrayLike, ArrayLike]], setting
     confidence, beside = settings.confidence, {} if settings.gap is None else {"overlap gap": settings.gap}
     pairs, gaps, kept = complete_sides(scores, ("paraphrase", "non-paraphrase"), settings.nan, beside)
     of = None if settings.cluster is None else np.asarray(settings.cluster)[kept]
+    how: Resampling = {"confidence": confidence, "resamples": settings.resamples, "seed": settings.seed}
     results = []
     for name, (good, bad) in pairs.items():
-        preferred = preference(
-            good, bad, cluster=of, confidence=confidence, resamples=settings.resamples, seed=settings.seed
-        )
-        means = float(good.mean()), float(bad.mean())
-        known = {**vars(preferred), "metric": name}
-        results.append(TriplePreference(**known, mean_paraphrase=means[0], mean_nonparaphrase=means[1]))
+        preferred, b, c = vars(preference(good, bad, cluster=of, **how)), float(good.mean()), float(bad.mean())
+        results.append(TriplePreference(**preferred, metric=name, mean_paraphrase=b, mean_nonparaphrase=c))
     right = {name: good > bad for name, (good, bad) in pairs.items()}
     splits = [split for gap in gaps if settings.bins for split in _split(right, gap, settings.bins, confidence)]
     examples = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from bsx.analysis.datasets.judged import Builder, Given, JudgedTable, reference_columns
+from bsx.analysis.datasets.judged import Builder, Given, JudgedTable, only_file, reference_columns
 from bsx.data import cells
 from bsx.data.lines import NamedFile, Problems
 from bsx.data.tables import Table, delimited
@@ -35,9 +35,7 @@ def load_flickr8k(
         name: name of the data set; the path's unless given.
         skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
 
-    Raises:
-        InputError: naming file, line and reason of a malformed row.
-        UnknownNameError: for a column that does not exist; lists those present.
+    Errors: as for `bsx.analysis.load_table`.
     """
     builder, copies = Builder(path, name, skip_malformed), 0
     rows = _original(Path(path), builder.problems) if Path(path).is_dir() else _table(path, builder.problems)
@@ -74,10 +72,7 @@ def _table(path: Path | str, problems: Problems) -> Iterator[_Judged]:
 def _original(folder: Path, problems: Problems) -> Iterator[_Judged]:
     places = {}
     for file in ("ExpertAnnotations.txt", "Flickr8k.token.txt"):
-        result = sorted(path for path in folder.rglob(file) if "__MACOSX" not in path.parts)
-        if len(result) != 1:
-            raise InputError(f"needs exactly one file {file}, has {len(result)}", file=folder)
-        places[file] = result[0]
+        places[file] = only_file((path for path in folder.rglob(file) if "__MACOSX" not in path.parts), file, folder)
     captions: dict[str, str] = {}
     images: dict[str, list[str]] = {}
     for where, fields in delimited(NamedFile(places["Flickr8k.token.txt"]), "\t", problems):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
@@ -316,6 +316,14 @@ def parallel_lines(*paths: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
     check_line_counts({path: len(lines) for path, lines in files.items()})
     for number, lines in enumerate(zip(*files.values(), strict=True), start=1):
         yield str(number), lines
+
+
+def only_file(files: Iterable[Path], name: str, folder: Path, hint: str = "") -> Path:
+    """Return the one file of such a name, or InputError where a folder has none or several."""
+    several = list(files)
+    if len(several) != 1:
+        raise InputError(f"needs exactly one file {name}, has {len(several)}{hint}", file=folder)
+    return several[0]
 
 
 def reference_columns(columns: Sequence[str]) -> list[str]:

@@ -68,9 +68,7 @@ def load_mqm(
         name: name of the data set; the path's unless given.
         skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
 
-    Raises:
-        InputError: naming file, line and reason, such as a severity without a weight.
-        UnknownNameError: for a missing column or reference; lists those present.
+    Errors: as for `bsx.analysis.load_table`; a severity without a weight is one.
     """
     builder = Builder(path, name or Path(path).name.partition(".")[0], skip_malformed)
     table = builder.table(path)
@@ -95,19 +93,22 @@ def load_mqm(
                 rating.append((category, severity, weight))
     references = _references(table.name, texts, reference)
     parts = _parts(ratings)
-    ids = _identifiers(texts)
+    documents: dict[str, set[str]] = {}
+    for _, document, item in texts:
+        documents.setdefault(item, set()).add(document)
+    unique = all(len(names) == 1 for names in documents.values())  # else numbers start anew in each document
     pair = lp or pair_in_name(path)
     lacking = 0
     for key, raters in ratings.items():
-        system, document, _ = key
+        system, document, item = key
         if system == reference:
             continue
         if reference is not None and key[1:] not in references:
             lacking += 1
             continue
         source, target = texts[key]
-        values: dict[str, Given] = {"system": system, "segment": ids[key], "document": document}
-        values |= {"source": source, "candidate": target}
+        values: dict[str, Given] = {"system": system, "segment": item if unique else f"{document}:{item}"}
+        values |= {"document": document, "source": source, "candidate": target}
         values |= {} if reference is None else {"references": [references[key[1:]]]}
         groups = [[rating] for rating in raters.values()] if per_rater else [list(raters.values())]
         for number, group in enumerate(groups):
@@ -125,8 +126,7 @@ def load_mqm(
 
 
 def _weight(category: str, severity: str, known: Mapping[str, float], row: Row) -> float:
-    special = (f"{severity} {category}".lower(), category.lower(), severity.lower())
-    for key in special:
+    for key in (f"{severity} {category}".lower(), category.lower(), severity.lower()):
         if key in known:
             return known[key]
     raise InputError(
@@ -150,15 +150,6 @@ def _references(
     return {
         (document, segment): text for (system, document, segment), (_, text) in texts.items() if system == reference
     }
-
-
-def _identifiers(texts: Mapping[tuple[str, str, str], object]) -> dict[tuple[str, str, str], str]:
-    """Return names of segments that are unique: their numbers, with the document where numbers start anew in each."""
-    documents: dict[str, set[str]] = {}
-    for _, document, segment in texts:
-        documents.setdefault(segment, set()).add(document)
-    unique = all(len(names) == 1 for names in documents.values())
-    return {key: key[2] if unique else f"{key[1]}:{key[2]}" for key in texts}
 
 
 def _parts(ratings: Mapping[tuple[str, str, str], Mapping[str, _Rating]]) -> dict[str, tuple[int, str]]:
@@ -194,8 +185,6 @@ def human_translation(system: str) -> int:
 
 
 _ESA_FIELDS = ["annotator", "system", "item", "kind", "src", "tgt", "score", "doc", "whole", "spans", "start", "end"]
-_Judgment = tuple[str, float, float]
-_Judged = dict[tuple[str, str, str, str], list[_Judgment]]
 
 
 def load_esa(
@@ -225,11 +214,33 @@ def load_esa(
         name: name of the data set; the path's unless given.
         skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
 
-    Raises:
-        InputError: naming file, line and reason of a malformed row.
+    Errors: as for `bsx.analysis.load_table`.
     """
     builder = Builder(path, name, skip_malformed)
-    for (pair, system, document, item), judged in _appraised(path, lp, builder).items():
+    table = Table(path, builder.problems, separator=",", quoted=True, header=_ESA_FIELDS)
+    left_out = {"tutorials": 0, "attention checks": 0, "judgments of whole documents": 0}
+    results: dict[tuple[str, str, str, str], list[tuple[str, float, float]]] = {}  # annotator, score, score of spans
+    for row in table.rows():
+        with builder.problems:
+            pair = f"{row.name('src')}-{row.name('tgt')}"
+            document = row.name("doc").removesuffix("#incomplete")
+            if lp not in (None, pair):
+                continue
+            if "tutorial" in document or "tutorial" in row.name("system"):
+                left_out["tutorials"] += 1
+            elif row.name("kind") != "TGT" or document.endswith("#bad"):
+                left_out["attention checks"] += 1
+            elif row.name("whole").lower() == "true":
+                left_out["judgments of whole documents"] += 1
+            else:
+                score = row.finite("score")
+                if not 0 <= score <= 100:
+                    raise InputError(f"{row.where}: the score {score:g} is not between 0 and 100")
+                key = (pair, row.name("system"), document, row.name("item"))
+                results.setdefault(key, []).append((row.name("annotator"), score, _span_score(row)))
+    builder.notes += [f"{count} {what} are left out" for what, count in left_out.items() if count]
+    builder.notes.append("the file has no texts; segments have the numbers that the test set gives them")
+    for (pair, system, document, item), judged in results.items():
         for group in [[each] for each in judged] if per_rater else [judged]:
             counted: dict[str, Given] = {"judge": group[0][0]} if per_rater else {"judgments": len(group)}
             mean = sum(score for _, score, _ in group) / len(group)
@@ -245,39 +256,6 @@ def load_esa(
                 **counted,
             )
     return builder.finish(drop_human=drop_human)
-
-
-def _appraised(path: Path | str, lp: str | None, builder: Builder) -> _Judged:
-    """Return (pair, system, document, item) -> (annotator, score, score of spans); note what is left out."""
-    table = Table(path, builder.problems, separator=",", quoted=True, header=_ESA_FIELDS)
-    left_out = {"tutorials": 0, "attention checks": 0, "judgments of whole documents": 0}
-    results: _Judged = {}
-    for row in table.rows():
-        with builder.problems:
-            pair = f"{row.name('src')}-{row.name('tgt')}"
-            document = row.name("doc").removesuffix("#incomplete")
-            if lp not in (None, pair):
-                continue
-            kind = (
-                "tutorials"
-                if "tutorial" in document or "tutorial" in row.name("system")
-                else "attention checks"
-                if row.name("kind") != "TGT" or document.endswith("#bad")
-                else "judgments of whole documents"
-                if row.name("whole").lower() == "true"
-                else None
-            )
-            if kind is not None:
-                left_out[kind] += 1
-                continue
-            score = row.finite("score")
-            if not 0 <= score <= 100:
-                raise InputError(f"{row.where}: the score {score:g} is not between 0 and 100")
-            key = (pair, row.name("system"), document, row.name("item"))
-            results.setdefault(key, []).append((row.name("annotator"), score, _span_score(row)))
-    builder.notes += [f"{count} {what} are left out" for what, count in left_out.items() if count]
-    builder.notes.append("the file has no texts; segments have the numbers that the test set gives them")
-    return results
 
 
 def _span_score(row: Row) -> float:

@@ -81,7 +81,11 @@ def load_mt_metrics_eval(
         texts |= {file: _texts(file, "hypothesis") for file in outputs.values()}
         texts |= {translations[key]: _texts(translations[key], "target") for key in used}
         check_line_counts({path: len(lines) for path, lines in texts.items()})
-    places = _read_documents(folder / "documents" / f"{lp}.docs", len(source)) if level == "seg" else []
+    places: list[tuple[str, str]] = []  # domain and document of each segment, if the test set says
+    if level == "seg" and (listed := folder / "documents" / f"{lp}.docs").is_file():
+        places = [(domain, document) for _, domain, document in _two_fields(listed, "DOMAIN DOCUMENT")]
+        if len(places) != size:
+            raise InputError(f"has {len(places)} lines, the sources have {size}", file=listed)
     for row, (system, output) in enumerate(outputs.items()):
         for i in range(size):
             values: dict[str, Given] = {key: float(column[row, i]) for key, column in scores.items()}
@@ -178,8 +182,8 @@ def _score_files(folder: Path, lp: str, level: str) -> tuple[dict[str, Path], di
 
 def _files(folder: Path, prefix: str = "") -> dict[str, Path]:
     """Return name -> file of a folder of texts: .txt, a line a segment, or .jsonl, an object a segment."""
-    found = [file for file in sorted(folder.glob(f"{prefix}*")) if file.suffix in (".txt", ".jsonl")]
-    return {file.stem.removeprefix(prefix): file for file in found}
+    files = [file for file in sorted(folder.glob(f"{prefix}*")) if file.suffix in (".txt", ".jsonl")]
+    return {file.stem.removeprefix(prefix): file for file in files}
 
 
 def _texts(file: Path, field: str) -> list[str]:
@@ -241,16 +245,6 @@ def _read_scores(path: Path, size: int, systems: Collection[str], *, missing: bo
     return np.array([scores.get(system, [math.nan] * size) for system in systems])
 
 
-def _read_documents(path: Path, size: int) -> list[tuple[str, str]]:
-    """Return (domain, document) of each segment, or an empty list if the test set does not say."""
-    if not path.is_file():
-        return []
-    places = [(domain, document) for _, domain, document in _two_fields(path, "DOMAIN DOCUMENT")]
-    if len(places) != size:
-        raise InputError(f"has {len(places)} lines, the sources have {size}", file=path)
-    return places
-
-
 @dataclass(frozen=True, eq=False)
 class ScoreSet:
     """Human scores and scores of metrics of one language pair.
@@ -296,7 +290,8 @@ def find_scores(root: Path, test_set: str) -> Path:
     Raises:
         DataUnavailableError: if there is none; says where it was looked for.
     """
-    above = ("", "mt-metrics-eval-v2", "mt-metrics-eval/mt-metrics-eval-v2", *_DOWNLOADED)
+    archive = "mt-metrics-eval-v2"  # which `bsx data get` unpacks into a folder of its name in that of the data set
+    above = ("", archive, f"mt-metrics-eval/{archive}", f"mt-metrics-eval/{archive}/{archive}")
     places = [root, *(root / part / test_set for part in above)]
     for place in places:
         if (place / "metric-scores").is_dir() or next(place.glob("*.metrics.tsv*"), None) is not None:
@@ -306,10 +301,6 @@ def find_scores(root: Path, test_set: str) -> Path:
         f"{test_set} and mt-metrics-eval-v2/{test_set} below it",
         file=root,
     )
-
-
-_DOWNLOADED = ("mt-metrics-eval/mt-metrics-eval-v2/mt-metrics-eval-v2",)
-"""Where `bsx data get` unpacks the archive."""
 
 
 def pairs_of_scores(folder: Path) -> list[str]:

@@ -132,16 +132,17 @@ def _in_folder(entry: DatasetEntry, source: Path) -> list[_Wanted]:
         raise InputError(f"there is no folder {source} to copy from")
 
     def find(path: str) -> Path | None:
-        return next((found for found in (source / path, source / Path(path).name) if found.is_file()), None)
+        return next((file for file in (source / path, source / Path(path).name) if file.is_file()), None)
 
     published: list[_Wanted] = [(file.path, file, find(file.path)) for file in entry.files]
     tables: list[_Wanted] = [] if entry.local is None else [(path, None, find(path)) for path in entry.local.paths]
-    missing = [[path for path, _, origin in wanted if origin is None] for wanted in (published, tables) if wanted]
+    lacking: list[str] = []
     for wanted in (published, tables):
-        if wanted and all(origin is not None for *_, origin in wanted):
+        missing = [path for path, _, origin in wanted if origin is None]
+        if wanted and not missing:
             return wanted
-    lacking = " or ".join(paths[0] for paths in missing)
-    raise DataUnavailableError(f"{source}: {entry.name} needs {lacking}, which is not there")
+        lacking += missing[:1]
+    raise DataUnavailableError(f"{source}: {entry.name} needs {' or '.join(lacking)}, which is not there")
 
 
 def _facts(path: Path) -> JsonObject:

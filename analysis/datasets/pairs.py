@@ -34,7 +34,20 @@ def load_stsb(path: Path | str, *, name: str | None = None, skip_malformed: bool
     columns = ("sentence1", "sentence2", "score")
     first = next(NamedFile(path).lines()) if Path(path).suffix == ".csv" else ""
     if first.count("\t") >= 6:
-        _read_original_stsb(NamedFile(path), builder)
+        longer = 0
+        for where, fields in delimited(NamedFile(path), "\t", builder.problems):
+            with builder.problems:
+                if len(fields) < 7:
+                    raise InputError(f"{where} has {len(fields)} fields, at least 7 are due")
+                genre, origin, year, index, score, candidate, reference = fields[:7]
+                grade = _grade(score, f"{where}, field 5 (the score)")
+                longer += len(fields) > 7
+                more = {"genre": genre, "file": origin, "year": year, "index": index}
+                number = where.rpartition(" ")[2]
+                builder.add(segment=number, candidate=candidate, references=[reference], human=grade, **more)
+        if longer:
+            further = "rows have further fields (where the sentences come from), which are left out"
+            builder.notes.append(f"{longer} {further}")
         return builder.finish()
     table = Table(path, builder.problems, header=columns if first and "sentence1" not in first else None)
     table.require(*columns)
@@ -102,9 +115,7 @@ def load_pairs(
         name: name of the data set; the file's unless given.
         skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
 
-    Raises:
-        InputError: naming file, line and reason of a malformed row.
-        UnknownNameError: for a column that does not exist; lists those present.
+    Errors: as for `bsx.analysis.load_table`.
     """
     problems = Problems(skip=skip_malformed)
     table = open_table(path, problems)
@@ -141,26 +152,10 @@ def _read_pairs(
                 if drop:
                     continue
             references = None if reference is None else [reference]
-            columns_of_pair = {"segment": segment, "candidate": candidate, "references": references, "label": label}
-            builder.add(**columns_of_pair | values)
+            pair = {"segment": segment, "candidate": candidate, "references": references, "label": label}
+            builder.add(**pair | values)  # a metric may be called as one of them
     if placeholders:
         builder.notes.append(f"{placeholders} rows with the placeholder {PLACEHOLDER!r} instead of a sentence {done}")
-
-
-def _read_original_stsb(file: NamedFile, builder: Builder) -> None:
-    longer = 0
-    for where, fields in delimited(file, "\t", builder.problems):
-        with builder.problems:
-            if len(fields) < 7:
-                raise InputError(f"{where} has {len(fields)} fields, at least 7 are due")
-            genre, origin, year, index, score, first, second = fields[:7]
-            grade = _grade(score, f"{where}, field 5 (the score)")
-            longer += len(fields) > 7
-            more = {"genre": genre, "file": origin, "year": year, "index": index}
-            number = where.rpartition(" ")[2]
-            builder.add(segment=number, candidate=first, references=[second], human=grade, **more)
-    if longer:
-        builder.notes.append(f"{longer} rows have further fields (where the sentences come from), which are left out")
 
 
 def _grade(value: object, where: str) -> float:

@@ -46,9 +46,7 @@ def load_summeval(
         name: name of the data set; the file's unless given.
         skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
 
-    Raises:
-        InputError: naming file, line and reason of a malformed row.
-        UnknownNameError: for other annotators or aspects.
+    Errors: as for `bsx.analysis.load_table`; annotators or aspects that are not there are one.
     """
     for setting, value, known in (
         ("annotators", annotators, ("expert", "turker")),

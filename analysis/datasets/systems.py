@@ -34,15 +34,25 @@ def load_system_outputs(
         name: name of the data set; the first file's unless given.
         skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
 
-    Raises:
-        InputError: naming file, line and reason of a malformed row; an output without a reference, a second output or
-            judgment of the same system and segment, and a judgment without an output are malformed. Judgments of a
-            system HUMAN, of which there are no outputs, are counted in a note.
-        UnknownNameError: for a column that does not exist; lists those present.
+    Errors: as for `bsx.analysis.load_table`. An output without a reference, a second output or
+    judgment of the same system and segment, and a judgment without an output are malformed. Judgments of a system
+    HUMAN, of which there are no outputs, are counted in a note.
     """
     pair = pair_in_name(systems) if lp is None else lp
     builder = Builder(systems, name or Path(systems).name.partition(".")[0], skip_malformed)
-    segments = _read_references(references, builder)
+    texts = builder.table(references, "sid")
+    several = sorted(name for name in texts.columns if re.fullmatch("reference_[A-Z]", name))
+    if "reference" in texts.columns or not several:
+        texts.require("reference")
+        several = ["reference"]
+    segments: dict[str, dict[str, Given]] = {}
+    for row in texts.rows():
+        with builder.problems:
+            sid = row.name("sid")
+            if sid in segments:
+                raise InputError(f"{row.where}: a second reference for segment {sid}")
+            segment: dict[str, Given] = {"references": [row.text(name) for name in several]}
+            segments[sid] = segment | ({"source": row.text("source")} if "source" in row else {})
     outputs: dict[tuple[str, str], str] = {}
     for row in builder.table(systems, "system", "sid", "candidate").rows():
         with builder.problems:
@@ -52,7 +62,24 @@ def load_system_outputs(
             if key[1] not in segments:
                 raise InputError(f"{row.where}: segment {key[1]} has no reference in {references}")
             outputs[key] = row.text("candidate")
-    scores = {} if judgments is None else _read_judgments(judgments, outputs, builder)
+    scores: dict[tuple[str, str], dict[str, Given]] = {}
+    names, people = {system for system, _ in outputs}, 0
+    for row in [] if judgments is None else builder.table(judgments, "system", "sid", "z").rows():
+        with builder.problems:
+            key = _key(row)
+            if _HUMAN.fullmatch(key[0]) and key[0] not in names:
+                people += 1
+                continue
+            if key not in outputs:
+                raise InputError(f"{row.where}: there is no output of {key[0]} for segment {key[1]}")
+            if key in scores:
+                raise InputError(f"{row.where}: a second judgment of {key[0]} for segment {key[1]}")
+            columns = {"human": "z", "human_raw": "raw", "judgments": "n"}
+            scores[key] = {new: row.number(old) for new, old in columns.items() if old in row}
+    if people:
+        builder.notes.append(
+            f"{people} judgments of human translators are left out: no system's output belongs to them"
+        )
     none: dict[str, Given] = dict.fromkeys(next(iter(scores.values()), {}), math.nan)
     for (system, sid), candidate in outputs.items():
         values = {} if judgments is None else scores.get((system, sid), none)
@@ -89,44 +116,3 @@ def load_metric_scores(
 
 def _key(row: Row) -> tuple[str, str]:
     return row.name("system"), row.name("sid")
-
-
-def _read_references(path: Path | str, builder: Builder) -> dict[str, dict[str, Given]]:
-    table = builder.table(path, "sid")
-    several = sorted(name for name in table.columns if re.fullmatch("reference_[A-Z]", name))
-    if "reference" in table.columns or not several:
-        table.require("reference")
-        several = ["reference"]
-    segments: dict[str, dict[str, Given]] = {}
-    for row in table.rows():
-        with builder.problems:
-            sid = row.name("sid")
-            if sid in segments:
-                raise InputError(f"{row.where}: a second reference for segment {sid}")
-            values: dict[str, Given] = {"references": [row.text(name) for name in several]}
-            segments[sid] = values | ({"source": row.text("source")} if "source" in row else {})
-    return segments
-
-
-def _read_judgments(
-    path: Path | str, outputs: dict[tuple[str, str], str], builder: Builder
-) -> dict[tuple[str, str], dict[str, Given]]:
-    columns = {"human": "z", "human_raw": "raw", "judgments": "n"}
-    scores: dict[tuple[str, str], dict[str, Given]] = {}
-    systems, humans = {system for system, _ in outputs}, 0
-    for row in builder.table(path, "system", "sid", "z").rows():
-        with builder.problems:
-            key = _key(row)
-            if _HUMAN.fullmatch(key[0]) and key[0] not in systems:
-                humans += 1
-                continue
-            if key not in outputs:
-                raise InputError(f"{row.where}: there is no output of {key[0]} for segment {key[1]}")
-            if key in scores:
-                raise InputError(f"{row.where}: a second judgment of {key[0]} for segment {key[1]}")
-            scores[key] = {new: row.number(old) for new, old in columns.items() if old in row}
-    if humans:
-        builder.notes.append(
-            f"{humans} judgments of human translators are left out: no system's output belongs to them"
-        )
-    return scores

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from bsx.analysis.datasets.judged import COLUMNS, Builder, Given, JudgedTable, parallel_lines, reference_columns
+from bsx.analysis.datasets.judged import (
+    COLUMNS,
+    Builder,
+    Given,
+    JudgedTable,
+    only_file,
+    parallel_lines,
+    reference_columns,
+)
 from bsx.data import cells
 from bsx.data.columns import TableLike
 from bsx.data.tables import Row
@@ -105,13 +113,21 @@ def load_multi_reference(
         name: name of the data set; the file's unless given.
         skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
 
-    Raises:
-        InputError: naming file, line and reason of a malformed row, or files with different numbers of lines.
-        UnknownNameError: for a column that does not exist; lists those present.
+    Errors: as for `load_table`; files with different numbers of lines are one.
     """
-    builder = Builder(path, name, skip_malformed)
-    if Path(path).is_dir():
-        _reference_folder(Path(path), lp, builder)
+    builder, folder = Builder(path, name, skip_malformed), Path(path)
+    if folder.is_dir():
+        patterns = ("src.*", "mt.*", "*.scores")
+        source, candidate, scores = (only_file(folder.glob(pattern), pattern, folder) for pattern in patterns)
+        references = sorted(folder.glob("ref-*.*"))
+        if not references:
+            raise InputError("has no files ref-1.*, ref-2.*, …", file=folder)
+        pair = lp or f"{source.suffix[1:]}-{candidate.suffix[1:]}"
+        for number, (text, output, grade, *translations) in parallel_lines(source, candidate, scores, *references):
+            with builder.problems:
+                judged = cells.number(grade, f"{scores}: line {number}")
+                texts: dict[str, Given] = {"source": text, "candidate": output, "references": translations}
+                builder.add(lp=pair, segment=number, **texts, human=judged)
         return builder.finish()
     table = builder.table(path)
     several = reference_columns(table.columns)
@@ -140,21 +156,3 @@ def _references(row: Row, several: Sequence[str]) -> list[str]:
     if len(references) != 1 and not any(references):
         raise InputError(f"{row.where} has no reference")
     return references
-
-
-def _reference_folder(folder: Path, lp: str | None, builder: Builder) -> None:
-    def one(pattern: str) -> Path:
-        result = sorted(folder.glob(pattern))
-        if len(result) != 1:
-            raise InputError(f"needs exactly one file {pattern}, has {len(result)}", file=folder)
-        return result[0]
-
-    source, candidate, scores = one("src.*"), one("mt.*"), one("*.scores")
-    references = sorted(folder.glob("ref-*.*"))
-    if not references:
-        raise InputError("has no files ref-1.*, ref-2.*, …", file=folder)
-    pair = lp or f"{source.suffix[1:]}-{candidate.suffix[1:]}"
-    for number, (text, output, score, *several) in parallel_lines(source, candidate, scores, *references):
-        with builder.problems:
-            human = cells.number(score, f"{scores}: line {number}")
-            builder.add(lp=pair, segment=number, source=text, candidate=output, references=several, human=human)

@@ -85,37 +85,28 @@ def load_triples(path: AnyTable, metrics: Sequence[str] | None = None) -> Triple
     rows = list(table.rows())
     if not rows:
         raise InputError("has a header but no rows", file=table.name)
-    pairs = _pair_up(table.name, rows)
-    names, notes = (list(metrics), []) if metrics is not None else _numeric(table, rows)
-    columns = {name: np.array([row.number(name) for row in rows]) for name in names}
-    triples = [
-        Triple(row.text("sentence1"), row.text("sentence2"), rows[bad].text("sentence2"), min(good, bad) + 1)
-        for good, bad in pairs
-        if (row := rows[good])
-    ]
-    good, bad = map(list, zip(*pairs, strict=True))
-    scores = {name: (column[good], column[bad]) for name, column in columns.items()}
-    return TripleTable(tuple(triples), scores, tuple(notes))
-
-
-def _pair_up(file: str, rows: Sequence[Row]) -> list[tuple[int, int]]:
-    """Return the places of each triple's paraphrase and non-paraphrase."""
-    members: dict[str, tuple[list[int], list[int]]] = {}
+    members: dict[str, tuple[list[int], list[int]]] = {}  # places of an anchor's paraphrases and non-paraphrases
     for at, row in enumerate(rows):
-        anchor = row.text("sentence1")
-        row.text("sentence2")
-        kind = row.label("label")
-        members.setdefault(anchor, ([], []))[0 if kind else 1].append(at)
-    results = []
+        anchor, _ = row.text("sentence1"), row.text("sentence2")
+        members.setdefault(anchor, ([], []))[0 if row.label("label") else 1].append(at)
     for anchor, (good, bad) in members.items():
         if len(good) != len(bad):
             shown = anchor if len(anchor) <= 60 else anchor[:57] + "..."
             raise InputError(
-                f"{file}: row {min(good + bad) + 1}: the anchor {shown!r} has {len(good)} paraphrases (label 1) and "
-                f"{len(bad)} non-paraphrases (label 0); each triple needs one of both, with the same sentence1"
+                f"{table.name}: row {min(good + bad) + 1}: the anchor {shown!r} has {len(good)} paraphrases (label 1) "
+                f"and {len(bad)} non-paraphrases (label 0); each triple needs one of both, with the same sentence1"
             )
-        results += list(zip(good, bad, strict=True))
-    return results
+    pairs = [pair for sides in members.values() for pair in zip(*sides, strict=True)]
+    names, notes = (list(metrics), []) if metrics is not None else _numeric(table, rows)
+    columns = {name: np.array([row.number(name) for row in rows]) for name in names}
+    triples = [
+        Triple(row.text("sentence1"), row.text("sentence2"), rows[other].text("sentence2"), min(place, other) + 1)
+        for place, other in pairs
+        if (row := rows[place])
+    ]
+    first, second = map(list, zip(*pairs, strict=True))
+    scores = {name: (column[first], column[second]) for name, column in columns.items()}
+    return TripleTable(tuple(triples), scores, tuple(notes))
 
 
 def _numeric(table: Table, rows: Sequence[Row]) -> tuple[list[str], list[str]]:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from bsx.analysis.datasets.judged import Builder, Given, JudgedTable, pair_in_name, parallel_lines
+from bsx.analysis.datasets.judged import Builder, Given, JudgedTable, only_file, pair_in_name, parallel_lines
 from bsx.data import cells
 from bsx.data.lines import NamedFile, Problems, line_list
 from bsx.data.tables import TABLE_FORMATS, Row, Table, delimited
@@ -48,25 +48,33 @@ def load_wmt_da(
         name: name of the data set; the path's unless given.
         skip_malformed: list malformed rows in ``problems`` instead of failing on the first.
 
-    Raises:
-        InputError: naming file, line and reason of a malformed row, or files with different numbers of lines.
-        UnknownNameError: for a column that does not exist; lists those present.
+    Errors: as for `bsx.analysis.load_table`; files with different numbers of lines are one.
     """
     place = Path(path)
     builder = Builder(place, name, skip_malformed)
     if not place.is_dir():
         if _is_spaced(place, "system", "sid"):
             _read_seglevel(place, Path(texts or place.parent), builder, lp, renames or {})
-        else:
-            _read_da_table(place, builder, lp)
+            return builder.finish()
+        table = builder.table(place, "lp", "candidate", "reference", "human")
+        segment = table.first("sid", "segment", "id")
+        for row in table.rows():
+            with builder.problems:
+                if lp in (None, row["lp"]):
+                    builder.add(
+                        lp=row.name("lp"),
+                        system=row.name("system") if "system" in row else None,
+                        segment=table.row_number(row) if segment is None else row.name(segment),
+                        source=row.text("source") if "source" in row else None,
+                        candidate=row.text("candidate"),
+                        references=[row.text("reference")],
+                        human=row.number("human"),
+                    )
     elif humans := {file: m[1] for file in place.rglob("*newstest*.human.*") if (m := _DASEG.fullmatch(file.name))}:
         _read_parallel_files({file: pair for file, pair in sorted(humans.items()) if lp in (None, pair)}, builder)
     else:
-        files = sorted(place.rglob("DA-seglevel.csv"))
-        if len(files) != 1:
-            needed = "exactly one file DA-seglevel.csv or files newstest*.human.*"
-            raise InputError(f"needs {needed}, has {len(files)}", file=place)
-        _read_seglevel(files[0], Path(texts or place), builder, lp, renames or {})
+        file = only_file(place.rglob("DA-seglevel.csv"), "DA-seglevel.csv or files newstest*.human.*", place)
+        _read_seglevel(file, Path(texts or place), builder, lp, renames or {})
     return builder.finish()
 
 
@@ -106,23 +114,6 @@ def load_darr(
             difference = row.number("difference") if "difference" in row else None
             builder.add(lp=pair, testset=testset, segment=segment, better=better, worse=worse, difference=difference)
     return builder.finish()
-
-
-def _read_da_table(path: Path, builder: Builder, lp: str | None) -> None:
-    table = builder.table(path, "lp", "candidate", "reference", "human")
-    segment = table.first("sid", "segment", "id")
-    for row in table.rows():
-        with builder.problems:
-            if lp in (None, row["lp"]):
-                builder.add(
-                    lp=row.name("lp"),
-                    system=row.name("system") if "system" in row else None,
-                    segment=table.row_number(row) if segment is None else row.name(segment),
-                    source=row.text("source") if "source" in row else None,
-                    candidate=row.text("candidate"),
-                    references=[row.text("reference")],
-                    human=row.number("human"),
-                )
 
 
 def _read_parallel_files(humans: Mapping[Path, str], builder: Builder) -> None:
@@ -228,10 +219,7 @@ def load_mlqe(
     """
     file = Path(path)
     if file.is_dir():
-        result = sorted(file.rglob("*.df.short.tsv"))
-        if len(result) != 1:
-            raise InputError(f"needs exactly one file *.df.short.tsv, has {len(result)}; name one", file=path)
-        file = result[0]
+        file = only_file(file.rglob("*.df.short.tsv"), "*.df.short.tsv", file, "; name one")
     builder = Builder(path, name or file.name.removesuffix(".df.short.tsv"), skip_malformed)
     table = builder.table(file, "index", "original", "translation", "mean", "z_mean")
     joined = re.search(r"\.([a-z]{2})([a-z]{2})\.", file.name)

@@ -197,10 +197,10 @@ class Interventions(Result):
         Raises:
             KeyError: if there are none.
         """
-        own = {effect.factor: effect for effect in self.effects if effect.metric == metric}
+        effects = {(effect.metric, effect.factor): effect for effect in self.effects}
         for name in (factor, ignoring_case(factor)):
-            if name in own:
-                return own[name]
+            if (metric, name) in effects:
+                return effects[metric, name]
         raise KeyError((metric, factor))
 
 

@@ -75,7 +75,12 @@ def intervene(settings: InterveneRun) -> Interventions:
         raise InputError("edits have rules by language; say which it is with lang", setting="lang")
     usual = [*(["syn"] if settings.parser else []), "lex", *(["mor"] if settings.vectors else [])]
     wanted = list(settings.factors) or usual
-    _refuse_idle(settings, wanted)
+    measured = get_factors(wanted, registry=settings.registry)
+    read = frozenset[str]().union(*(factor.reads for factor in measured))
+    if "vectors" not in read:
+        refuse_idle(settings, f"with the factors {', '.join(factor.entry.name for factor in measured)}", "vectors")
+    if settings.parser is None and "parser_dir" not in read:
+        refuse_idle(settings, "without parser", "parser_dir", "download")
     reference, candidate, source, human = settings.reference, settings.candidate, settings.source, settings.human
     by_candidate = settings.base == "candidate"
     if candidate is None and (human is not None or by_candidate):
@@ -91,13 +96,8 @@ def intervene(settings: InterveneRun) -> Interventions:
     column = candidate if by_candidate and candidate is not None else reference
     clean = texts.candidates if by_candidate and texts.candidates is not None else texts.references
     parses, origin = find_parses(clean, column, settings.lang, settings, cache, progress)
-    resources = Resources.model_validate(
-        {
-            **{name: getattr(settings, name) for name in ("parser_dir", "download", "vectors")},
-            "cache": cache,
-            "progress": progress,
-        }
-    )
+    given = {name: getattr(settings, name) for name in ("parser_dir", "download", "vectors")}
+    resources = Resources.model_validate({**given, "cache": cache, "progress": progress})
     functions = MetricFunctions(open_distinct(settings), texts.sources, skip=settings.skip_errors)
     pairs: list[EditedText] = []
     result = run(
@@ -124,14 +124,3 @@ def intervene(settings: InterveneRun) -> Interventions:
         signatures=functions.signatures,
         notes=(*functions.notes, *texts.notes, *result.notes, *functions.left_out(), *functions.about),
     )
-
-
-def _refuse_idle(settings: InterveneRun, wanted: Sequence[str]) -> None:
-    """Refuse what no factor and no parser reads."""
-    made = get_factors(wanted, registry=settings.registry)
-    read = frozenset[str]().union(*(factor.reads for factor in made))
-    of = f"with the factors {', '.join(factor.entry.name for factor in made)}"
-    if "vectors" not in read:
-        refuse_idle(settings, of, "vectors")
-    if settings.parser is None and "parser_dir" not in read:
-        refuse_idle(settings, "without parser", "parser_dir", "download")

@@ -52,8 +52,8 @@ def parts(result: Interventions) -> Iterator[Part]:
     reasons: dict[str, list[str]] = {}
     for name, why in result.left_out.items():
         reasons.setdefault(why, []).append(name)
-    said = [f"{note.rstrip('.')}." for note in (*map(worded, result.warnings), *result.notes)]
-    yield Notes((*said, *(f"left out: {', '.join(names)} ({why})." for why, names in reasons.items())))
+    notes = [f"{note.rstrip('.')}." for note in (*map(worded, result.warnings), *result.notes)]
+    yield Notes((*notes, *(f"left out: {', '.join(names)} ({why})." for why, names in reasons.items())))
     yield _chart(result, finding)
     yield plain_table("All coefficients", list(map(vars, result.effects)), names=2, full=True)
     note = "p: all coefficients that both regressions have are the same."
@@ -106,24 +106,24 @@ def _finding(result: Interventions) -> str:
     most = max((fit.n_edited for fit in result.fits), default=0)
     if most < FEWEST:
         return f"{most} edited texts are too few to say what a metric reacts to."
-    phrases, apart, compared = [], [], False
+    phrases, different, compared = [], [], False
     for fit in result.fits:
-        own = [effect for effect in result.effects if effect.metric == fit.metric]
-        strong = sorted((e for e in own if _significant(e.edited_p_adjusted)), key=lambda e: -abs(e.edited or 0.0))
+        effects = [effect for effect in result.effects if effect.metric == fit.metric]
+        strong = sorted((e for e in effects if _significant(e.edited_p_adjusted)), key=lambda e: -abs(e.edited or 0.0))
         named = [f"{e.factor} ({e.edited:.2f})" for e in strong]
         phrases.append(f"{fit.metric} reacts to {listed(named) if named else 'no factor significantly'}")
-        differ = [effect for effect in own if _significant(effect.p_adjusted)]
-        apart += [f"{e.metric} {e.factor} ({e.observed:.2f}, edited {e.edited:.2f})" for e in differ]
-        compared |= any(effect.p_adjusted is not None for effect in own)
+        differ = [effect for effect in effects if _significant(effect.p_adjusted)]
+        different += [f"{e.metric} {e.factor} ({e.observed:.2f}, edited {e.edited:.2f})" for e in differ]
+        compared |= any(effect.p_adjusted is not None for effect in effects)
     first = {fit.metric for fit in result.fits[:NAMED]}
     others = any(e.metric in first and not _significant(e.edited_p_adjusted) for e in result.effects)
     end = no_others(others, named=len(phrases) > NAMED)
-    said = f"On {most:,} edited {result.base}s, {some(phrases, long=True)}{end}."
+    sentence = f"On {most:,} edited {result.base}s, {some(phrases, long=True)}{end}."
     if not compared:
-        return said
-    if not apart:
-        return f"{said} None differs significantly from the coefficient in unedited texts."
-    return f"{said} Significantly different in unedited texts: {some(apart, long=True)}."
+        return sentence
+    if not different:
+        return f"{sentence} None differs significantly from the coefficient in unedited texts."
+    return f"{sentence} Significantly different in unedited texts: {some(different, long=True)}."
 
 
 def _chart(result: Interventions, finding: str) -> Chart:
@@ -152,9 +152,9 @@ def _edits(result: Interventions) -> TablePart:
         return number(edit.changes.get(factor))
 
     def fall(metric: str, edit: Edit) -> Cell:
-        drop = drops.get((metric, edit.edit))
-        still = drop is not None and (metric, edit.edit) in unseen
-        return text("nothing moves") if still else estimate(drop.drop, drop.ci, 2) if drop else number(None)
+        if (drop := drops.get((metric, edit.edit))) is None:
+            return number(None)
+        return text("nothing moves") if (metric, edit.edit) in unseen else estimate(drop.drop, drop.ci, 2)
 
     def expected(metric: str, edit: Edit) -> Cell:
         drop = drops.get((metric, edit.edit))

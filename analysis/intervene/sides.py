@@ -80,16 +80,15 @@ def compare_sides(
     shared = [name for name in observed.names if name in edited.names]
     if not shared:
         raise InputError("observed and edited texts have no factor in common")
-    own = [list(observed.names).index(name) for name in shared]
-    other = [list(edited.names).index(name) for name in shared]
-    rest = [place for place in range(len(edited.names)) if place not in other]
+    above, below = ([list(sample.names).index(name) for name in shared] for sample in (observed, edited))
+    rest = [place for place in range(len(edited.names)) if place not in below]
     p = len(observed.names)
     top = np.column_stack([observed.x, np.zeros((len(observed.y), len(shared) + len(rest)))])
     moved = np.zeros((len(edited.y), p))
-    moved[:, own] = edited.x[:, other]
-    below = np.column_stack([moved, edited.x[:, other], edited.x[:, rest]])
+    moved[:, above] = edited.x[:, below]
+    bottom = np.column_stack([moved, edited.x[:, below], edited.x[:, rest]])
     y, clusters = np.concatenate([observed.y, edited.y]), np.concatenate([observed.clusters, edited.clusters])
-    fit = _clustered(y, np.vstack([top, below]), clusters, confidence)
+    fit = _clustered(y, np.vstack([top, bottom]), clusters, confidence)
     results, tested = {}, []
     for at, name in enumerate(shared, start=p):
         ends = float(fit.low[at]), float(fit.high[at])
@@ -142,7 +141,7 @@ class Sides:
         sentences: NDArray[np.int64],
         meaning: float | None,
     ) -> None:
-        self._references, self._texts, self._written, self._made = references, texts, written, made
+        self._references, self._texts, self._made = references, texts, made
         self._meaning, self.warnings = meaning, list[Notice]()
         self._sentences = np.asarray(sentences, dtype=np.float64)
         self._row = np.concatenate([np.flatnonzero(pairs.changed) for pairs in made])
@@ -174,18 +173,23 @@ class Sides:
         if not len(self._complete):
             raise InputError(f"no candidate has all factors: {', '.join(self._seen)}")
         whole_pairs = ~np.isnan(np.column_stack([changes[name] for name in self._moved])).any(axis=1)
-        for what, missing in (
-            ("candidates", int((~complete).sum())),
-            ("edited texts", int((~whole_pairs).sum())),
-        ):
-            if missing:
-                self.warnings.append(Notice("rows-left-out", what, {"rows": missing}))
+        for what, usable in (("candidates", complete), ("edited texts", whole_pairs)):
+            if not usable.all():
+                self.warnings.append(Notice("rows-left-out", what, {"rows": int((~usable).sum())}))
         self._good = whole_pairs
         if len(np.unique(self._sentences[self._row[whole_pairs]])) < 2:
             raise InputError("edited texts are of one sentence or none: standard errors by sentence need two at least")
-        self._unit, self._source = {}, {}
+        self._unit, self._source = dict[str, float](), dict[str, str]()
         for name in self.names:
-            self._unit[name], self._source[name] = self._scale(name, observed, changes, ~surface)
+            unit, origin = 1.0, "an edit of writing alone" if name == SURFACE else "a changed meaning, declared"
+            if name in self._seen:
+                unit, origin = float(observed[name][self._complete].std()), "sd among the candidates"
+                if not unit > 0:
+                    raise InputError(f"factor {name!r} is the same for all candidates: it explains nothing")
+            elif name not in (SEM, SURFACE):
+                unit = float(np.sqrt(np.nanmean(np.square(changes[name][~surface]))))
+                origin = "root mean square of the edits' changes"
+            self._unit[name], self._source[name] = unit, origin
         if meaning is not None:
             changes[SEM] = changes[SEM] * meaning
             self._measured[SEM] = self._measured[SEM] * meaning
@@ -203,20 +207,6 @@ class Sides:
         high = {name: value for name, value in self._inflation.items() if value > VIF_LIMIT}
         if high:
             self.warnings.append(Notice("edits-alike", values={"vif": high}))
-
-    def _scale(
-        self, name: str, observed: Mapping[str, Array], changes: Mapping[str, Array], deep: NDArray[np.bool_]
-    ) -> tuple[float, str]:
-        if name == SURFACE:
-            return 1.0, "an edit of writing alone"
-        if name in self._seen:
-            sd = float(observed[name][self._complete].std())
-            if not sd > 0:
-                raise InputError(f"factor {name!r} is the same for all candidates: it explains nothing")
-            return sd, "sd among the candidates"
-        if name == SEM:
-            return 1.0, "a changed meaning, declared"
-        return float(np.sqrt(np.nanmean(np.square(changes[name][deep])))), "root mean square of the edits' changes"
 
     def scales(self) -> list[FactorScale]:
         """Return the unit of each factor and where it is from."""
@@ -258,7 +248,7 @@ class Sides:
                     original=self._texts[row],
                     edited=made.texts[row],
                     changes={name: float(self._measured[name][at]) for name in self._shown},
-                    falls={metric: float(own[place][row]) for metric, own in falls.items()},
+                    falls={metric: float(by_edit[place][row]) for metric, by_edit in falls.items()},
                 )
             )
         return results
@@ -281,11 +271,11 @@ class Sides:
         seen: Ols | None = None
         if self._seen and scores.written is not None:
             places = self._complete[~np.isnan(scores.written[self._complete])]
-            own = np.isin(self._complete, places)
+            judged = np.isin(self._complete, places)
             sd, n = float(scores.written[places].std()) if len(places) else 0.0, len(places)
             if not sd > 0:
                 raise InputError(f"{name}: all candidates have the same score")
-            z = self._z[own] - self._z[own].mean(axis=0)
+            z = self._z[judged] - self._z[judged].mean(axis=0)
             y = (scores.written[places] - scores.written[places].mean()) / sd
             observed = FactorSample(y, z, self._seen, self._sentences[places])
             seen = standardised_errors(observed.fit(confidence), confidence=confidence)
@@ -298,9 +288,9 @@ class Sides:
         test: WaldTest | None = None
         differences: dict[str, dict[str, Any]] = {}
         # A meaning that is declared without a unit is another factor than the one that was judged.
-        own_names = ["" if name == SEM and self._meaning is None else name for name in reached]
-        if observed is not None and set(self._seen) & set(own_names):
-            differences, test = compare_sides(observed, replace(edited, names=own_names), confidence)
+        names = ["" if name == SEM and self._meaning is None else name for name in reached]
+        if observed is not None and set(self._seen) & set(names):
+            differences, test = compare_sides(observed, replace(edited, names=names), confidence)
         fit = EffectFit(
             metric=name,
             n_observed=n,
@@ -308,15 +298,26 @@ class Sides:
             n_edited=int(kept.sum()),
             r2_edited=float("nan") if moved is None else moved.r2,
             sd=sd,
-            statistic=_defined(None if test is None else test.statistic),
+            statistic=None if test is None else _defined(test.statistic),
             df1=0 if test is None else test.df1,
-            df2=_defined(None if test is None else test.df2),
-            p=_defined(None if test is None else test.p),
+            df2=None if test is None else _defined(test.df2),
+            p=None if test is None else _defined(test.p),
             ignores_case=scores.ignores_case,
             unseen=tuple(unseen),
         )
-        sides = ((seen, self._seen, "observed"), (moved, reached, "edited"))
-        effects = [self._effect(name, factor, sides, differences.get(factor, {})) for factor in self.names]
+        effects = []
+        for factor in self.names:
+            fields = dict(differences.get(factor, {}))
+            for side, at_hand, of_side in (("observed", seen, self._seen), ("edited", moved, reached)):
+                if at_hand is not None and factor in of_side:
+                    at = of_side.index(factor)
+                    ends = float(at_hand.low[at]), float(at_hand.high[at])
+                    fields |= {side: float(at_hand.coef[at]), f"{side}_se": float(at_hand.se[at]), f"{side}_ci": ends}
+                    fields |= {} if is_none(*ends) else {f"{side}_p": float(at_hand.p[at])}
+                elif side == "edited" and factor in self._moved:
+                    fields |= {"edited": 0.0, "edited_se": 0.0, "edited_ci": (0.0, 0.0)}
+            defined = {key: value for key, value in fields.items() if key.endswith("_ci") or np.isfinite(value)}
+            effects.append(Effect(name, factor, **defined))
         expected = np.full(len(drops), np.nan) if moved is None else self._x[:, left] @ moved.coef
         rows = []
         for place, pairs in enumerate(self._made):
@@ -343,25 +344,6 @@ class Sides:
             warnings.append(Notice("explains-less", name, {"observed": seen.r2, "edited": moved.r2}))
         return MetricEffects(effects, fit, rows, warnings)
 
-    def _effect(
-        self,
-        metric: str,
-        factor: str,
-        sides: Sequence[tuple[Ols | None, Sequence[str], str]],
-        difference: dict[str, Any],
-    ) -> Effect:
-        fields = dict(difference)
-        for fit, names, side in sides:
-            if fit is not None and factor in names:
-                at = names.index(factor)
-                ends = float(fit.low[at]), float(fit.high[at])
-                fields |= {side: float(fit.coef[at]), f"{side}_se": float(fit.se[at]), f"{side}_ci": ends}
-                fields |= {} if is_none(*ends) else {f"{side}_p": float(fit.p[at])}
-            elif side == "edited" and factor in self._moved:
-                fields |= {"edited": 0.0, "edited_se": 0.0, "edited_ci": (0.0, 0.0)}
-        defined = {name: value for name, value in fields.items() if name.endswith("_ci") or np.isfinite(value)}
-        return Effect(metric, factor, **defined)
 
-
-def _defined(value: float | None) -> float | None:
-    return None if value is None or not np.isfinite(value) else value
+def _defined(value: float) -> float | None:
+    return value if np.isfinite(value) else None

@@ -12,20 +12,21 @@ from dataclasses import replace
 from itertools import compress
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bsx.analysis.factors.lexical import Lexical
 from bsx.analysis.factors.zoo import compute_factors, get_factor
-from bsx.analysis.intervene.edits import SURFACE, make_pairs, score_texts
-from bsx.analysis.intervene.result import Interventions, ignoring_case
+from bsx.analysis.intervene.edits import AIMS, STRENGTH, SURFACE, EditScores
+from bsx.analysis.intervene.result import ROUNDING, Interventions, ignoring_case
 from bsx.analysis.intervene.settings import InterveneData
 from bsx.analysis.intervene.sides import SEM, Sides
-from bsx.analysis.perturbations.perturb import Perturbed
-from bsx.analysis.perturbations.scoring import Function, as_values
+from bsx.analysis.perturbations.perturb import Perturbed, get_perturbation, perturb
+from bsx.analysis.perturbations.scoring import Function, as_values, score_changed
 from bsx.analysis.stats.clusters import adjust
 from bsx.analysis.stats.folds import units
 from bsx.data.corpus import as_texts
 from bsx.errors import InputError
-from bsx.support.checks import Array
+from bsx.support.checks import Array, NanPolicy
 from bsx.support.progress import reporter
 from bsx.support.result import Notice
 from bsx.support.settings import set_fields, settled
@@ -82,14 +83,7 @@ def intervene_texts(
     if settings.meaning is not None and human is None:
         raise InputError("meaning is in units of human scores: give those with human", setting="meaning")
     texts = written if base == "candidate" and written is not None else references
-    made, left_out = make_pairs(
-        texts,
-        settings.edits,
-        lang=settings.lang,
-        parses=settings.parses,
-        inflections=settings.inflections,
-        seed=settings.seed,
-    )
+    made, left_out = _edited(settings, texts)
     names = list(settings.factors)
     for reserved in (SEM, SURFACE):
         if reserved in names:
@@ -98,16 +92,15 @@ def intervene_texts(
     uncased = {}
     for name in named:  # words in common that were told nothing about case can be measured without it
         factor = get_factor(name)
-        told_nothing = isinstance(factor, Lexical) and "lowercase" not in factor.config.model_fields_set
-        if told_nothing and (other := ignoring_case(name)) != name:
-            uncased[name] = other
+        if isinstance(factor, Lexical) and "lowercase" not in factor.config.model_fields_set:
+            uncased[name] = ignoring_case(name)
     measured, notes = _measured(settings, names, references, texts, written, made)
     scores = []
     for done, (name, metric) in enumerate(metrics.items()):
         if progress is not None:
             progress(f"scoring with {name}", done, len(metrics))
-        scores.append(score_texts(name, metric, references, texts, written, made, settings.nan, casing=bool(uncased)))
-    casings = sorted({bool(one.ignores_case) for one in scores})
+        scores.append(_scored(name, metric, references, texts, written, made, settings.nan, casing=bool(uncased)))
+    casings = sorted({bool(of_metric.ignores_case) for of_metric in scores})
     if True in casings:
         more, told_more = _measured(settings, list(uncased.values()), references, texts, written, made)
         measured, notes = {**measured, **more}, list(dict.fromkeys([*notes, *told_more]))
@@ -115,13 +108,13 @@ def intervene_texts(
     by_casing = {
         blind: list(dict.fromkeys(uncased.get(name, name) if blind else name for name in names)) for blind in casings
     }
-    shown = {name: measured[name] for own in by_casing.values() for name in own}
+    shown = {name: measured[name] for factors in by_casing.values() for name in factors}
     sides = {
-        blind: Sides(references, texts, written, human, made, shown, own, sentences, settings.meaning)
-        for blind, own in by_casing.items()
+        blind: Sides(references, texts, written, human, made, shown, factors, sentences, settings.meaning)
+        for blind, factors in by_casing.items()
     }
     first = sides[casings[0]]
-    tables = [sides[bool(one.ignores_case)].of_metric(one, settings.confidence) for one in scores]
+    tables = [sides[bool(of_metric.ignores_case)].of_metric(of_metric, settings.confidence) for of_metric in scores]
     effects = [effect for table in tables for effect in table.effects]
     for kind in ("p", "edited_p"):
         values = [getattr(effect, kind) for effect in effects]
@@ -131,14 +124,14 @@ def intervene_texts(
             for effect, value, new in zip(effects, values, p, strict=True)
         ]
     if settings.keep is not None:
-        settings.keep(first.pairs({one.name: one.falls for one in scores}))
+        settings.keep(first.pairs({of_metric.name: of_metric.falls for of_metric in scores}))
     scales = {scale.factor: scale for side in sides.values() for scale in side.scales()}
     warnings: list[Notice] = []
     for notice in (each for side in sides.values() for each in side.warnings):
         warnings += [] if notice in warnings else [notice]
     if True in casings:
-        those = [one.name for one in scores if one.ignores_case]
-        warnings.append(Notice("case-ignored", ", ".join(uncased), {"metrics": those}))
+        blind_metrics = [of_metric.name for of_metric in scores if of_metric.ignores_case]
+        warnings.append(Notice("case-ignored", ", ".join(uncased), {"metrics": blind_metrics}))
     warnings += [notice for table in tables for notice in table.warnings]
     ordered = [name for name in scales if name != SURFACE] + [name for name in scales if name == SURFACE]
     return Interventions(
@@ -162,6 +155,75 @@ def intervene_texts(
         },
         notes=tuple(notes),
     )
+
+
+def _edited(settings: InterveneData, texts: Sequence[str]) -> tuple[list[Perturbed], dict[str, str]]:
+    """Return the texts after each edit that can be made, and why others cannot: name -> reason."""
+    wanted = list(dict.fromkeys(settings.edits)) or list(AIMS)
+    beside = {name: getattr(settings, name) for name in ("seed", "lang", "parses", "inflections")}
+    has = {"parse": settings.parses is not None, "inflections": settings.inflections is not None}
+    made, left_out = list[Perturbed](), dict[str, str]()
+    for name in wanted:
+        perturbation = get_perturbation(name)
+        if name not in AIMS:
+            raise InputError(f"edit {name}: it aims at no single factor; use some of {', '.join(AIMS)}")
+        why = perturbation.lacks(settings.lang, source=False, **has)
+        if why is None:
+            made.append(perturb(texts, perturbation, strength=STRENGTH if perturbation.graded else None, **beside))
+        elif settings.edits:
+            raise InputError(f"edit {name} {why}")
+        else:
+            left_out[name] = why
+    if not any(pairs.changed.any() for pairs in made):
+        raise InputError(f"none of the edits ({', '.join(wanted)}) changes any of the {len(texts)} texts")
+    return made, left_out
+
+
+def _scored(
+    name: str,
+    metric: Function,
+    references: Sequence[str],
+    texts: Sequence[str],
+    written: Sequence[str] | None,
+    made: Sequence[Perturbed],
+    nan: NanPolicy,
+    *,
+    casing: bool,
+) -> EditScores:
+    """Score the texts before and after every edit, and the candidates; with ``casing`` in small letters too."""
+    whole = np.ones(len(references), dtype=np.bool_)
+
+    def score(of: Sequence[str], changed: NDArray[np.bool_] = whole, policy: NanPolicy = nan) -> Array:
+        return score_changed(metric, of, references, changed, name=name, nan=policy)
+
+    before = score(texts)
+    falls = [before - score(pairs.texts, pairs.changed) for pairs in made]
+    observed = None if written is None else score(written)
+    moved = np.concatenate([fall[~np.isnan(fall)] for fall in falls])
+    if not len(moved):
+        raise InputError(f"{name}: no edited text has a score")
+    if observed is None:
+        unit = float(np.sqrt(np.square(moved).mean()))
+    else:
+        unit = 0.0 if np.isnan(observed).all() else float(np.nanstd(observed))
+        if not unit > 0:
+            raise InputError(f"{name}: all candidates have the same score")
+    rounding = ROUNDING * unit
+    if not rounding > 0:
+        raise InputError(f"{name}: no edit changes its score")
+    ignores = None
+    for of, scores in ((texts, before), (written, observed)) if casing else ():
+        if of is None or scores is None:
+            continue
+        small = [text.lower() for text in of]
+        changed = np.array([old != new for old, new in zip(of, small, strict=True)])
+        lowered = next((fall for fall, pairs in zip(falls, made, strict=True) if list(pairs.texts) == small), None)
+        change = lowered if lowered is not None and of is texts else scores - score(small, changed, "omit")
+        change = change[changed & ~np.isnan(change)]
+        if len(change):
+            ignores = bool((np.abs(change) < rounding).all())
+            break
+    return EditScores(name, observed, falls, rounding, ignores)
 
 
 def _measured(

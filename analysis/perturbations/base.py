@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,14 +10,11 @@ from typing import Any, Literal
 
 from bsx.analysis.factors.parses import Parse
 from bsx.analysis.perturbations.grammar.inflections import Inflections
-from bsx.analysis.perturbations.names import names_of
 from bsx.catalog.languages import language_code
-from bsx.data.corpus import as_texts
 from bsx.errors import InputError
 
 Need = Literal["parse", "source", "corpus", "inflections"]
 Aim = Literal["sem", "syn", "lex", "mor", "surface"]
-DEFAULT_STRENGTH = 0.2
 
 
 @dataclass(frozen=True)
@@ -98,65 +94,6 @@ class Perturbation:
         if "inflections" in self.needs and not inflections and primary(lang) != "en":
             return "needs a treebank with lemmas and features of the language (treebank)"
         return None
-
-    def apply(
-        self,
-        texts: Sequence[str],
-        *,
-        strength: float | None = None,
-        seed: int = 1,
-        lang: str | None = None,
-        sources: Sequence[str] | None = None,
-        parses: Sequence[Parse | None] | None = None,
-        inflections: Inflections | None = None,
-    ) -> list[str | None]:
-        """Change texts.
-
-        What happens to a text depends on seed, name, strength and the text itself, not on its place or neighbours. Only
-        perturbations that need the corpus also depend on which other texts there are.
-
-        Args:
-            texts: n texts.
-            strength: share of words or letters in (0, 1], for graded perturbations; `DEFAULT_STRENGTH` unless given.
-            seed: of the draws.
-            lang: language of the texts.
-            sources: n texts they were translated from.
-            parses: n parses of the texts, None for a text without one.
-            inflections: forms of words, from treebanks.
-
-        Returns:
-            n texts; None where there is nothing in the text that it could act on. A text may come back as it was.
-
-        Raises:
-            InputError: if it lacks something it needs, is not for the language, or settings or sizes are wrong.
-        """
-        texts = as_texts(texts, "texts")
-        for name, beside in (("sources", sources), ("parses", parses)):
-            if beside is not None and len(beside) != len(texts):
-                raise InputError(f"{len(texts)} texts, {len(beside)} {name}: numbers must match")
-        lacking = self.lacks(
-            lang, source=sources is not None, parse=parses is not None, inflections=inflections is not None
-        )
-        if lacking is not None:
-            raise InputError(f"perturbation {self.name} {lacking}")
-        if strength is not None and not self.graded:
-            raise InputError(f"perturbation {self.name} has no strength")
-        if strength is not None and not 0 < strength <= 1:
-            raise InputError(f"strength {strength:g}: it is a share, above 0 and at most 1")
-        share = float(strength or DEFAULT_STRENGTH) if self.graded else 1.0
-        corpus = "corpus" in self.needs
-        others = sorted(set(texts)) if corpus else ()
-        names = names_of(texts, parses, primary(lang)) if corpus and parses is not None else ()
-        changed = []
-        for row, text in enumerate(texts):
-            source = sources[row] if sources is not None else None
-            parse = parses[row] if parses is not None else None
-            item = Item(text, primary(lang), source, parse, others, names, inflections)
-            # Random numbers depend on nothing but these; `hash` would differ from run to run.
-            drawn_by = "\0".join((str(seed), self.name, f"{share:.12g}", text)).encode("utf-8", "surrogatepass")
-            rng = random.Random(hashlib.sha256(drawn_by).digest())  # noqa: S311 - no secrets
-            changed.append(self.change(item, share, rng))
-        return changed
 
 
 REGISTERED: dict[str, Perturbation] = {}

@@ -16,16 +16,7 @@ _LATIN = {
     "azerty": ("azertyuiop", "qsdfghjklm", "wxcvbn"),
     "spanish": ("qwertyuiop", "asdfghjklñ", "zxcvbnm"),
 }
-_LAYOUT = {
-    "de": "qwertz",
-    "cs": "qwertz",
-    "sk": "qwertz",
-    "hu": "qwertz",
-    "sl": "qwertz",
-    "hr": "qwertz",
-    "fr": "azerty",
-    "es": "spanish",
-}
+_LAYOUT = {"fr": "azerty", "es": "spanish", **dict.fromkeys(("de", "cs", "sk", "hu", "sl", "hr"), "qwertz")}
 _OTHERS = (
     ("йцукенгшщзхъ", "фывапролджэ", "ячсмитьбю"),  # Russian
     ("ςερτυθιοπ", "ασδφγηξκλ", "ζχψωβνμ"),  # Greek
@@ -52,20 +43,14 @@ def neighbours(lang: str) -> dict[str, str]:
     >>> neighbours("en")["s"], neighbours("de")["t"]
     ('adwezx', 'rzfg')
     """
+    # Each row of keys lies a little to the right of the one above it.
+    around = ((0, -1), (0, 1), (-1, 0), (-1, 1), (1, -1), (1, 0))
     results: dict[str, str] = {}
     for rows in (_LATIN[_LAYOUT.get(lang, "qwerty")], *_OTHERS):
         for number, row in enumerate(rows):
             for at, key in enumerate(row):
-                # Each row of keys lies a little to the right of the one above it.
-                around = [
-                    (number, at - 1),
-                    (number, at + 1),
-                    (number - 1, at),
-                    (number - 1, at + 1),
-                    (number + 1, at - 1),
-                    (number + 1, at),
-                ]
-                results[key] = "".join(rows[r][c] for r, c in around if 0 <= r < len(rows) and 0 <= c < len(rows[r]))
+                places = [(number + down, at + right) for down, right in around]
+                results[key] = "".join(rows[r][c] for r, c in places if 0 <= r < len(rows) and 0 <= c < len(rows[r]))
     return results
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import pkgutil
+import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from unicodedata import normalize
@@ -13,9 +15,11 @@ from numpy.typing import NDArray
 
 from bsx.analysis import perturbations
 from bsx.analysis.factors.parses import Parse
-from bsx.analysis.perturbations.base import DEFAULT_STRENGTH, REGISTERED, Perturbation
+from bsx.analysis.perturbations.base import REGISTERED, Item, Perturbation, primary
 from bsx.analysis.perturbations.grammar.inflections import Inflections
-from bsx.errors import UnknownNameError, did_you_mean
+from bsx.analysis.perturbations.names import names_of
+from bsx.data.corpus import as_texts
+from bsx.errors import InputError, UnknownNameError, did_you_mean
 from bsx.support.checks import within
 from bsx.support.settings import LAST_SEED
 
@@ -26,6 +30,7 @@ PERTURBATIONS = REGISTERED
 
 DEFAULT_CONTROL = "no-punctuation"
 """Keeps the meaning, in any language and script, changes nearly every sentence and is seen by nearly every metric."""
+DEFAULT_STRENGTH = 0.2
 
 
 def get_perturbation(name: str) -> Perturbation:
@@ -83,11 +88,14 @@ def perturb(
 ) -> Perturbed:
     """Change texts by a perturbation.
 
+    What happens to a text depends on seed, name, strength and the text itself, not on its place or neighbours. Only
+    perturbations that need the corpus also depend on which other texts there are.
+
     Args:
         texts: n texts.
         perturbation: one, or its name; see `PERTURBATIONS`.
         strength: share of words or letters in (0, 1], for graded perturbations; 0.2 unless given.
-        seed: of the draws, which do not depend on a text's place or neighbours.
+        seed: of the draws.
         lang: language of the texts, for perturbations that have rules for it.
         sources: n source texts, for ``source``.
         parses: n parses, None for a text without one, for perturbations that need them.
@@ -102,18 +110,31 @@ def perturb(
     """
     within("seed", seed, 0, LAST_SEED)
     chosen = get_perturbation(perturbation) if isinstance(perturbation, str) else perturbation
-    made = chosen.apply(
-        texts, strength=strength, seed=seed, lang=lang, sources=sources, parses=parses, inflections=inflections
-    )
-    used = (DEFAULT_STRENGTH if strength is None else float(strength)) if chosen.graded else None
-    changed = np.array(
-        [
-            new is not None and new != old and normalize("NFC", new) != normalize("NFC", old)
-            for new, old in zip(made, texts, strict=True)
-        ],
-        dtype=np.bool_,
-    )
-    after = tuple(
-        new if new is not None and is_new else old for new, old, is_new in zip(made, texts, changed, strict=True)
-    )
-    return Perturbed(chosen, used, seed, after, changed, made.count(None))
+    texts = as_texts(texts, "texts")
+    for name, beside in (("sources", sources), ("parses", parses)):
+        if beside is not None and len(beside) != len(texts):
+            raise InputError(f"{len(texts)} texts, {len(beside)} {name}: numbers must match")
+    given = {"source": sources is not None, "parse": parses is not None, "inflections": inflections is not None}
+    if (lacking := chosen.lacks(lang, **given)) is not None:
+        raise InputError(f"perturbation {chosen.name} {lacking}")
+    if strength is not None and not chosen.graded:
+        raise InputError(f"perturbation {chosen.name} has no strength")
+    if strength is not None and not 0 < strength <= 1:
+        raise InputError(f"strength {strength:g}: it is a share, above 0 and at most 1")
+    share = float(strength or DEFAULT_STRENGTH) if chosen.graded else 1.0
+    corpus = "corpus" in chosen.needs
+    others = sorted(set(texts)) if corpus else ()
+    names = names_of(texts, parses, primary(lang)) if corpus and parses is not None else ()
+    after, changed, not_applicable = list(texts), np.zeros(len(texts), dtype=np.bool_), 0
+    for row, text in enumerate(texts):
+        source = sources[row] if sources is not None else None
+        parse = parses[row] if parses is not None else None
+        item = Item(text, primary(lang), source, parse, others, names, inflections)
+        # Random numbers depend on nothing but these; `hash` would differ from run to run.
+        drawn_by = "\0".join((str(seed), chosen.name, f"{share:.12g}", text)).encode("utf-8", "surrogatepass")
+        new = chosen.change(item, share, random.Random(hashlib.sha256(drawn_by).digest()))  # noqa: S311 - no secrets
+        if new is None:
+            not_applicable += 1
+        elif new != text and normalize("NFC", new) != normalize("NFC", text):
+            after[row], changed[row] = new, True
+    return Perturbed(chosen, share if chosen.graded else None, seed, tuple(after), changed, not_applicable)

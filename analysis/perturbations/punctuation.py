@@ -21,19 +21,12 @@ _JOINED = regex.compile(rf"[\s{UNSPACED}]")
 _STRAIGHT = str.maketrans(dict.fromkeys("“”„‟«»", '"') | dict.fromkeys("‘’‚‛‹›", "'"))
 # Opening and closing, double and single; English ones where a language is not listed.
 _QUOTES = {
-    "en": "“”‘’",
-    "de": "„“‚‘",
-    "cs": "„“‚‘",
-    "sk": "„“‚‘",
     "pl": "„”‚’",
     "fr": "«»‹›",
-    "es": "«»‘’",
-    "it": "«»‘’",
-    "ru": "«»„“",
-    "uk": "«»„“",
-    "pt": "“”‘’",
-    "fi": "””’’",
-    "sv": "””’’",
+    **dict.fromkeys(("de", "cs", "sk"), "„“‚‘"),
+    **dict.fromkeys(("es", "it"), "«»‘’"),
+    **dict.fromkeys(("ru", "uk"), "«»„“"),
+    **dict.fromkeys(("fi", "sv"), "””’’"),
 }
 
 
@@ -96,25 +89,19 @@ def _quotes(item: Item, strength: float, rng: random.Random) -> str | None:
         return item.text.translate(_STRAIGHT)
     if not any(mark in item.text for mark in "\"'"):
         return None
-    double_open, double_close, single_open, single_close = tuple(_QUOTES.get(item.lang, _QUOTES["en"]))
+    double_open, double_close, single_open, single_close = tuple(_QUOTES.get(item.lang, "“”‘’"))
     text = item.text
     if item.lang != "en":
-        if not _paired(text):
+        # Marks must open and close in turn: none stands alone or between two spaces.
+        marks = [(text[: mark.start()][-1:], text[mark.end() :][:1]) for mark in regex.finditer(r"``|''|\"", text)]
+        opens = [before in (*" (-–—[«„“‘", "") and not after.isspace() for before, after in marks]
+        if opens != [True, False] * (len(marks) // 2):
             return None
         text = regex.sub(r"``|''", '"', text)
         text = regex.sub(r"(?<=\p{L})'(?=\s|$)", "’", text) if text.count("'") == 1 else text
     text = regex.sub(r"(?<![^\s\p{Ps}\p{Pd}])\"(?=\S)", double_open, text).replace('"', double_close)
     text = regex.sub(r"(?<=\p{L})'(?=\p{L})", "’", text)
     return str(regex.sub(r"(?<![^\s\p{Ps}\p{Pd}])'(?=\S)", single_open, text).replace("'", single_close))
-
-
-def _paired(text: str) -> bool:
-    """Tell whether straight quotation marks open and close in turn: none stands alone or between two spaces."""
-    marks = list(regex.finditer(r"``|''|\"", text))
-    opens = [
-        text[: mark.start()][-1:] in (*" (-–—[«„“‘", "") and not text[mark.end() :][:1].isspace() for mark in marks
-    ]
-    return opens == [at % 2 == 0 for at in range(len(marks))] and len(marks) % 2 == 0
 
 
 @register("spacing", "two spaces where there was white space", True, acts_on="texts with white space", place=60)

@@ -67,7 +67,9 @@ def _substitution(section: Literal["opposites", "modality", "synonyms"]) -> Chan
             free = not any(start < after and before < end for before, after in taken)
             # "the left and the right": one of two opposites would stand there twice.
             free = free and (lang == "en" or new.lower() not in text.lower())
-            if free and (lang != "fr" or _fits(text[:start], word, new)):
+            if lang == "fr" and bool(_VOWEL.match(word)) != bool(_VOWEL.match(new)):  # l'ancien but le petit
+                free = free and not (_SHORTENED if _VOWEL.match(word) else _SHORTENS).search(text[:start])
+            if free:
                 results.append((start, end, new))
         if not results:
             return None
@@ -87,13 +89,6 @@ def _lacking(text: str, charset: str) -> int:
 
 def _capitalised(word: str) -> str:
     return word[0].upper() + word[1:]
-
-
-def _fits(before: str, old: str, new: str) -> bool:
-    """Tell whether a French word may follow what stands before it: *l'ancien* but *le petit*."""
-    if bool(_VOWEL.match(old)) == bool(_VOWEL.match(new)):
-        return True
-    return not (_SHORTENED if _VOWEL.match(old) else _SHORTENS).search(before)
 
 
 _LANGUAGES = ("de", "en", "es", "fr", "ru", "zh")

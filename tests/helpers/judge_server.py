@@ -13,7 +13,6 @@ import json
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -262,13 +261,3 @@ class JudgeServer:
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
-
-
-@contextlib.contextmanager
-def serving(model: TinyModel) -> Iterator[JudgeServer]:
-    """Yield a server."""
-    server = JudgeServer(model)
-    try:
-        yield server
-    finally:
-        server.close()

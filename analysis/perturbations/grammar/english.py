@@ -53,19 +53,14 @@ def english_form(word: str, tag: str, wanted: Mapping[str, str], feats: Mapping[
     >>> english_form("cities", "NOUN", {"Number": "Sing"}, {"Number": "Plur"})
     'city'
     """
-    word = word.lower()
+    word, listed = word.lower(), _irregular()
     if not word.isalpha():
         return None
-    if tag == "NOUN":
-        return _noun(word, wanted.get("Number"), feats.get("Number"))
-    return _verb(word, wanted, feats) if tag in ("VERB", "AUX") else None
-
-
-def _noun(word: str, number: str | None, now: str | None) -> str | None:
-    listed = _irregular()
-    if word in listed.no_plural or {number, now} != {"Sing", "Plur"}:
+    if tag != "NOUN":
+        return _verb(word, wanted, feats) if tag in ("VERB", "AUX") else None
+    if word in listed.no_plural or {wanted.get("Number"), feats.get("Number")} != {"Sing", "Plur"}:
         return None
-    if number == "Plur":
+    if wanted["Number"] == "Plur":
         alone = word in listed.singulars or word.endswith(("ss", "ics", "ing"))
         return None if alone else listed.plurals.get(word) or _with_s(word)
     if word in listed.singulars:

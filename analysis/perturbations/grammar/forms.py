@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator
 
 import regex
@@ -10,8 +9,8 @@ import regex
 from bsx.analysis.factors.parses import Parse
 from bsx.analysis.perturbations.base import Change, Item, Need, register
 from bsx.analysis.perturbations.grammar.inflections import as_features, inflected
-from bsx.analysis.perturbations.grammar.swaps import OBJECT_FORM, opens
-from bsx.analysis.perturbations.names import word_spans
+from bsx.analysis.perturbations.grammar.swaps import OBJECT_FORM, by_parse, opens
+from bsx.analysis.perturbations.names import Span, word_spans
 from bsx.catalog.words import words
 
 _OTHER_NUMBER = {"Sing": "Plur", "Plur": "Sing"}
@@ -69,29 +68,22 @@ def _tenses(item: Item, parse: Parse) -> Iterator[Edit]:
             changes = _other_tense(item, parse, at, has)
             yield from _changed(item, parse, at, changes) if changes else ()
             continue
-        agreeing = {} if "Number" in has or item.lang != "en" else _subject(parse, at)
+        agreeing = {} if "Number" in has else _subject(parse, at)
         if agreeing is not None:
             yield from _changed(item, parse, at, {**agreeing, "Tense": _OTHER_TENSE[has["Tense"]]})
 
 
 def _other_tense(item: Item, parse: Parse, at: int, has: dict[str, str]) -> dict[str, str] | None:
     """Return the features of the other tense outside English; None where it would not be said so."""
-    auxiliary = parse.upos[at] == "AUX"
-    relation = parse.deprels[at]
     listed = words(item.lang).tense
-    if (
-        has.get("VerbForm") != "Fin"
-        or has.get("Mood") != "Ind"
-        or regex.search(rf"(?i)\b(?:{listed.unless})\b", item.text)
-    ):
+    if has.get("VerbForm") != "Fin" or has.get("Mood") != "Ind" or listed.never.fullmatch(parse.words[at]):
         return None
-    if auxiliary and (item.lang == "ru" or relation not in ("cop", "aux:pass")):
+    if regex.search(rf"(?i)\b(?:{listed.unless})\b", item.text):
         return None
-    if listed.never.fullmatch(parse.words[at]):
-        return None
-    if auxiliary is False and any(
-        parse.deprels[i].startswith("aux") for i, head in enumerate(parse.heads) if head == at + 1
-    ):
+    if parse.upos[at] == "AUX":
+        if item.lang == "ru" or parse.deprels[at] not in ("cop", "aux:pass"):
+            return None
+    elif any(parse.deprels[i].startswith("aux") for i, head in enumerate(parse.heads) if head == at + 1):
         return None
     other = _OTHER_TENSE[has["Tense"]]
     if item.lang != "ru":
@@ -165,15 +157,10 @@ def _cases(item: Item, parse: Parse) -> Iterator[Edit]:
 
 
 def _change(edits: Callable[[Item, Parse], Iterator[Edit]]) -> Change:
-    def change(item: Item, strength: float, rng: random.Random) -> str | None:
-        if item.parse is None or not item.parse.deprels:
-            return None
-        spans = word_spans(item.text, item.parse)
-        results = [(span, new) for at, new in edits(item, item.parse) if (span := spans[at]) is not None]
-        if not results:
-            return None
-        (start, end), new = rng.choice(results)
-        return item.text[:start] + new + item.text[end:]
+    @by_parse
+    def change(item: Item, parse: Parse, spans: list[Span | None]) -> list[str]:
+        places = [(span, new) for at, new in edits(item, parse) if (span := spans[at]) is not None]
+        return [item.text[:start] + new + item.text[end:] for (start, end), new in places]
 
     return change
 

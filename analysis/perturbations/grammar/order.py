@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-
 import regex
 
 from bsx.analysis.factors.parses import Parse
@@ -11,6 +9,7 @@ from bsx.analysis.perturbations.base import Item, register
 from bsx.analysis.perturbations.grammar.inflections import as_features, inflected
 from bsx.analysis.perturbations.grammar.swaps import (
     BREAK,
+    by_parse,
     clause_forms,
     keeps_capital,
     opens,
@@ -18,13 +17,14 @@ from bsx.analysis.perturbations.grammar.swaps import (
     phrase_of,
     swapped,
 )
-from bsx.analysis.perturbations.names import Span, word_spans
+from bsx.analysis.perturbations.names import Span
 
 _FRONTING = ("en",)  # elsewhere what is put in front is too often what the verb cannot do without
 _EACH = regex.compile(r"(?i)分[别別]|各|jeweils|respecti[vf]|соответственно|beziehungsweise")
 _MOVES = ("obl", "obl:tmod", "obl:unmarked", "obl:npmod", "advcl")
 _STATE_TEXT = "have has had lack lacks lacked mean means meant cost costs become becomes became resemble"
 _STATES = frozenset(_STATE_TEXT.split())
+_FULL = ("aux", "iobj", "ccomp", "xcomp", "expl", "compound", "cop", "conj")  # a verb with such has no plain passive
 
 
 @register(
@@ -36,13 +36,9 @@ _STATES = frozenset(_STATE_TEXT.split())
     aim="syn",
     place=170,
 )
-def _reorder(item: Item, strength: float, rng: random.Random) -> str | None:
-    parse = item.parse
-    if parse is None or not parse.deprels:
-        return None
-    spans = word_spans(item.text, parse)
-    results = [*_coordinated(item, parse, spans), *(_fronted(item, parse, spans) if item.lang in _FRONTING else [])]
-    return rng.choice(results) if results else None
+@by_parse
+def _reorder(item: Item, parse: Parse, spans: list[Span | None]) -> list[str]:
+    return [*_coordinated(item, parse, spans), *(_fronted(item, parse, spans) if item.lang in _FRONTING else [])]
 
 
 def _coordinated(item: Item, parse: Parse, spans: list[Span | None]) -> list[str]:
@@ -53,19 +49,16 @@ def _coordinated(item: Item, parse: Parse, spans: list[Span | None]) -> list[str
         joined = parse.deprels[at + 1] == "cc" and parse.deprels[last] == "conj" and parse.heads[last] == head + 1
         joined = joined and parse.words[at + 1].lower() not in ("als", "wie", "than", "as")
         alike = parse.upos[head] == parse.upos[last] and parse.upos[head] in ("NOUN", "PROPN", "ADJ")
-        alone = sum(governor in (head + 1, last + 1) for governor in parse.heads) == 2 + sum(
-            governor == head + 1 and place < head for place, governor in enumerate(parse.heads)
-        )  # what stands in front of the first belongs to both, if to either
+        # What stands in front of the first belongs to both, if to either.
+        shared = [place for place in _below(parse, head) if place < head]
+        alone = len(_below(parse, head)) + len(_below(parse, last)) == 2 + len(shared)
+        plain = all(parse.upos[place] in ("ADP", "DET", "PUNCT") for place in shared)
+        plain = plain and not any(parse.words[place].lower() in ("a", "an") for place in shared)
         first, second = spans[head], spans[last]
         if item.lang != "en" and not _equal(item, parse, head, last):
             continue
-        if joined and alike and alone and first is not None and second is not None and head > 0:
-            shared = [place for place, governor in enumerate(parse.heads) if governor == head + 1 and place < head]
-            if all(
-                parse.upos[place] in ("ADP", "DET", "PUNCT") and parse.words[place].lower() not in ("a", "an")
-                for place in shared
-            ):
-                results.append(swapped(item, first, second))
+        if joined and alike and alone and plain and first is not None and second is not None and head > 0:
+            results.append(swapped(item, first, second))
     return results
 
 
@@ -137,35 +130,23 @@ def _fronted(item: Item, parse: Parse, spans: list[Span | None]) -> list[str]:
     aim="syn",
     place=180,
 )
-def _voice(item: Item, strength: float, rng: random.Random) -> str | None:
-    parse = item.parse
-    if parse is None or not parse.deprels:
-        return None
-    spans = word_spans(item.text, parse)
+@by_parse
+def _voice(item: Item, parse: Parse, spans: list[Span | None]) -> list[str]:
     results = []
     for at in range(len(parse.words)):
         has, place = as_features(parse.feats[at]), spans[at]
         tense = has.get("Tense")
-        if (
-            parse.words[at].lower() in _STATES
-            or parse.upos[at] != "VERB"
-            or has.get("VerbForm", "Fin") != "Fin"
-            or tense is None
-            or place is None
-        ):
+        if parse.upos[at] != "VERB" or parse.words[at].lower() in _STATES or has.get("VerbForm", "Fin") != "Fin":
             continue
-        around = [parse.deprels[i] for i, head in enumerate(parse.heads) if head == at + 1]
-        if any(
-            each.startswith(("aux", "iobj", "ccomp", "xcomp", "expl", "compound", "cop", "conj")) for each in around
-        ):
+        if tense is None or place is None or any(parse.deprels[i].startswith(_FULL) for i in _below(parse, at)):
             continue
         subject, thing = (phrase(parse, at + 1, relations, spans) for relations in (("nsubj",), ("obj",)))
         if subject is None or thing is None:
             continue
-        (start, before), (after, end) = subject[0], thing[0]
+        before, after = subject[0][1], thing[0][0]
         adjacent = item.text[before : place[0]].isspace() and item.text[place[1] : after].isspace()
         forms = clause_forms(item, subject, thing) if adjacent else None
-        joined = any(head == thing[1] + 1 and parse.deprels[i] == "conj" for i, head in enumerate(parse.heads))
+        joined = any(parse.deprels[i] == "conj" for i in _below(parse, thing[1]))
         many = joined or parse.words[thing[1]].lower() in ("us", "them", "you", "these", "those")
         plural = many or as_features(parse.feats[thing[1]]).get("Number") == "Plur"
         past = inflected(
@@ -177,5 +158,5 @@ def _voice(item: Item, strength: float, rng: random.Random) -> str | None:
             continue
         first = forms[1].lower() == "i"
         being = {"Past": ("was", "were"), "Pres": ("am" if first else "is", "are")}[tense][plural]
-        results.append(swapped(item, (start, before), (after, end), forms, f" {being} {participle} by "))
-    return rng.choice(results) if results else None
+        results.append(swapped(item, subject[0], thing[0], forms, f" {being} {participle} by "))
+    return results

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import random
 import unicodedata
+from collections.abc import Callable
 from itertools import combinations
 
-import regex
-
 from bsx.analysis.factors.parses import Parse
-from bsx.analysis.perturbations.base import Item, register
+from bsx.analysis.perturbations.base import Change, Item, register
 from bsx.analysis.perturbations.grammar.inflections import as_features
 from bsx.analysis.perturbations.names import Span, named, word_spans
 
@@ -20,6 +19,18 @@ _SUBJECT_FORM = {form: subject for subject, form in OBJECT_FORM.items()}
 _SUBJECT, _OBJECT = ("nsubj",), ("obj", "dobj")  # dobj: as spaCy's English models call it
 _KEEP_CAPITALS = ("de", "lb", "zh")  # nouns have a capital everywhere, or only foreign names have one
 BREAK = set(':;“”„«»"()')
+
+
+def by_parse(texts: Callable[[Item, Parse, list[Span | None]], list[str]]) -> Change:
+    """Return a change that draws one of the texts that a parse with relations, and where its words stand, allow."""
+
+    def change(item: Item, strength: float, rng: random.Random) -> str | None:
+        if item.parse is None or not item.parse.deprels:
+            return None
+        results = texts(item, item.parse, word_spans(item.text, item.parse))
+        return rng.choice(results) if results else None
+
+    return change
 
 
 @register(
@@ -45,11 +56,8 @@ def _noun_swap(item: Item, strength: float, rng: random.Random) -> str | None:
     if item.lang != "en":
         if not parse.deprels:
             return None
-        pairs = [
-            (a, b)
-            for a, b in pairs
-            if _free(item, parse, a) and _free(item, parse, b) and _same_form(item, parse, a, b)
-        ]
+        free = [at for at in nouns if _free(parse, at)]
+        pairs = [(a, b) for a, b in pairs if a in free and b in free and _same_form(item, parse, a, b)]
     alike = [(a, b) for a, b in pairs if _number(parse, a) == _number(parse, b)]
     if not pairs:
         return None
@@ -64,28 +72,15 @@ _NAMELESS = ("flat", "appos", "compound", "fixed", "nummod", "goeswith")
 _SHOWN = ("Gender", "Number", "Case", "Animacy")
 
 
-def _free(item: Item, parse: Parse, at: int) -> bool:
-    """Tell whether a noun stands alone with an article or adjective: no name, title, measure, set phrase."""
+def _free(parse: Parse, at: int) -> bool:
+    """Tell whether a noun stands alone with an article: no name, title, measure, set phrase."""
     below = [i for i, head in enumerate(parse.heads) if head == at + 1]
-    tags = ("DET",) if item.lang != "ru" else ("DET", "ADJ")
     if parse.deprels[at].startswith(_NAMELESS) or any(parse.deprels[i].startswith(_NAMELESS) for i in below):
         return False
     if parse.deprels[at] == "conj" or any(parse.deprels[i] in ("conj", "acl:relcl", "fixed") for i in below):
         return False
-    dated = item.lang == "ru" and regex.match(
-        r"(?i)год|лет|век|раз|\p{L}+(?:аря|вря|бря|преля|юня|юля|рта|густа|мая)$", parse.words[at]
-    )
-    return (
-        parse.words[at].isalpha()
-        and not dated
-        and any(
-            parse.upos[i] in tags
-            and not parse.words[i][0].isdecimal()
-            and i < at
-            and parse.deprels[i].startswith(("det", "amod"))
-            for i in below
-        )
-    )
+    articles = [i for i in below if i < at and parse.upos[i] == "DET" and parse.deprels[i].startswith(("det", "amod"))]
+    return parse.words[at].isalpha() and any(not parse.words[i][0].isdecimal() for i in articles)
 
 
 def _same_form(item: Item, parse: Parse, a: int, b: int) -> bool:
@@ -154,11 +149,8 @@ def keeps_capital(item: Item, span: Span) -> bool:
     },
     place=40,
 )
-def _subject_object(item: Item, strength: float, rng: random.Random) -> str | None:
-    parse = item.parse
-    if parse is None or not parse.deprels:
-        return None
-    spans = word_spans(item.text, parse)
+@by_parse
+def _subject_object(item: Item, parse: Parse, spans: list[Span | None]) -> list[str]:
     results = []
     for verb in range(1, len(parse.words) + 1):
         subject, thing = (phrase(parse, verb, relations, spans) for relations in (_SUBJECT, _OBJECT))
@@ -169,13 +161,11 @@ def _subject_object(item: Item, strength: float, rng: random.Random) -> str | No
         forms = clause_forms(item, subject, thing)
         disjoint = subject[0][1] <= thing[0][0] or thing[0][1] <= subject[0][0]
         if forms is not None and disjoint and forms[0].lower() != forms[1].lower():
-            results.append((subject[0], thing[0], forms))
-    if not results:
-        return None
-    first, second, forms = rng.choice(results)
-    if first > second:
-        first, second, forms = second, first, (forms[1], forms[0])
-    return swapped(item, first, second, forms)
+            pieces = (subject[0], thing[0], forms)
+            if subject[0] > thing[0]:
+                pieces = (thing[0], subject[0], (forms[1], forms[0]))
+            results.append(swapped(item, *pieces))
+    return results
 
 
 def _exchangeable(item: Item, parse: Parse, verb: int, subject: Phrase, thing: Phrase) -> bool:
@@ -190,7 +180,7 @@ def _exchangeable(item: Item, parse: Parse, verb: int, subject: Phrase, thing: P
         parse.upos[at] == "NOUN" and any(parse.deprels[i].startswith("det") for i in below[at]) for at in below
     )
     opened = [item.text[start : start + 1] for (start, _), *_ in (subject, thing)]
-    same = item.lang not in ("fr", "it") or opens(opened[0]) == opens(opened[1])
+    same = item.lang != "it" or opens(opened[0]) == opens(opened[1])
     gender = as_features(parse.feats[first]).get("Gender") == as_features(parse.feats[second]).get("Gender")
     return determined and same and gender and not any("conj" in parse.deprels[i] for at in below for i in below[at])
 
@@ -200,21 +190,14 @@ Phrase = tuple[Span, int, int]  # where it stands, its head's index, how many wo
 
 def phrase(parse: Parse, verb: int, relations: tuple[str, ...], spans: list[Span | None]) -> Phrase | None:
     """Return a verb's dependent with such a relation and all that hangs on it, if that is one piece of the text."""
-    heads = [
-        at
-        for at, (head, relation) in enumerate(zip(parse.heads, parse.deprels, strict=True))
-        if head == verb and relation in relations
-    ]
+    heads = [at for at, head in enumerate(parse.heads) if head == verb and parse.deprels[at] in relations]
     return phrase_of(parse, heads[0], spans) if len(heads) == 1 else None
 
 
 def phrase_of(parse: Parse, top: int, spans: list[Span | None]) -> Phrase | None:
     """Return a word, given by its index, with all that hangs on it, if that is one piece of the text."""
     whole = {top + 1}
-    while True:
-        more = {at for at, head in enumerate(parse.heads, start=1) if head in whole} - whole
-        if not more:
-            break
+    while more := {at for at, head in enumerate(parse.heads, start=1) if head in whole} - whole:
         whole |= more
     first, last = min(whole), max(whole)
     while parse.upos[last - 1] == "PUNCT" and last > top + 1:
@@ -232,7 +215,7 @@ def clause_forms(item: Item, subject: Phrase, thing: Phrase) -> tuple[str, str] 
     """Return how subject and object are spelled in each other's place; None if that cannot be said."""
     spelled = [item.text[slice(*phrase[0])] for phrase in (subject, thing)]
     parse = item.parse
-    if parse is None or item.lang == "zh":
+    if parse is None:
         return spelled[0], spelled[1]
     if any(kind in parse.feats[phrase[1]] for phrase in (subject, thing) for kind in ("PronType=Rel", "PronType=Int")):
         return None

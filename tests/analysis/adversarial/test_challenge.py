@@ -14,6 +14,7 @@ import pytest
 
 pytest.importorskip("scipy")
 pytest.importorskip("sacrebleu")
+import bsx
 import bsx.analysis as analysis
 from bsx.analysis.adversarial.challenge import ChallengeResult
 from bsx.analysis.datasets.challenge import MinimalPair, load_challenge
@@ -158,26 +159,24 @@ def test_layouts(table: Path, tmp_path: Path) -> None:
     assert load_challenge(tmp_path / "d" / "a.json").pairs[0].good == "Yes!"
 
 
-def test_wrong_files_are_named(table: Path, tmp_path: Path) -> None:
-    def broken(text: str, name: str = "x.tsv") -> Path:
-        (tmp_path / name).write_text(text, encoding="utf-8")
-        return tmp_path / name
-
-    with pytest.raises(UnknownNameError, match=r"x\.tsv: has no column 'bad'"):
-        load_challenge(broken("reference\tgood\nr\tg\n"))
-    with pytest.raises(InputError, match="neither a column reference nor a column source"):
-        load_challenge(broken("good\tbad\ng\tb\n"))
-    with pytest.raises(InputError, match=r"line 3: names no phenomenon"):
-        load_challenge(broken("reference\tgood\tbad\tphenomenon\nr\tg\tb\tp\nr\tg\tb\t \n"))
-    with pytest.raises(InputError, match="header but no rows"):
-        load_challenge(broken(HEADER + "\n"))
-    with pytest.raises(InputError, match="item 1: has no 'mt_sent'"):
-        load_challenge(broken('[{"id": 1}]', "x.json"))
-    with pytest.raises(InputError, match="is no list of items"):
-        load_challenge(broken("{}", "x.json"))
-    (tmp_path / "none").mkdir()
-    with pytest.raises(InputError, match=r"holds no \.json file"):
-        load_challenge(tmp_path / "none")
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("x.tsv", "reference\tgood\nr\tg\n", r"x\.tsv: has no column 'bad'"),
+        ("x.tsv", "good\tbad\ng\tb\n", "neither a column reference nor a column source"),
+        ("x.tsv", "reference\tgood\tbad\tphenomenon\nr\tg\tb\tp\nr\tg\tb\t \n", "line 3: names no phenomenon"),
+        ("x.tsv", f"{HEADER}\n", "header but no rows"),
+        ("x.json", '[{"id": 1}]', "item 1: has no 'mt_sent'"),
+        ("x.json", '{"id": 1}', "is no list of items"),
+        ("none/x.tsv", "", r"holds no \.json file"),
+    ],
+)
+def test_wrong_files_are_named(name: str, text: str, message: str, table: Path, tmp_path: Path) -> None:
+    file = tmp_path / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises((InputError, UnknownNameError), match=message):
+        load_challenge(file if text else file.parent)
     with pytest.raises(UnknownNameError, match="has no column 'chrf-good'"):
         load_challenge(table, ["chrf"])
 
@@ -270,6 +269,13 @@ def test_scores_of_the_file(cli: Run, tmp_path: Path) -> None:
         done = cli("adversarial", "challenge", file, *wrong)
         assert done.status == 2, wrong
         assert said in done.err, (wrong, done.err)
+
+
+def test_an_example_is_a_row_that_metrics_disagree_on() -> None:
+    table = {"good": ["g"] * 3, "bad": ["b"] * 3, "reference": ["r", "s", "t"], "phenomenon": ["p"] * 3}
+    scores = {"a-good": [0, 0, 1], "a-bad": [1, 1, 0], "b-good": [0, 1, 1], "b-bad": [1, 0, 0]}
+    (example,) = bsx.challenge_metrics({**table, **scores}, columns=["a", "b"]).examples
+    assert (example.row, example.scores) == (2, {"a": (0, 1), "b": (1, 0)})
 
 
 def test_a_metric_gets_what_it_needs(cli: Run, tmp_path: Path) -> None:

@@ -423,8 +423,10 @@ def test_mlqe(write: Write, tmp_path: Path) -> None:
     }
     with pytest.raises(UnknownNameError, match="has no column 'reference'"):
         _ = table.references
-    with pytest.raises(InputError, match=r"needs exactly one file \*\.df\.short\.tsv, has 0"):
-        load_mlqe(write("none/x", "y").parent)
+    write("en-de/again.df.short.tsv", head)
+    for folder, count in ((write("none/x", "y").parent, 0), (tmp_path, 2)):
+        with pytest.raises(InputError, match=rf"needs exactly one file \*\.df\.short\.tsv, has {count}; name one"):
+            load_mlqe(folder)
 
 
 def test_flickr8k_as_table_and_original(write: Write) -> None:

@@ -76,7 +76,8 @@ def test_names_keep_their_capital_and_others_lose_it() -> None:
 
 def test_nouns_change_places() -> None:
     assert one("The dog bit the old man in Rome.", "noun-swap", DOG) == "The man bit the old dog in Rome."
-    tree = parse(("Hunde", 2, "NOUN", "nsubj"), ("jagen", 0, "VERB", "root"), ("Katzen", 2, "NOUN", "obj"))
+    hunde, katzen = (("Hunde", 2, "NOUN", "nsubj", "Number=Plur"), ("Katzen", 2, "NOUN", "obj", "Number=Plur"))
+    tree = parse(hunde, ("jagen", 0, "VERB", "root"), katzen)
     assert one("Hunde jagen Katzen", "noun-swap", tree, "de") is None  # no articles that tell their form
     assert one("I saw him.", "noun-swap", I_SAW) is None
 

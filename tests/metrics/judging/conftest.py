@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
-from tests.helpers.judge_server import JudgeServer, TinyModel, serving
+from tests.helpers.judge_server import JudgeServer, TinyModel
 
 
 @pytest.fixture(scope="session")
@@ -20,7 +21,7 @@ def tiny_judge(tmp_path_factory: pytest.TempPathFactory) -> TinyModel:
 
 @pytest.fixture
 def server(tiny_judge: TinyModel) -> Iterator[JudgeServer]:
-    with serving(tiny_judge) as running:
+    with closing(JudgeServer(tiny_judge)) as running:
         yield running
 
 
