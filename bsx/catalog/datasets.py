@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
 from bsx.catalog.catalog import overlay_folders, shipped_folder
-from bsx.catalog.entries import Entry, Sha256, read_lists
+from bsx.catalog.entries import Entry, Listed, Sha256, read_lists
 from bsx.errors import UnknownNameError, did_you_mean
 
 ARCHIVES = (".tar.gz", ".tgz", ".tar", ".zip")
@@ -110,13 +110,15 @@ class LocalTables(Layout):
         return self
 
 
-class DatasetEntry(Entry):
+class DatasetEntry(Listed):
     """One data set.
 
     ``files`` are what ``bsx data get`` fetches, and ``layout`` how they are read. ``local`` is a plain table of the
     same data in this project's own layout; where it is present it is read instead.
     """
 
+    file: ClassVar[str] = "datasets.yaml"
+    what: ClassVar[str] = "data sets"
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     title: str
     homepage: str | None
@@ -146,8 +148,7 @@ def load_datasets(named: Path | None = None) -> dict[str, DatasetEntry]:
     Raises:
         RegistryError: naming file and field of a malformed entry.
     """
-    folders = (shipped_folder(), *overlay_folders(named))
-    return read_lists(DatasetEntry, folders, "datasets.yaml", "name", "data sets")
+    return read_lists(DatasetEntry, (shipped_folder(), *overlay_folders(named)))
 
 
 def find_dataset(name: str) -> DatasetEntry:

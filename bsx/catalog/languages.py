@@ -72,18 +72,34 @@ def find_language(tag: str, catalog: Catalog) -> LanguageEntry:
 
 
 def _halves(tag: str, catalog: Catalog) -> tuple[str, str] | None:
-    """Return the halves of a tag that names a pair of languages, or None for any other tag."""
+    """Return the halves of a tag that names a pair of languages, or None for any other tag.
+
+    Raises:
+        UnknownNameError: if one half is a language and the other is nothing that a tag may hold.
+        InputError: if one half is ``auto``, or the second could be a region.
+    """
     first, hyphen, second = tag.strip().replace("_", "-").partition("-")
     if not hyphen or "-" in second or _known(tag, catalog) is not None:
-        return None
-    if not (_names_one(first, catalog) and _names_one(second, catalog)):
-        _refuse_half(tag, first, second, catalog)
-        return None
-    if second.isupper() and not first.isupper():
         return None
     from langcodes import Language
     from langcodes.tag_parser import LanguageTagError
 
+    of_first, of_second = (_names_one(half, catalog) for half in (first, second))
+    if not (of_first and of_second):
+        if "auto" in (first.casefold(), second.casefold()):
+            raise InputError(f"lang {tag!r}: a pair names both languages; auto stands alone")
+        whole, wrong = tag.strip().replace("_", "-").lower(), None
+        if of_first:  # what follows may be a region, a script or a variant
+            valid = _by_standards(whole, catalog) is not None and Language.get(whole).is_valid()
+            if _NOWHERE.fullmatch(second) if len(second) == 2 else not valid:
+                wrong = second
+        elif of_second and _by_standards(first.lower(), catalog) is None:
+            wrong = first
+        if wrong is not None:
+            raise UnknownNameError(f"unknown language {wrong!r} in {tag!r}.{_hint(wrong, catalog)}")
+        return None
+    if second.isupper() and not first.isupper():
+        return None
     with contextlib.suppress(LanguageTagError):
         if len(second) == 3 and Language.get(f"{first}-{second}".lower()).language == second.lower():
             return None  # zh-yue is Cantonese
@@ -103,29 +119,6 @@ def _names_one(half: str, catalog: Catalog) -> bool:
     if _known(half, catalog) is not None:
         return True
     return len(half) == 3 and half.isalpha() and _by_standards(half.lower(), catalog) is not None
-
-
-def _refuse_half(tag: str, first: str, second: str, catalog: Catalog) -> None:
-    """Raise UnknownNameError if one half of a tag is a language and the other is nothing that a tag may hold.
-
-    What follows the first half may be a region, a script or a variant too.
-    """
-    if second.casefold() == "auto" or first.casefold() == "auto":
-        raise InputError(f"lang {tag!r}: a pair names both languages; auto stands alone")
-    wrong = None
-    if _names_one(first, catalog):
-        from langcodes import Language
-
-        whole = tag.strip().replace("_", "-").lower()
-        regional = len(second) == 2 and _NOWHERE.fullmatch(second) is None
-        if not regional and (
-            len(second) == 2 or _by_standards(whole, catalog) is None or not Language.get(whole).is_valid()
-        ):
-            wrong = second
-    elif _names_one(second, catalog) and _by_standards(first.lower(), catalog) is None:
-        wrong = first
-    if wrong is not None:
-        raise UnknownNameError(f"unknown language {wrong!r} in {tag!r}.{_hint(wrong, catalog)}")
 
 
 def _script(tag: str) -> str | None:

@@ -132,7 +132,8 @@ def _rank(settings: ListSettings, catalog: Catalog, format: str, *, full: bool) 
 @models.command()
 def show(name: Name, registry: options.Registry = None, format: Format = "text", full: Full = False) -> None:
     """Show what the registry says about one model; with --full, everything."""
-    from bsx.catalog.depths import depth_rules
+    from bsx.catalog.depths import DepthRule
+    from bsx.catalog.entries import read_lists
     from bsx.models.evidence import spelled_figure
 
     catalog = _load(registry)
@@ -160,7 +161,7 @@ def show(name: Name, registry: options.Registry = None, format: Format = "text",
         languages = f"language {known[0]}"
     scored = f"scored with layer {entry.layer} of {entry.layers}"
     if not isinstance(entry.layer, int):
-        rule = depth_rules(catalog)[catalog.families[entry.family].kind]
+        rule = read_lists(DepthRule, catalog.folders)[catalog.families[entry.family].kind]
         scored = f"no layer is validated (by rule {rule.layer(entry.layers)} of {entry.layers})"
     here = "It is on this machine" if details["available"] else f"bsx models pull {entry.name} fetches it"
     print(f"{entry.name}: {languages}, {spelled(entry.parameters)} parameters, {scored}. {here}.\n")

@@ -42,13 +42,9 @@ def put(array: Array, device: object) -> Array:
 
 def beside(array: NDArray[np.generic], other: Array) -> Array:
     """Return a NumPy array as what ``other`` is, and where that is."""
-    return array if isinstance(other, np.ndarray) else _tensor(array, other.device)
-
-
-def _tensor(array: NDArray[np.generic], device: object) -> Array:
-    """Return a NumPy array as a tensor, on the CPU too."""
-    tensor = importlib.import_module("torch").from_numpy(array)
-    return tensor if device_type(device) == "cpu" else put(array, device)
+    if isinstance(other, np.ndarray):
+        return array
+    return tensor(array) if device_type(other.device) == "cpu" else put(array, other.device)
 
 
 def fetch(array: Array) -> NDArray[Untyped]:
@@ -105,21 +101,14 @@ def as_fp64(array: Array) -> Array:
 
 def tensor(array: Array) -> Untyped:
     """Return an array as a tensor, for what only PyTorch does."""
-    return _tensor(array, "cpu") if isinstance(array, np.ndarray) else array
+    return importlib.import_module("torch").from_numpy(array) if isinstance(array, np.ndarray) else array
 
 
 def short_of_memory(work: Callable[[], None]) -> str | None:
-    """Do work that may not fit in memory.
+    """Do work that may not fit in memory; return None if it is done, else what PyTorch says of what ran out.
 
-    Args:
-        work: what to do.
-
-    Returns:
-        None if it is done; else what PyTorch says of the memory that ran out. All that the work held is free by then:
-        this is said after the handler's end, because an error keeps the frames that it came through.
-
-    Raises:
-        Exception: any other that the work raises.
+    All that the work held is free by then: this is said after the handler's end, because an error keeps the frames that
+    it came through. Any other error is raised.
     """
     try:
         work()

@@ -144,14 +144,14 @@ def test_only_differences_on_the_same_rows_count() -> None:
 def test_two_models_are_told_apart_by_sets_that_have_both() -> None:
     german = shipped().languages["de"]
     clear = pool_of(a=figures(*[0.6] * 6), b=figures(*[0.4] * 6))  # without chrF's figure
-    difference, (low, high) = clear.apart("a", "b", german)
+    difference, (low, high) = clear.difference("a", "b", german)
     first, second = (clear.advantage(name, german) for name in "ab")
     assert difference == pytest.approx(first.difference - second.difference)
-    other, ends = clear.apart("b", "a", german)
+    other, ends = clear.difference("b", "a", german)
     assert (other, *ends) == pytest.approx((-difference, -high, -low))
     assert 0 < low < difference < 0.2 < high  # shrunk towards each other
     assert high - low < first.interval[1] - first.interval[0]  # a mean that both have does not count
-    alike = pool_of(a=figures(0.5, beside=0.4), b=figures(0.49, beside=0.4, year=2019)).apart("a", "b", german)
+    alike = pool_of(a=figures(0.5, beside=0.4), b=figures(0.49, beside=0.4, year=2019)).difference("a", "b", german)
     assert alike[1][0] < 0 < alike[1][1]
     for code, told in (("de", "the two are not told apart"), ("en", "it is worse")):
         choice = select_model(code, registry=shipped())
