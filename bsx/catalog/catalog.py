@@ -180,11 +180,7 @@ class Catalog:
         return self.metrics.get(name)
 
     def baseline(self, language: str, model: str) -> Baseline | None:
-        """Return the baseline of a model (canonical name) for a language code, or None.
-
-        Raises:
-            RegistryError: if its file is broken or does not fit the model.
-        """
+        """Return a model's baseline for a language code, or None; RegistryError if its file is wrong."""
         file = self.origins.get(("baseline", f"{language}/{model}"))
         if file is None:
             return None
@@ -204,12 +200,7 @@ class Catalog:
         return sorted(language for language, _, of in names if of == model)
 
     def ensemble(self, name: str) -> EnsembleEntry:
-        """Return the saved ensemble called ``name``.
-
-        Raises:
-            UnknownNameError: listing near names.
-            RegistryError: if its file is broken.
-        """
+        """Return the saved ensemble called ``name``; UnknownNameError lists near names, RegistryError what is wrong."""
         return read_named(EnsembleEntry, self._file("ensemble", name, "; `bsx ensemble … --save NAME` adds one"))
 
     def judge(self, name: str) -> JudgeEntry:
@@ -272,11 +263,7 @@ class Catalog:
         return self.models.get(canonical)
 
     def model(self, name: str) -> ModelEntry:
-        """Return the model called ``name``.
-
-        Raises:
-            UnknownNameError: listing near names.
-        """
+        """Return the model called ``name``; UnknownNameError lists near names."""
         entry = self.find(name)
         if entry is None:
             raise UnknownNameError(

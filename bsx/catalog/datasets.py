@@ -13,28 +13,13 @@ from bsx.errors import UnknownNameError, did_you_mean
 
 ARCHIVES = (".tar.gz", ".tgz", ".tar", ".zip")
 
-LoaderName = Literal[
-    "table",
-    "multi_reference",
-    "wmt_da",
-    "wmt_da_system",
-    "darr",
-    "system_outputs",
-    "metric_scores",
-    "mt_metrics_eval",
-    "mt_metrics_eval_tables",
-    "stsb",
-    "paws",
-    "qqp",
-    "mlqe",
-    "flickr8k",
-    "mqm",
-    "esa",
-    "challenge",
-    "summeval",
-    "realsumm",
-    "eval4nlp",
-]
+_Tables = Literal["table", "multi_reference"]
+_Wmt = Literal["wmt_da", "wmt_da_system", "darr", "system_outputs", "metric_scores"]
+_MtMetricsEval = Literal["mt_metrics_eval", "mt_metrics_eval_tables"]
+_Sentences = Literal["stsb", "paws", "qqp", "mlqe", "flickr8k"]
+_Errors = Literal["mqm", "esa", "challenge"]
+_Summaries = Literal["summeval", "realsumm", "eval4nlp"]
+LoaderName = Literal[_Tables, _Wmt, _MtMetricsEval, _Sentences, _Errors, _Summaries]
 Option = str | int | bool | list[str] | dict[str, str]
 
 
@@ -143,20 +128,12 @@ class DatasetEntry(Listed):
 
 
 def load_datasets(named: Path | None = None) -> dict[str, DatasetEntry]:
-    """Return the shipped data sets with those of the user's registry folders over them.
-
-    Raises:
-        RegistryError: naming file and field of a malformed entry.
-    """
+    """Return the shipped data sets with those of the user's registry folders over them; see `read_lists`."""
     return read_lists(DatasetEntry, (shipped_folder(), *overlay_folders(named)))
 
 
 def find_dataset(name: str) -> DatasetEntry:
-    """Return a data set's entry.
-
-    Raises:
-        UnknownNameError: listing near names.
-    """
+    """Return a data set's entry; UnknownNameError lists near names."""
     entries = load_datasets()
     if name not in entries:
         near = did_you_mean(name, entries)

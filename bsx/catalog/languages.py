@@ -61,7 +61,9 @@ def find_languages(tag: str, catalog: Catalog) -> Asked:
     catalog.require("languages.yaml")
     halves = _halves(tag, catalog)
     if halves is None:
-        return Asked(_find_one(tag, catalog), script=_script(tag))
+        parts = tag.strip().replace("_", "-").split("-")
+        script = next((part.title() for part in parts[1:] if re.fullmatch("[A-Za-z]{4}", part)), None)
+        return Asked(_find_one(tag, catalog), script=script)
     source, target = (_find_one(half, catalog) for half in halves)
     return Asked(target) if source == target else Asked(target, source)
 
@@ -119,12 +121,6 @@ def _names_one(half: str, catalog: Catalog) -> bool:
     if _known(half, catalog) is not None:
         return True
     return len(half) == 3 and half.isalpha() and _by_standards(half.lower(), catalog) is not None
-
-
-def _script(tag: str) -> str | None:
-    """Return the script that a BCP-47 tag names."""
-    parts = tag.strip().replace("_", "-").split("-")
-    return next((part.title() for part in parts[1:] if re.fullmatch("[A-Za-z]{4}", part)), None)
 
 
 def _find_one(tag: str, catalog: Catalog) -> LanguageEntry:
@@ -200,11 +196,7 @@ def language_code(tag: str) -> str:
 
 
 def language_pair(tags: str) -> tuple[str, str]:
-    """Return the codes of the two languages of a pair, ``de-en``, or of one language that is both.
-
-    Raises:
-        UnknownNameError: as `language_code` does.
-    """
+    """Return the codes of the two languages of a pair, ``de-en``, or of one that is both; errors as `language_code`."""
     try:
         asked = find_languages(tags, load_registry())
     except UnknownNameError:

@@ -66,20 +66,12 @@ class ProtocolEntry(Listed):
 
 
 def load_protocols() -> dict[str, ProtocolEntry]:
-    """Return the shipped protocols with those of the user's registry folders over them.
-
-    Raises:
-        RegistryError: naming file and field of a malformed entry.
-    """
+    """Return the shipped protocols with those of the user's registry folders over them; see `read_lists`."""
     return read_lists(ProtocolEntry, (shipped_folder(), *overlay_folders()))
 
 
 def find_protocol(name: str) -> ProtocolEntry:
-    """Return a protocol.
-
-    Raises:
-        UnknownNameError: listing those that there are.
-    """
+    """Return a protocol; UnknownNameError lists those that there are."""
     entries = load_protocols()
     if name not in entries:
         near = did_you_mean(name, entries)

@@ -55,11 +55,7 @@ class PublishedEntry(Listed):
 
 
 def published_metrics(catalog: Catalog) -> dict[str, PublishedEntry]:
-    """Return the published metrics of the registry's folders by name; a later folder's replaces one of its name.
-
-    Raises:
-        RegistryError: naming file and field of a malformed entry.
-    """
+    """Return the published metrics of the registry's folders by name; see `read_lists`."""
     entries = read_lists(PublishedEntry, catalog.folders)
     return {name: entry for name, entry in entries.items() if name not in catalog.metrics}
 
@@ -74,11 +70,7 @@ def find_published(name: str, catalog: Catalog) -> PublishedEntry | None:
 
 
 def refuse_published(name: str, catalog: Catalog) -> None:
-    """Refuse a metric that is to compute scores, and of which there are published ones only.
-
-    Raises:
-        UnknownNameError: saying where its scores are, and what runs here instead.
-    """
+    """Raise UnknownNameError for a metric that is to compute scores, and of which there are published ones only."""
     entry = find_published(name, catalog)
     if entry is not None:
         instead = f" {entry.here} is the nearest that runs here." if entry.here is not None else ""

@@ -142,16 +142,16 @@ class _Bsx(WholeSummaries):
     headings = HEADINGS
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from bsx.support.provenance import VERSION
+
+        typer.echo(f"bsx {VERSION}")
+        raise typer.Exit
+
+
 def build(arguments: Iterable[str]) -> typer.Typer:
     """Return the command line; only commands named in ``arguments`` are imported, others are listed for help."""
-
-    def show_version(wanted: bool) -> None:
-        if wanted:
-            from bsx.support.provenance import VERSION
-
-            typer.echo(f"bsx {VERSION}")
-            raise typer.Exit
-
     app = GuardedCommands(
         name="bsx",
         cls=_Bsx,
@@ -165,7 +165,7 @@ def build(arguments: Iterable[str]) -> typer.Typer:
     def root(
         context: typer.Context,
         version: Annotated[
-            bool, typer.Option("--version", help="Print the version and stop.", callback=show_version, is_eager=True)
+            bool, typer.Option("--version", help="Print the version and stop.", callback=_show_version, is_eager=True)
         ] = False,
     ) -> None:
         if context.invoked_subcommand is None:

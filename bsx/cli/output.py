@@ -383,8 +383,7 @@ def split_names(names: str) -> list[str]:
 def names(setting: str, parts: Iterable[str] | None) -> list[str]:
     """Return the names in an option that may be repeated and may hold several each time, see `split_names`.
 
-    Raises:
-        InputError: naming the setting, if it was given without any name.
+    InputError is raised if it was given without any name.
     """
     several = [split_names(part) for part in parts or ()]
     if not all(several):

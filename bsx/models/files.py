@@ -29,14 +29,8 @@ WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 _WHOLE = ("model.safetensors", "pytorch_model.bin")
 """Files of all weights, the first that there is being read; ``.index.json`` behind one lists the files of its parts."""
 TOKENIZERS = (
-    "tokenizer*.json",
-    "vocab*",
-    "merges.txt",
-    "bpe.codes",
-    "*.model",
-    "*.tokenizer",
-    "special_tokens_map.json",
-    "added_tokens.json",
+    *("tokenizer*.json", "vocab*", "merges.txt", "bpe.codes", "*.model", "*.tokenizer"),
+    *("special_tokens_map.json", "added_tokens.json"),
 )
 
 
@@ -78,8 +72,7 @@ _OF_NO_SCORE = ("_name_or_path", "dtype", "torch_dtype", "transformers_version")
 def config_digest(folder: Path) -> str:
     """Return the sha256 of what a checkpoint's ``config.json`` says, in whatever order: it is part of what computes.
 
-    Raises:
-        InputError: if it cannot be read.
+    InputError is raised if it cannot be read.
     """
     with blaming(f"{folder}: its config.json cannot be used"):
         content = dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
@@ -227,11 +220,7 @@ def fetch(source: Source) -> Path:
 
 
 def resolve_commit(source: Source) -> str:
-    """Ask the hub which commit a revision stands for, by fetching the model's configuration.
-
-    Raises:
-        ModelUnavailableError: if the hub cannot be reached or does not have the model.
-    """
+    """Ask the hub which commit a revision stands for, by fetching its configuration; else ModelUnavailableError."""
     from huggingface_hub import hf_hub_download
 
     assert source.hub is not None  # noqa: S101 - for the type checker; callers pass hub sources only

@@ -59,16 +59,16 @@ def guard() -> None:
 
     It is for the command line, which is a process of its own: no library that nobody thought of gets past it.
     """
-    sys.addaudithook(_refuse)
 
+    def refuse(event: str, arguments: tuple[object, ...]) -> None:
+        if event not in _LOOKS_UP or (why := forbidden()) is None:
+            return
+        place: object = arguments[event in ("socket.connect", "socket.sendto")]
+        host = place[0] if isinstance(place, tuple) and place else place if "get" in event else None
+        if isinstance(host, str | bytes) and not os.fsdecode(host).startswith(_HERE):
+            raise ConnectionRefusedError(f"{why}: {os.fsdecode(host)} is not asked")
 
-def _refuse(event: str, arguments: tuple[object, ...]) -> None:
-    if event not in _LOOKS_UP or (why := forbidden()) is None:
-        return
-    place: object = arguments[event in ("socket.connect", "socket.sendto")]
-    host = place[0] if isinstance(place, tuple) and place else place if "get" in event else None
-    if isinstance(host, str | bytes) and not os.fsdecode(host).startswith(_HERE):
-        raise ConnectionRefusedError(f"{why}: {os.fsdecode(host)} is not asked")
+    sys.addaudithook(refuse)
 
 
 def keep_together() -> None:

@@ -121,16 +121,9 @@ VERSION = "0.1.0"
 
 # Packages whose version can change a number.
 _PACKAGES = (
-    "torch",
-    "transformers",
-    "tokenizers",
-    "numpy",
-    "scipy",
-    "scikit-learn",
-    "statsmodels",
-    "pot",
-    "sacrebleu",
-    "onnxruntime",
+    *("torch", "transformers", "tokenizers"),
+    *("numpy", "scipy", "scikit-learn", "statsmodels"),
+    *("pot", "sacrebleu", "onnxruntime"),
 )
 
 # Where files lie on this machine is nobody's business, and helps nobody to repeat a result.

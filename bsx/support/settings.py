@@ -286,10 +286,9 @@ def build_config(settings: Mapping[str, object], kind: type[Chosen]) -> Chosen:
 
 
 def read_spelled(kind: type[BaseModel], name: str, text: str) -> object:
-    """Return the value that a text spells for a field; a field that does not exist is left to the check of all.
+    """Return the value that a text spells for a field, or raise InputError.
 
-    Raises:
-        InputError: if the text does not spell a value of the field's type.
+    A field that does not exist is left to the check of all.
     """
     field = kind.model_fields.get(name)
     if field is None or field.annotation is None:

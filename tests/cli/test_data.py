@@ -22,7 +22,7 @@ from bsx.analysis.datasets.store import load_data
 from bsx.errors import DataUnavailableError, InputError
 from bsx.support.download import download
 from bsx.support.folders import data_folder
-from tests.cli.test_main import Cli
+from tests.conftest import Cli
 
 pytestmark = pytest.mark.usefixtures("online")
 TABLE = "lp\tcandidate\treference\thuman\n" + "".join(f"cs-en\tc{i}\tr{i}\t{i}\n" for i in range(500))

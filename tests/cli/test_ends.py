@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Outcome
+from tests.conftest import Cli, Model
 
-Cli = Callable[..., Outcome]
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals and shells")
 BSX = [sys.executable, "-m", "bsx"]
 
@@ -187,9 +186,7 @@ def test_what_nobody_foresaw_is_one_line(
 
 @pytest.mark.slow
 @posix
-def test_a_cache_that_a_full_disk_does_not_take_at_the_end_is_a_note(
-    texts: Path, tiny_model: Callable[[str], str]
-) -> None:
+def test_a_cache_that_a_full_disk_does_not_take_at_the_end_is_a_note(texts: Path, tiny_model: Model) -> None:
     words = f"score -m {tiny_model('bert')} --layer 1 -c c.txt -r r.txt --encoder cache=k"
     done = bash(f"ulimit -f 1; $BSX {words} > /dev/null", texts)
     assert done.returncode == 0

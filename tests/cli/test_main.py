@@ -7,12 +7,10 @@ import io
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +20,8 @@ import typer
 
 from bsx import Scorer, select_model
 from bsx.cli.commands import COMMANDS, HEADINGS, build
-from tests.conftest import Outcome
+from tests.conftest import Cli
 
-Cli = Callable[..., Outcome]
 CANDIDATES = ["The cat sat.", "A dog barked at “us”.", "", "Rain\u2028fell\x85today"]
 REFERENCES = ["A cat was sitting.", "The dog barked.", "Nothing", "It rained today"]
 
@@ -113,8 +110,7 @@ def test_match(cli: Cli, tmp_path: Path, minilm: Scorer) -> None:
     candidate, reference = "He paid $5 <b>", "She paid five \\dollars"
     result = cli("match", candidate, reference, "-m", "minilm", "--format", "json", "--plot", tmp_path / "a.html")
     alignment = json.loads(result.out)
-    scores = minilm.score([candidate], [reference])
-    assert alignment["f1"] == pytest.approx(scores.f1[0], abs=1e-6)
+    assert alignment["f1"] == pytest.approx(minilm.score([candidate], [reference]).f1[0], abs=1e-6)
     for side, figure in (("candidate", "precision"), ("reference", "recall")):
         tokens = alignment[side]["tokens"]
         weighed = sum(t["weight"] * t["similarity"] for t in tokens) / sum(t["weight"] for t in tokens)
@@ -122,18 +118,14 @@ def test_match(cli: Cli, tmp_path: Path, minilm: Scorer) -> None:
     cosines = np.array(alignment["cosines"])
     assert [t["match"] for t in alignment["candidate"]["tokens"]] == cosines.argmax(axis=1).tolist()
     page = (tmp_path / "a.html").read_text(encoding="utf-8")
-    assert "&lt;" in page
-    assert "$5 <b>" not in page
     assert "He paid $5 &lt;b&gt;" in page
-    for suffix in ("png", "svg", "pdf"):
+    assert "$5 <b>" not in page
+    for suffix, start in (("png", b"\x89PNG"), ("svg", b"<svg"), ("pdf", b"%PDF")):
         assert cli("match", candidate, reference, "-m", "minilm", "--plot", tmp_path / f"a.{suffix}").status == 0
-    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-    assert "<svg" in (tmp_path / "a.svg").read_text()
-    assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
-    text = cli("match", "the cat", "a cat", "-m", "minilm")
-    assert "cat" in text.out
-    assert text.out.startswith("BERTScore F1 of the pair: ")
-    assert "[CLS]" not in text.out
+        assert start in (tmp_path / f"a.{suffix}").read_bytes()[:200]
+    text = cli("match", "the cat", "a cat", "-m", "minilm").out
+    assert text.startswith("BERTScore F1 of the pair: ")
+    assert "[CLS]" not in text
     assert "[CLS]" in cli("match", "the cat", "a cat", "-m", "minilm", "--full").out
 
 
@@ -167,80 +159,6 @@ def test_models(cli: Cli) -> None:
     assert (chinese["name"], chinese["model"]) == ("Chinese", "bert-base-chinese")
     assert "Near: minilm" in cli("models", "show", "minilmm").err
     assert "minilm: sha256:53aa51172d14" in cli("models", "pull", "minilm").out
-
-
-BAD: list[tuple[list[str], str]] = [
-    (["-c", "nope.txt", "-r", "refs.txt"], "nope.txt: there is no such file"),
-    (["-c", ".", "-r", "refs.txt"], "is a folder"),
-    (["-c", "empty.txt", "-r", "refs.txt"], "empty.txt: is empty"),
-    (["-c", "short.txt", "-r", "refs.txt"], "short.txt has 2, refs.txt has 4"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "-r", "short.txt"], "hyps.txt has 4, short.txt has 2"),
-    (["-c", "latin1.txt", "-r", "refs.txt"], "latin1.txt: line 3 is not UTF-8 (byte 0xe9 at position 4)"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "-m", "minlm"], "unknown model 'minlm'. Near: minilm"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "--layer", "7"], "layer: 7 is too deep, minilm has layers 0 to 6"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "--layer", "-1"], "layer"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "-l", "klingon"], "unknown language 'klingon'"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "-o", "missing/o.tsv"], "missing does not exist"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "-o", "o.docx"], "cannot tell the format"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "-o", "folder.tsv"], "is a folder"),
-    (["t.tsv", "--candidate", "mt", "--reference", "ref", "-o", "sub/../t.tsv"], "is an input of this run"),
-    (["t.tsv", "--candidate", "mt", "--reference", "ref", "--metrics", "chrf", "-o", "t.tsv"], "is an input"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "--encoder", "cache="], "give the cache a folder of its own"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "--encoder", "cache_size=1GB"], "cache_size needs cache"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "--encoder", "device=cpu:3"], "device 'cpu:3' is not available"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "--rescale", "-l", "de"], "no rescaling baseline for minilm in 'de'"),
-    (
-        ["-c", "hyps.txt", "-r", "refs.txt", "--encoder", "strict=true", "-l", "sw"],
-        "minilm was not trained on Swahili; bert-base-multilingual-cased was",
-    ),
-    (["-c", "hyps.txt", "-r", "refs.txt", "--metrics", "chrf", "-l", "xx"], "unknown language 'xx'"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "--metrics", "chrf", "--idf"], "chrf has none of that name"),
-    (["-c", "hyps.txt"], "no references: name files of references"),
-    ([], "nothing to score"),
-    (["-c", "hyps.txt", "-c", "sub/hyps.txt", "-r", "refs.txt"], "two candidate files are called 'hyps'"),
-    (["-c", "-", "-r", "-"], "only one file can be standard input"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "t.tsv"], "not both"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "--segment", "x"], "which is missing"),
-    (["t.tsv"], "no candidates: there is no column 'candidate'"),
-    (["t.tsv", "--candidate", "mtt", "--reference", "ref"], "no column 'mtt'; it has mt, ref. Near: mt"),
-    (["t.docx", "--candidate", "mt", "--reference", "ref"], "put its texts into a spreadsheet"),
-    (["header.tsv", "--candidate", "mt", "--reference", "ref"], "has a header but no rows"),
-    (["null.jsonl", "--candidate", "mt", "--reference", "ref"], "line 1, column 'ref' is None"),
-    (["lack.jsonl", "--candidate", "mt", "--reference", "ref"], "line 2: has no 'ref'"),
-    (["--nonsense"], "No such option: --nonsense"),
-]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"), BAD, ids=lambda value: " ".join(value) if isinstance(value, list) else ""
-)
-def test_bad_input_is_one_clear_line(
-    arguments: list[str], message: str, cli: Cli, files: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    contents: dict[str, bytes] = {
-        "empty.txt": b"",
-        "short.txt": b"one\ntwo\n",
-        "latin1.txt": b"a\nb\ncaf\xe9\nd\n",
-        "t.tsv": b"mt\tref\na\tb\n",
-        "t.docx": b"x",
-        "header.tsv": b"mt\tref\n",
-        "null.jsonl": b'{"mt": "a", "ref": null}\n',
-        "lack.jsonl": b'{"mt": "a", "ref": "b"}\n{"mt": "a"}\n',
-    }
-    for name, content in contents.items():
-        (files / name).write_bytes(content)
-    (files / "folder.tsv").mkdir()
-    (files / "sub").mkdir()
-    (files / "sub" / "hyps.txt").write_text("x\n")
-    monkeypatch.chdir(files)
-    before = sorted(path.name for path in files.iterdir())
-    result = cli("score", *(["-m", "minilm"] if "-m" not in arguments else []), *arguments)
-    assert result.status == 2
-    assert result.out == ""
-    assert len(result.err.splitlines()) == 1
-    assert result.err.startswith("bsx: error: ")
-    assert message in result.err
-    assert sorted(path.name for path in files.iterdir()) == before
 
 
 def test_an_unwritable_folder(cli: Cli, files: Path) -> None:
@@ -282,26 +200,6 @@ def test_a_failure_while_scoring_leaves_an_old_output_alone(cli: Cli, files: Pat
     assert "segment 1 (candidate, 190 tokens too many)" in result.err
     assert out.read_text() == "precious"
     assert not list(files.glob(".*"))
-
-
-@pytest.mark.slow
-def test_an_interrupt_leaves_nothing_half_written(tmp_path: Path) -> None:
-    lines = "".join(f"Sentence number {i} about the weather and the trains.\n" for i in range(20_000))
-    (tmp_path / "c.txt").write_text(lines)
-    (tmp_path / "r.txt").write_text(lines.replace("weather", "rain"))
-    command = [sys.executable, "-m", "bsx", "score", "-c", "c.txt", "-r", "r.txt", "-m", "minilm", "-o", "o.tsv"]
-    # By one core, so that no machine is through before the signal comes.
-    slow = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env=slow)
-    deadline = time.monotonic() + 120
-    while not list(tmp_path.glob(".o.tsv.*")) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    time.sleep(2)  # well into loading or scoring
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=120)
-    assert process.returncode == 130
-    assert err.strip() == "bsx: interrupted; nothing half-written was left behind"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.txt", "r.txt"]
 
 
 def run_python(code: str) -> str:

@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,8 @@ import pytest
 
 from bsx.data.journal import Journal
 from bsx.errors import InputError
+from tests.conftest import Cli, Model
 
-Cli = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("one_thread")
 WORDS = "rain train house river bank old man young woman walked slowly bridge station people city water".split()  # noqa: SIM905 - prose reads better
 
@@ -75,7 +74,7 @@ def command(metric: str, model: str, data: Path, output: Path) -> list[object]:
 @pytest.mark.parametrize("kind", [".tsv", ".parquet"])
 @pytest.mark.parametrize("metric", ["", "chrf,bleu,bertscore:layer=2,idf=true"])
 def test_goes_on_where_it_stopped(
-    metric: str, kind: str, cli: Cli, slow: Slow, tiny_model: Callable[[str], str], tmp_path: Path
+    metric: str, kind: str, cli: Cli, slow: Slow, tiny_model: Model, tmp_path: Path
 ) -> None:
     data = write_pairs(tmp_path, 120, kind)
     model = tiny_model("bert")
@@ -98,7 +97,7 @@ def test_goes_on_where_it_stopped(
     assert not list(tmp_path.glob(".*"))
 
 
-def test_idf_and_several_layers(cli: Cli, slow: Slow, tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+def test_idf_and_several_layers(cli: Cli, slow: Slow, tiny_model: Model, tmp_path: Path) -> None:
     data = write_pairs(tmp_path, 120, ".tsv")
     settings = ["score", "-m", tiny_model("bert"), "--all-layers", "--idf", data]
     assert cli(*settings, "-o", tmp_path / "whole.tsv").status == 0
@@ -107,9 +106,7 @@ def test_idf_and_several_layers(cli: Cli, slow: Slow, tiny_model: Callable[[str]
     assert (tmp_path / "parts.tsv").read_bytes() == (tmp_path / "whole.tsv").read_bytes()
 
 
-def test_another_input_or_other_settings(
-    cli: Cli, slow: Slow, tiny_model: Callable[[str], str], tmp_path: Path
-) -> None:
+def test_another_input_or_other_settings(cli: Cli, slow: Slow, tiny_model: Model, tmp_path: Path) -> None:
     data = write_pairs(tmp_path, 120, ".tsv")
     model, out = tiny_model("bert"), tmp_path / "out.tsv"
     slow.stop(cli, 2, *command("", model, data, out))
@@ -128,9 +125,7 @@ def test_another_input_or_other_settings(
     assert not Journal(out).folder.exists()
 
 
-def test_a_damaged_block_is_computed_again(
-    cli: Cli, slow: Slow, tiny_model: Callable[[str], str], tmp_path: Path
-) -> None:
+def test_a_damaged_block_is_computed_again(cli: Cli, slow: Slow, tiny_model: Model, tmp_path: Path) -> None:
     data = write_pairs(tmp_path, 120, ".tsv")
     model, out = tiny_model("bert"), tmp_path / "out.tsv"
     assert cli(*command("", model, data, tmp_path / "whole.tsv")).status == 0
@@ -143,7 +138,7 @@ def test_a_damaged_block_is_computed_again(
     assert out.read_bytes() == (tmp_path / "whole.tsv").read_bytes()
 
 
-def test_nothing_to_go_on_with(cli: Cli, tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+def test_nothing_to_go_on_with(cli: Cli, tiny_model: Model, tmp_path: Path) -> None:
     data = write_pairs(tmp_path, 10, ".tsv")
     model = tiny_model("bert")
     assert cli(*command("", model, data, tmp_path / "out.tsv"), "--resume").status == 0

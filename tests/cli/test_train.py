@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,11 @@ import numpy as np
 import pytest
 
 from bsx.networks.record import MODEL, SavedModel
-from tests.conftest import Outcome
+from tests.conftest import Cli, Model
 from tests.helpers.tables import write_lines
 from tests.networks.test_run import sentences
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-Cli = Callable[..., Outcome]
 SMALL = ("--network", "hidden=4,epochs=2")
 
 
@@ -39,7 +37,7 @@ def tables(tmp_path: Path) -> dict[str, Path]:
 
 
 @pytest.fixture
-def model(tiny_model: Callable[[str], str]) -> str:
+def model(tiny_model: Model) -> str:
     return tiny_model("bert")
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from bsx.catalog.catalog import shipped
 from bsx.data.writing import other_script
-from tests.cli.test_main import Cli
+from tests.conftest import Cli
 
 TEXTS = [
     ("你好，世界", "Hans", None),

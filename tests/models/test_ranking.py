@@ -19,18 +19,8 @@ from bsx.encode.model import available, choose
 from bsx.errors import InputError, RegistryError, UnknownNameError
 from bsx.models.evidence import Pooled, by_evidence
 from bsx.models.files import config_digest, is_here
-from bsx.models.ranking import (
-    PERMISSIVE,
-    Constraints,
-    cost,
-    parse_count,
-    rank,
-    select_model,
-    unranked,
-)
-from tests.cli.test_main import Cli
-from tests.conftest import REPOSITORY
-from tests.helpers.hub import COMMIT, cached
+from bsx.models.ranking import PERMISSIVE, Constraints, cost, parse_count, rank, select_model, unranked
+from tests.conftest import REPOSITORY, Cli
 
 PAPERS = {
     "en": "roberta-large",
@@ -422,20 +412,6 @@ def test_an_entry_that_contradicts_its_checkpoint_is_an_error(overlay: Path) -> 
     write_minilm(overlay, layers=12)
     with pytest.raises(InputError, match="the registry says 12 layers, the checkpoint in .* has 6"):
         bsx.Scorer(model="minilm", registry=overlay)
-
-
-def test_pinning_writes_the_commit(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_model: object, cli: Cli
-) -> None:
-    assert callable(tiny_model)
-    cached(tmp_path / "cache", "google-bert/bert-base-uncased", tiny_model("bert"), monkeypatch)
-    mine = tmp_path / "mine"
-    result = cli("models", "pin", "bert-base-uncased", "--registry", mine)
-    assert f"pinned to {COMMIT}" in result.out
-    assert load_registry(mine).model("bert-base-uncased").source.revision == COMMIT
-    assert cli("models", "where", "bert-base-uncased").out.strip().endswith(COMMIT)
-    assert "only hub models" in cli("models", "pin", "minilm", "--registry", mine).err
-    assert cli("models", "where", "roberta-large").status == 2
 
 
 def test_schemas_are_those_of_the_types(cli: Cli) -> None:

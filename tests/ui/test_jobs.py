@@ -25,7 +25,7 @@ from bsx.errors import InputError
 from bsx.ui import inputs
 from bsx.ui.jobs import Command, Jobs, commands, script
 from bsx.ui.workspace import COMMANDS, COMPARISON, LOG, SCORES, SUMMARY, Choices, Record, Run, Workspace
-from tests.conftest import Outcome
+from tests.conftest import Cli
 
 Ends = Callable[[Run, Jobs], Record]
 FORM = {"candidate": ["atlas", "brook"], "reference": ["reference"], "segment": ["id"], "lang": ["en"]}
@@ -97,7 +97,7 @@ def test_the_commands_say_all_that_was_chosen() -> None:
 
 @pytest.mark.parametrize("long", [False, True])
 def test_a_run_compares_by_the_scores_that_evaluate_prints(
-    tmp_path: Path, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch, *, long: bool
+    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, *, long: bool
 ) -> None:
     """Of whole systems where a metric has such a score, which is not the mean of its segments'."""
     monkeypatch.chdir(tmp_path)

@@ -38,33 +38,22 @@ EntryT = TypeVar("EntryT", bound=Entry)
 
 
 def validate(kind: type[EntryT], value: object, file: Path | str, where: str = "") -> EntryT:
-    """Build an entry from parsed YAML.
+    """Build an entry from what a YAML file holds, at the place ``where`` in it.
 
-    Args:
-        kind: the entry class.
-        value: what the YAML file holds at that place.
-        file: the file's path, for the message.
-        where: the place inside the file, for the message.
-
-    Raises:
-        RegistryError: with file and field, if anything is unknown, missing, of the wrong type or contradictory.
+    RegistryError names file and field of what is unknown, missing, of the wrong type or contradictory.
     """
     try:
         return kind.model_validate(value)
     except ValidationError as error:
         problems = []
         for problem in error.errors():
-            field = ".".join(str(part) for part in ([where] if where else []) + list(problem["loc"]))
+            field = ".".join(map(str, [*([where] if where else []), *problem["loc"]]))
             problems.append(f"{field or 'entry'}: {problem['msg']}")
         raise RegistryError(f"{'; '.join(problems)}", file=file) from error
 
 
 def read_yaml(file: Path) -> object:
-    """Parse one YAML file safely.
-
-    Raises:
-        RegistryError: naming the file, and the line of a syntax error or an undecodable byte.
-    """
+    """Parse one YAML file safely; RegistryError names the file, and the line of what cannot be read."""
     try:
         return plain_yaml(NamedFile(file))
     except InputError as error:
@@ -72,22 +61,12 @@ def read_yaml(file: Path) -> object:
 
 
 def read_entry(kind: type[EntryT], file: Path) -> EntryT:
-    """Read a file of one entry.
-
-    Raises:
-        RegistryError: with file and field, if anything is wrong.
-    """
+    """Read a file of one entry; RegistryError names file and field of what is wrong."""
     return validate(kind, read_yaml(file), file)
 
 
 class Listed(Entry):
-    """An entry of a list, which is one file of a registry folder.
-
-    Attributes:
-        file: its name.
-        what: the entries are, in the plural.
-        key: the field that names an entry.
-    """
+    """An entry of a list, which is one file of a registry folder; ``key`` is the field that names it."""
 
     file: ClassVar[str]
     what: ClassVar[str]
