@@ -96,11 +96,7 @@ class Catalog:
                 self._place(kind, name, file, same=before is None or file_digest(before) == file_digest(file))
 
     def under(self, *folders: Path) -> Catalog:
-        """Return this registry with more overlays laid over it; what it has read already is not read again.
-
-        Args:
-            folders: the overlays in rising precedence.
-        """
+        """Return this registry with further overlays, in rising precedence; what was read is not read again."""
         laid = copy.copy(self)
         for name, value in vars(self).items():  # entries are frozen: the two can share them
             setattr(laid, name, copy.copy(value))

@@ -186,11 +186,7 @@ def count_languages(codes: Iterable[str]) -> int:
 def language_code(tag: str) -> str:
     """Return the registry's code of a language, given by tag or name; a code that it lacks stays as it is.
 
-    Args:
-        tag: as for `find_languages`, in the shipped registry with the user's overlays; of a pair, the target counts.
-
-    Raises:
-        UnknownNameError: for what is neither a known name nor spelled like a code.
+    Of a pair, the target counts. UnknownNameError is raised for what is neither a known name nor spelled like a code.
     """
     return language_pair(tag)[1]
 

@@ -48,9 +48,7 @@ class CurveEntry(Entry):
     def covers(self, signature: Signature, language: str | None = None) -> bool:
         """Tell whether scores of this signature are of the metric and settings that were studied.
 
-        Args:
-            signature: of the scores.
-            language: code of the language of the texts, if it is known.
+        ``language`` is the code of that of the texts, if it is known.
         """
         if self.metric is None or self.scale is None or signature.get("metric") != self.metric:
             return False

@@ -21,12 +21,10 @@ from bsx.support.settings import BaseSettings, DrawSettings, Significance, build
 
 # Options that several commands have.
 Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
-Printed = Annotated[
-    Literal["text", "csv", "json", "latex", "markdown", "html"],
-    typer.Option("--format", help="How to print the tables."),
-]
+_Forms = Literal["text", "csv", "json", "latex", "markdown", "html"]
+Printed = Annotated[_Forms, typer.Option("--format", help="How to print the tables.")]
 TableFormat = Annotated[
-    Literal["text", "csv", "json", "latex", "markdown", "html", "xlsx"] | None,
+    Literal[_Forms, "xlsx"] | None,
     typer.Option("--format", help="How to print the tables. [what the name of -o ends in; text]"),
 ]
 Full = Annotated[bool, typer.Option("--full", help="Print all tables, instead of those that answer the question.")]

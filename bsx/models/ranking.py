@@ -232,15 +232,9 @@ def _advice(
 
 
 def unranked(catalog: Catalog, constraints: Constraints, *, by_cost: bool = False) -> list[ModelEntry]:
-    """Return the models for any language, in the registry's order, or by the encoder's cost.
+    """Return the models that satisfy constraints, in the registry's order, or the cheapest first.
 
-    Args:
-        catalog: the registry.
-        constraints: what every model must satisfy.
-        by_cost: the cheapest first.
-
-    Raises:
-        InputError: if no model is left.
+    InputError is raised if no model is left.
     """
     pool, _ = narrow([*catalog.models.values()], constraints, "no model is left")
     return sorted(pool, key=lambda entry: (cost(entry), entry.name)) if by_cost else pool

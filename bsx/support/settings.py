@@ -124,7 +124,6 @@ class Significance(BaseSettings):
 
 
 Chosen = TypeVar("Chosen", bound=BaseModel)
-Made = TypeVar("Made")
 Keys = ParamSpec("Keys")
 First = TypeVar("First")
 Second = TypeVar("Second")
@@ -238,11 +237,6 @@ def our_names(function: Callable[Keys, Outcome]) -> Callable[Keys, Outcome]:
     return call
 
 
-def made_of(kind: Callable[..., Made], settings: dict[str, Any]) -> Made:
-    """Make something of its settings again, in another process or as a copy."""
-    return kind(**settings)
-
-
 def part(settings: BaseModel, kind: type[Chosen]) -> dict[str, Any]:
     """Return those fields of settings that another class has too and that were given a value, as keywords for it."""
     return {name: value for name, value in set_fields(settings).items() if name in kind.model_fields}
@@ -332,11 +326,9 @@ _WRONG = {
 
 
 def told_problem(problem: ErrorDetails, name: str) -> str:
-    """Return in words what is wrong with a setting: its name, what it must be, and the value it was given.
+    """Return in words what pydantic finds wrong: what the setting must be, and the value it was given.
 
-    Args:
-        problem: as pydantic reports it.
-        name: what the message calls the setting; "" if the problem is about several.
+    ``name`` is what the message calls the setting; empty if the problem is about several.
     """
     if problem["type"] == "missing":
         return f"{name}: is missing"

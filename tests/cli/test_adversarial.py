@@ -165,8 +165,7 @@ def test_building_triples(cli: Cli, tmp_path: Path, examples: Path) -> None:
     for triple in triples:
         for i, word in enumerate(triple.anchor.split(), start=1):
             tag = "NOUN" if len(word) > 6 and i > 1 else "X"
-            space = "_"
-            lines.append(f"{i}\t{word}\t_\t{tag}\t_\t_\t{0 if i == 1 else 1}\t_\t_\t{space}")
+            lines.append(f"{i}\t{word}\t_\t{tag}\t_\t_\t{0 if i == 1 else 1}\t_\t_\t_")
         lines.append("")
     parses = write(tmp_path / "a.conllu", *lines)
     command = ["adversarial", "build-triples", examples, "-o", out, "--recipe", "nouns", "--detail", f"tagger={parses}"]

@@ -20,6 +20,7 @@ import typer
 
 from bsx import Scorer, select_model
 from bsx.cli.commands import COMMANDS, HEADINGS, build
+from bsx.encode.run_config import RunConfig
 from tests.conftest import Cli
 
 CANDIDATES = ["The cat sat.", "A dog barked at “us”.", "", "Rain\u2028fell\x85today"]
@@ -33,10 +34,16 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_json_and_rows_are_those_of_the_scorer(cli: Cli, files: Path, minilm: Scorer) -> None:
+@pytest.fixture
+def texts(files: Path) -> tuple[object, ...]:
+    return "-c", files / "hyps.txt", "-r", files / "refs.txt", "-m", "minilm"
+
+
+def test_json_and_rows_are_those_of_the_scorer(
+    cli: Cli, files: Path, texts: tuple[object, ...], minilm: Scorer
+) -> None:
     out = files / "o.tsv"
-    texts = ("-c", files / "hyps.txt", "-r", files / "refs.txt")
-    result = cli("score", *texts, "-m", "minilm", "--format", "json", "-o", out)
+    result = cli("score", *texts, "--format", "json", "-o", out)
     assert result.status == 0
     summary = json.loads(result.out)
     expected = minilm.score(CANDIDATES, REFERENCES)
@@ -55,12 +62,12 @@ def test_json_and_rows_are_those_of_the_scorer(cli: Cli, files: Path, minilm: Sc
     assert "segments 3" in result.err
 
 
-def test_several_systems_and_references(cli: Cli, files: Path, minilm: Scorer) -> None:
+def test_several_systems_and_references(cli: Cli, files: Path, texts: tuple[object, ...], minilm: Scorer) -> None:
     (files / "other.txt").write_text("\n".join(reversed(CANDIDATES)) + "\n", encoding="utf-8")
     second = ["", "A hound barked.", "x", "Rain came."]
     (files / "refs2.txt").write_text("\n".join(second) + "\n", encoding="utf-8")
-    texts = ("-c", files / "hyps.txt", "-c", files / "other.txt", "-r", files / "refs.txt", "-r", files / "refs2.txt")
-    result = cli("score", *texts, "-m", "minilm", "--format", "json", "-o", files / "o.jsonl")
+    several = (*texts, "-c", files / "other.txt", "-r", files / "refs2.txt")
+    result = cli("score", *several, "--format", "json", "-o", files / "o.jsonl")
     summary = json.loads(result.out)
     groups = list(zip(REFERENCES, second, strict=True))
     expected = minilm.score_systems({"hyps": CANDIDATES, "other": CANDIDATES[::-1]}, groups)
@@ -71,18 +78,16 @@ def test_several_systems_and_references(cli: Cli, files: Path, minilm: Scorer) -
     assert summary["f1"] == pytest.approx(np.mean([entry["f1"] for entry in summary["systems"]]))
     rows = [json.loads(line) for line in (files / "o.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [(row["id"], row["system"]) for row in rows[:3]] == [("1", "hyps"), ("1", "other"), ("2", "hyps")]
-    text = cli("score", "-c", files / "hyps.txt", "-r", files / "refs.txt", "-m", "minilm")
+    text = cli("score", *texts)
     assert "hyps" in text.out
     assert "metric:bertscore" in text.out
 
 
-def test_standard_input(cli: Cli, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input(cli: Cli, files: Path, texts: tuple[object, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     def feed(content: bytes) -> None:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
 
-    expected = json.loads(
-        cli("score", "-c", files / "hyps.txt", "-r", files / "refs.txt", "-m", "minilm", "--format", "json").out
-    )["f1"]
+    expected = json.loads(cli("score", *texts, "--format", "json").out)["f1"]
     feed((files / "hyps.txt").read_bytes())
     piped = cli("score", "-c", "-", "-r", files / "refs.txt", "-m", "minilm", "--format", "json")
     assert json.loads(piped.out)["f1"] == expected
@@ -95,9 +100,8 @@ def test_standard_input(cli: Cli, files: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "standard input: is empty" in cli("score", "-c", "-", "-r", files / "refs.txt", "-m", "minilm").err
 
 
-def test_all_layers(cli: Cli, files: Path) -> None:
-    texts = ("-c", files / "hyps.txt", "-r", files / "refs.txt")
-    result = cli("score", *texts, "-m", "minilm", "--all-layers", "--format", "json", "-o", files / "o.csv")
+def test_all_layers(cli: Cli, files: Path, texts: tuple[object, ...]) -> None:
+    result = cli("score", *texts, "--all-layers", "--format", "json", "-o", files / "o.csv")
     summary = json.loads(result.out)
     assert summary["layer"] == "all"
     assert len(summary["f1"]) == 7
@@ -161,12 +165,12 @@ def test_models(cli: Cli) -> None:
     assert "minilm: sha256:53aa51172d14" in cli("models", "pull", "minilm").out
 
 
-def test_an_unwritable_folder(cli: Cli, files: Path) -> None:
+def test_an_unwritable_folder(cli: Cli, files: Path, texts: tuple[object, ...]) -> None:
     if os.geteuid() == 0:
         pytest.skip("root may write anywhere")
     locked = files / "locked"
     locked.mkdir(mode=0o500)
-    result = cli("score", "-c", files / "hyps.txt", "-r", files / "refs.txt", "-m", "minilm", "-o", locked / "o.tsv")
+    result = cli("score", *texts, "-o", locked / "o.tsv")
     assert result.status == 2
     assert "cannot write in" in result.err
 
@@ -190,12 +194,11 @@ def test_a_full_disk_is_named_and_nothing_stays(name: str, cli: Cli, files: Path
     assert sorted(files.iterdir()) == before
 
 
-def test_a_failure_while_scoring_leaves_an_old_output_alone(cli: Cli, files: Path) -> None:
+def test_a_failure_while_scoring_leaves_an_old_output_alone(cli: Cli, files: Path, texts: tuple[object, ...]) -> None:
     out = files / "o.tsv"
     out.write_text("precious")
     (files / "hyps.txt").write_text("word " * 700 + "\nb\nc\nd\n")
-    texts = ("-c", files / "hyps.txt", "-r", files / "refs.txt")
-    result = cli("score", *texts, "-m", "minilm", "--encoder", "strict=true", "-o", out)
+    result = cli("score", *texts, "--encoder", "strict=true", "-o", out)
     assert result.status == 2
     assert "segment 1 (candidate, 190 tokens too many)" in result.err
     assert out.read_text() == "precious"
@@ -273,6 +276,20 @@ def test_settings_that_help_shows_first_exist() -> None:
         often[name] = {*getattr(command.callback, "often", ())}
     assert sum(map(len, often.values())) > 100
     assert not {name: first - names[name] for name, first in often.items() if first - names[name]}
+
+
+def test_help_has_arguments_first_and_what_all_commands_share_last() -> None:
+    last = {*RunConfig.model_fields, "metrics", "model", "lang"}
+    commands = {name: command.params for name, command, _ in parameters()}
+    assert next(p for p in commands["bsx probe"] if p.name == "train_sizes").multiple  # of a list of numbers
+    checked = 0
+    for name, params in commands.items():
+        if {"registry", "encoder"} <= {p.name for p in params}:
+            kinds = [0 if p.param_type_name == "argument" else 2 if p.name in last else 1 for p in params]
+            end = max(place for place, p in enumerate(params) if p.name in RunConfig.model_fields)
+            assert kinds[: end + 1] == sorted(kinds[: end + 1]), name
+            checked += 1
+    assert checked > 15
 
 
 def test_an_option_takes_the_same_kind_of_value_everywhere() -> None:

@@ -156,19 +156,6 @@ def test_reference_free_metrics_need_no_references(cli: Cli, tiny_model: Model, 
     assert "no mapping is given" in done.err
 
 
-def test_what_the_data_lacks_is_named(cli: Cli, table: Path, tmp_path: Path) -> None:
-    lean = tmp_path / "lean.tsv"
-    lean.write_text("candidate\treference\nx\ty\n")
-    done = cli("score", "--metrics", "xmoverscore", "--model", "minilm", lean)
-    assert (done.status, done.err.count("\n")) == (2, 1)
-    assert "xmoverscore compares candidates with sources, but the data has none" in done.err
-    taken = tmp_path / "taken.tsv"
-    taken.write_text("candidate\treference\tchrf\nx\ty\t1\n")
-    done = cli("score", "--metrics", "chrf", taken, "-o", tmp_path / "o.tsv")
-    assert "has a column 'chrf' already" in done.err
-    assert not (tmp_path / "o.tsv").exists()
-
-
 def test_the_list_and_one_metric(cli: Cli) -> None:
     rows = json.loads(cli("metrics", "--format", "json").out)["metrics"]
     assert {"bertscore", "moverscore", "chrf", "bleurt", "labse"} <= {row["name"] for row in rows}

@@ -84,7 +84,7 @@ def test_listing(cli: Cli) -> None:
     assert next(one for one in listed if one["name"] == "entities")["withdrawn"]["zh"]
 
 
-def test_a_treebank_gives_forms(cli: Cli, tmp_path: Path) -> None:
+def test_parses_and_a_treebank_from_files(cli: Cli, tmp_path: Path) -> None:
     finite = "Mood=Ind|Number={}|Person=3|Tense=Pres|VerbForm=Fin"
     (tmp_path / "t.tsv").write_text("reference\nHunde bellen\n", encoding="utf-8")
     lines = [
@@ -99,38 +99,11 @@ def test_a_treebank_gives_forms(cli: Cli, tmp_path: Path) -> None:
     assert done.status == 0, done.err
     content = json.loads(done.out)
     assert {one["perturbed"] for one in content["worst"] if one["perturbation"] == "agreement"} == {"Hunde bellt"}
-    assert "forms.conllu" in [file["name"] for file in content["provenance"]["files"]]
+    assert content["settings"]["parses"]["file"] == "parses.conllu"
+    assert [file["name"] for file in content["provenance"]["files"]] == ["t.tsv", "parses.conllu", "forms.conllu"]
     done = cli(*command)
     assert done.status == 2
     assert "needs a treebank with lemmas and features" in done.err
-
-
-def test_parses_from_a_file(cli: Cli, tmp_path: Path) -> None:
-    (tmp_path / "t.tsv").write_text("reference\nDogs chase cats.\nThe end.\n", encoding="utf-8")
-    rows = [
-        ("Dogs", 2, "NOUN", "nsubj"),
-        ("chase", 0, "VERB", "root"),
-        ("cats", 2, "NOUN", "obj"),
-        (".", 2, "PUNCT", "punct"),
-    ]
-    end = [("The", 2, "DET", "det"), ("end", 0, "NOUN", "root"), (".", 2, "PUNCT", "punct")]
-    blocks = (
-        "\n".join(
-            f"{at}\t{word}\t_\t{tag}\t_\t_\t{head}\t{relation}\t_\t_"
-            for at, (word, head, tag, relation) in enumerate(sentence, start=1)
-        )
-        for sentence in (rows, end)
-    )
-    (tmp_path / "t.conllu").write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
-    command = ["adversarial", "perturb", tmp_path / "t.tsv", "--metrics", "chrf", "--lang", "en", "--format", "json"]
-    done = cli(*command, "--parses", tmp_path / "t.conllu", "--perturbations", "subject-object,noun-swap")
-    assert done.status == 0, done.err
-    content = json.loads(done.out)
-    assert {one["perturbed"] for one in content["worst"] if one["perturbation"] == "subject-object"} == {
-        "Cats chase dogs."
-    }
-    assert content["settings"]["parses"]["file"] == "t.conllu"
-    assert [file["name"] for file in content["provenance"]["files"]] == ["t.tsv", "t.conllu"]
 
 
 def fails_on(*bad: int, kind: type[Exception] = ValueError) -> Callable[[Sequence[int]], list[float]]:

@@ -47,6 +47,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "t.tsv").write_text("mt\tref\na\tb\n")
     (tmp_path / "t.docx").write_text("x")
     (tmp_path / "header.tsv").write_text("mt\tref\n")
+    (tmp_path / "taken.tsv").write_text("candidate\treference\tchrf\nx\ty\t1\n")
     (tmp_path / "null.jsonl").write_text('{"mt": "a", "ref": null}\n')
     (tmp_path / "lack.jsonl").write_text('{"mt": "a", "ref": "b"}\n{"mt": "a"}\n')
     (tmp_path / "folder.tsv").mkdir()
@@ -127,6 +128,11 @@ WRONG = [
     ("adversarial triples plain.tsv", "has no column of scores"),
     ("adversarial build-triples plain.tsv -o x.txt", "cannot tell the format"),
     ("adversarial build-triples plain.tsv -o x.tsv", "no triple can be built"),
+    (
+        f"{SCORE} --metrics xmoverscore --model minilm",
+        "compares candidates with sources, but the data has none",
+    ),
+    ("score taken.tsv --metrics chrf -o o.tsv", "has a column 'chrf' already"),
     (f"{SCORE} --metrics crhf", "unknown metric 'crhf'. Near: chrf"),
     (f"{SCORE} --metrics chrf:word_ordr=2", "metric chrf: there is no setting 'word_ordr'. Near: word_order"),
     (f"{SCORE} --metrics moverscore:layer=2", "metric moverscore: layer needs pmeans=false"),

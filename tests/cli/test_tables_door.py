@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
-import typer
 
-from bsx.cli.commands import COMMANDS, build
 from bsx.cli.options import command as command_of
-from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
 from bsx.support.settings import BaseSettings, Option, settled
 from tests.conftest import Cli
-
-
-def leaves(group: Any, path: Sequence[str] = ()) -> Iterator[tuple[str, Any]]:
-    for name, command in getattr(group, "commands", {}).items():
-        yield from leaves(command, (*path, name))
-    if not hasattr(group, "commands"):
-        yield " ".join(path), group
 
 
 @pytest.mark.parametrize("name", ["train", "registry", "data", "adversarial"])
@@ -29,23 +19,6 @@ def test_a_group_without_a_command_shows_its_help(name: str, cli: Cli) -> None:
     result = cli(name)
     assert (result.status, result.err) == (0, "")
     assert "Commands:" in result.out
-
-
-def test_settings_of_several_values_are_read_as_lists() -> None:
-    commands = dict(leaves(typer.main.get_command(build(COMMANDS))))
-    assert next(p for p in commands["probe"].params if p.name == "train_sizes").multiple
-
-
-def test_help_has_arguments_first_and_what_all_commands_share_last() -> None:
-    last = {*RunConfig.model_fields, "metrics", "model", "lang"}
-    made = 0
-    for name, command in leaves(typer.main.get_command(build(COMMANDS))):
-        if {"registry", "encoder"} <= {p.name for p in command.params}:
-            kinds = [0 if p.param_type_name == "argument" else 2 if p.name in last else 1 for p in command.params]
-            end = max(place for place, p in enumerate(command.params) if p.name in RunConfig.model_fields)
-            assert kinds[: end + 1] == sorted(kinds[: end + 1]), name
-            made += 1
-    assert made > 15
 
 
 class Shared(BaseSettings):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,10 +17,6 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 SMALL = ("--network", "hidden=4,epochs=2")
 
 
-def write(file: Path, header: str, rows: list[tuple[Any, ...]]) -> Path:
-    return write_lines(file, [header.split(), *rows])
-
-
 @pytest.fixture
 def tables(tmp_path: Path) -> dict[str, Path]:
     """Tables of human scores, with several judgments."""
@@ -32,7 +27,8 @@ def tables(tmp_path: Path) -> dict[str, Path]:
         judges = np.round(rng.normal(size=(n, 3)), 2)
         pairs = ["de-en", "fi-en", "en-de"] * (n // 3)
         rows = list(zip(pairs, *texts, judges.mean(axis=1), *judges.T, strict=True))
-        made[name] = write(tmp_path / f"{name}.tsv", "lp source reference candidate human j1 j2 j3", rows)
+        head = "lp source reference candidate human j1 j2 j3"
+        made[name] = write_lines(tmp_path / f"{name}.tsv", [head.split(), *rows])
     return made
 
 

@@ -242,10 +242,14 @@ def test_a_note_that_no_file_can_keep_is_refused(client: TestClient, workspace: 
     assert client.post("/results/run/selection", content=body, headers=OWN).status_code == 200
 
 
-@pytest.mark.parametrize("note", ['"\\ud800"', '"\\u0000"', "[" * 400 + "]" * 400, "1", '{"a": 1}'], ids=range(5))
-def test_a_selection_that_is_damaged_is_told(client: TestClient, workspace: Workspace, note: str) -> None:
+NOTED = '{"version": 1, "segments": {"seg-0": {"note": %s}}}'
+NOTES = ('"\\ud800"', '"\\u0000"', "[" * 400 + "]" * 400, "1", '{"a": 1}')
+DAMAGED = ["{", "[]", '{"segments": []}', '{"version": "x", "segments": {}}', *(NOTED % note for note in NOTES)]
+
+
+@pytest.mark.parametrize("content", DAMAGED, ids=range(9))
+def test_a_selection_that_is_damaged_is_told(client: TestClient, workspace: Workspace, content: str) -> None:
     results.write(workspace.folder / "run", results.rows(2, ["ours"]), compared=False)
-    content = f'{{"version": 1, "segments": {{"seg-0": {{"note": {note}}}}}}}'
     (workspace.folder / "run" / "selection.json").write_text(content)
     assert client.get("/results/run").status_code == 200
     for path in ("selection", "exports", "export/selection.tsv"):

@@ -61,10 +61,6 @@ def inside(folder: Path) -> list[int]:
     return found
 
 
-def state(run: Run) -> str:
-    return run.record.state
-
-
 def until(true: Callable[[], object], seconds: float = 90) -> None:
     deadline = time.monotonic() + seconds
     while not true():
@@ -252,12 +248,12 @@ def test_a_server_that_was_killed_leaves_runs_that_resume(tmp_path: Path, ends: 
             ask(f"/runs/{run.name}/remove", {})
         process.send_signal(signal.SIGKILL)
         process.wait()
-        assert state(run) == "running"
+        assert run.record.state == "running"
         until(lambda: not inside(run.folder))  # a run does not outlive its server
     assert not (run.folder / SUMMARY).exists()
     queue = Jobs(workspace)
     try:
-        assert state(run) == "interrupted"
+        assert run.record.state == "interrupted"
         queue.submit(run, made(run))
         assert ends(run, queue).state == "done"
     finally:

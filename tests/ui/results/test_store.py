@@ -126,13 +126,6 @@ def test_what_is_missing_is_missing(tmp_path: Path) -> None:
     assert any("1 pairs" in note for note in table.notes)
 
 
-def test_one_system_without_a_name_and_without_texts(tmp_path: Path) -> None:
-    content = [{"id": str(k), "chrf": k / 2} for k in range(3)]
-    table = read_table(made.write(tmp_path / "run", content, compared=False, metrics={"chrf": True}))
-    assert (len(table.systems), table.texts) == (1, ())
-    assert table.values[0, 0].tolist() == [0, 0.5, 1]
-
-
 def test_a_table_with_nothing_beside_it_shows_its_numbers(tmp_path: Path) -> None:
     file = tmp_path / "scores.tsv"
     file.write_text("id\tsystem\tcandidate\tscore\tword\n1\ta\tx\t0.5\tone\n2\ta\ty\t\ttwo\n", encoding="utf-8")
@@ -259,12 +252,3 @@ def test_what_cannot_be_kept_is_refused(tmp_path: Path, segment: str, note: str)
     with pytest.raises(BsxError):
         change(tmp_path / "selection.json", segment, None, note, ("a",))
     assert not (tmp_path / "selection.json").exists()
-
-
-@pytest.mark.parametrize("content", ["{", "[]", '{"segments": []}', '{"version": "x", "segments": {}}'])
-def test_a_damaged_selection_is_an_error_and_stays(tmp_path: Path, content: str) -> None:
-    file = tmp_path / "selection.json"
-    file.write_text(content)
-    with pytest.raises(BsxError):
-        change(file, "a", None, "", ("a",))
-    assert file.read_text() == content
