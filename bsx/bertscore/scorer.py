@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,7 +23,7 @@ from bsx.metrics.run import prepare, stream
 from bsx.support.optional import need
 from bsx.support.progress import Watch, reporter
 from bsx.support.provenance import Signature
-from bsx.support.settings import Option, our_names, part, set_fields, settled
+from bsx.support.settings import Option, made_of, our_names, part, set_fields, settled
 
 if TYPE_CHECKING:
     import torch
@@ -87,7 +86,7 @@ class Scorer:
 
     def __reduce__(self) -> tuple[object, ...]:
         idf = self.metric.given_idf or self.config.idf
-        return functools.partial(type(self), **{**set_fields(self.config), "idf": idf}), ()
+        return made_of, (type(self), {**set_fields(self.config), "idf": idf})
 
     def __repr__(self) -> str:
         given = set_fields(self.config, "model", "lang", "encoders", "registry")

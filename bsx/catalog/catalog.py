@@ -106,13 +106,9 @@ class Catalog:
         return laid
 
     def require(self, name: str) -> None:
-        """Check that what a file says is known whole, before something is looked up in it.
+        """Raise the error of a broken overlay file, before something is looked up that stands there.
 
-        Args:
-            name: a model, ``metric NAME`` or ``factor NAME``, or a list: ``families.yaml`` or ``languages.yaml``.
-
-        Raises:
-            RegistryError: if an overlay has a broken one.
+        ``name`` is a model, ``metric NAME`` or ``factor NAME``, or a list: ``families.yaml`` or ``languages.yaml``.
         """
         if name in self._broken:
             raise self._broken[name]

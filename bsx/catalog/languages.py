@@ -86,14 +86,19 @@ def _halves(tag: str, catalog: Catalog) -> tuple[str, str] | None:
     from langcodes import Language
     from langcodes.tag_parser import LanguageTagError
 
-    of_first, of_second = (_names_one(half, catalog) for half in (first, second))
+    of_first, of_second = (  # a code as the registry has it, a name, or a code of three letters
+        _known(half, catalog) is not None
+        or (len(half) == 3 and half.isalpha() and _by_standards(half.lower(), catalog) is not None)
+        for half in (first, second)
+    )
     if not (of_first and of_second):
         if "auto" in (first.casefold(), second.casefold()):
             raise InputError(f"lang {tag!r}: a pair names both languages; auto stands alone")
         whole, wrong = tag.strip().replace("_", "-").lower(), None
         if of_first:  # what follows may be a region, a script or a variant
-            valid = _by_standards(whole, catalog) is not None and Language.get(whole).is_valid()
-            if _NOWHERE.fullmatch(second) if len(second) == 2 else not valid:
+            if len(second) == 2:
+                wrong = second if _NOWHERE.fullmatch(second) else None
+            elif _by_standards(whole, catalog) is None or not Language.get(whole).is_valid():
                 wrong = second
         elif of_second and _by_standards(first.lower(), catalog) is None:
             wrong = first
@@ -114,13 +119,6 @@ def _halves(tag: str, catalog: Catalog) -> tuple[str, str] | None:
             f"{first.lower()}-{second.upper()}"
         )
     return first, second
-
-
-def _names_one(half: str, catalog: Catalog) -> bool:
-    """Tell whether half of a tag is a language: a code as the registry has it, one of three letters, or a name."""
-    if _known(half, catalog) is not None:
-        return True
-    return len(half) == 3 and half.isalpha() and _by_standards(half.lower(), catalog) is not None
 
 
 def _find_one(tag: str, catalog: Catalog) -> LanguageEntry:

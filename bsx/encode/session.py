@@ -22,7 +22,7 @@ from bsx.encode.run_config import EncoderSettings, Precision, RunConfig, choose_
 from bsx.errors import InputError, LanguageError
 from bsx.support.arrays import device_type
 from bsx.support.memory import DEFAULT_SHARE, free_memory, parse_bytes
-from bsx.support.settings import Option, set_fields, settled
+from bsx.support.settings import Option, made_of, set_fields, settled
 
 # What finds and runs encoders is imported where one is opened: metrics without a model need none of it.
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class Encoders:
         return {**set_fields(self.config), "lang": self.lang}
 
     def __reduce__(self) -> tuple[object, ...]:
-        return functools.partial(type(self), **self.settings()), ()
+        return made_of, (type(self), self.settings())
 
     def locate(
         self, model: str | Path | None, lang: str | None = None, *, default: str | None = None, sources: bool = False

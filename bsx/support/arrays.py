@@ -57,13 +57,9 @@ def fetch(array: Array) -> NDArray[Untyped]:
 
 
 def gathered(parts: Sequence[tuple[Sequence[int] | NDArray[np.int64], Array]], size: int) -> NDArray[np.float64]:
-    """Return numbers that were computed part by part, each at its row (size,), 0 where there is none.
+    """Return numbers that were computed part by part, rows (n,) and numbers (n,), each at its row (size,), 0 elsewhere.
 
     They are copied from a device together: each copy would wait for all that the device was given.
-
-    Args:
-        parts: rows (n,) and their numbers (n,).
-        size: how many rows there are.
     """
     values = np.zeros(size)
     if parts:

@@ -124,6 +124,7 @@ class Significance(BaseSettings):
 
 
 Chosen = TypeVar("Chosen", bound=BaseModel)
+Made = TypeVar("Made")
 Keys = ParamSpec("Keys")
 First = TypeVar("First")
 Second = TypeVar("Second")
@@ -235,6 +236,11 @@ def our_names(function: Callable[Keys, Outcome]) -> Callable[Keys, Outcome]:
         return function(*args, **given)
 
     return call
+
+
+def made_of(kind: Callable[..., Made], settings: dict[str, Any]) -> Made:
+    """Make something of its settings again, in another process or as a copy, deep or not."""
+    return kind(**settings)
 
 
 def part(settings: BaseModel, kind: type[Chosen]) -> dict[str, Any]:

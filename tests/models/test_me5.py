@@ -134,12 +134,3 @@ def test_onnx_and_int8_give_its_numbers(me5: bsx.Scorer) -> None:
     ):
         scores = scorer.score(TEXTS, TEXTS[::-1])
         assert np.abs(scores.f1 - expected).max() < off
-
-
-@pytest.mark.slow
-def test_it_is_what_compares_sources_with_candidates() -> None:
-    metric = bsx.get_metric("sentence-qe")
-    own, other = metric.score(TEXTS[:2], sources=[TEXTS[3], "Der Zug fährt um neun."])
-    assert own > other + 0.05
-    assert metric.signature()["model"] == "me5-small-q4@sha256-9f7ad40f7082"
-    assert metric.signature()["prefix"] == "query:"

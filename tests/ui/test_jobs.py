@@ -25,7 +25,7 @@ from bsx.errors import InputError
 from bsx.ui import inputs
 from bsx.ui.jobs import Command, Jobs, commands, script
 from bsx.ui.workspace import COMMANDS, COMPARISON, LOG, SCORES, SUMMARY, Choices, Record, Run, Workspace
-from tests.conftest import Cli
+from tests.conftest import Outcome
 
 Ends = Callable[[Run, Jobs], Record]
 FORM = {"candidate": ["atlas", "brook"], "reference": ["reference"], "segment": ["id"], "lang": ["en"]}
@@ -61,6 +61,10 @@ def inside(folder: Path) -> list[int]:
     return found
 
 
+def state(run: Run) -> str:
+    return run.record.state
+
+
 def until(true: Callable[[], object], seconds: float = 90) -> None:
     deadline = time.monotonic() + seconds
     while not true():
@@ -93,7 +97,7 @@ def test_the_commands_say_all_that_was_chosen() -> None:
 
 @pytest.mark.parametrize("long", [False, True])
 def test_a_run_compares_by_the_scores_that_evaluate_prints(
-    tmp_path: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch, *, long: bool
+    tmp_path: Path, cli: Callable[..., Outcome], monkeypatch: pytest.MonkeyPatch, *, long: bool
 ) -> None:
     """Of whole systems where a metric has such a score, which is not the mean of its segments'."""
     monkeypatch.chdir(tmp_path)
@@ -248,12 +252,12 @@ def test_a_server_that_was_killed_leaves_runs_that_resume(tmp_path: Path, ends: 
             ask(f"/runs/{run.name}/remove", {})
         process.send_signal(signal.SIGKILL)
         process.wait()
-        assert run.record.state == "running"
+        assert state(run) == "running"
         until(lambda: not inside(run.folder))  # a run does not outlive its server
     assert not (run.folder / SUMMARY).exists()
     queue = Jobs(workspace)
     try:
-        assert run.record.state == "interrupted"
+        assert state(run) == "interrupted"
         queue.submit(run, made(run))
         assert ends(run, queue).state == "done"
     finally:
