@@ -222,6 +222,12 @@ class Outcome(NamedTuple):
     err: str
 
 
+Cli = Callable[..., Outcome]
+"""What `cli` returns."""
+Model = Callable[[str], str]
+"""What `tiny_model` returns."""
+
+
 @pytest.fixture
 def cli(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
     """Return a function that runs the command line in this process and gives status, stdout and stderr."""

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.bertscore.config import FIGURES, BertScoreConfig, ScorerConfig
-from bsx.catalog.depths import DepthRule, depth_rules
+from bsx.catalog.depths import DepthRule
+from bsx.catalog.entries import read_lists
 from bsx.data.corpus import Corpus, as_texts, without_context
 from bsx.encode.architecture import too_deep
 from bsx.encode.idf import Idf, IdfCounter, count_idf
@@ -127,7 +128,7 @@ class BertScore(Metric[BertScoreConfig | ScorerConfig]):
         self.depth = self.located.architecture.depth
         self.rule: DepthRule | None = None
         if layer is None and not settings.all_layers:
-            self.rule = depth_rules(encoders.catalog)[self.located.architecture.family.kind]
+            self.rule = read_lists(DepthRule, encoders.catalog.folders)[self.located.architecture.family.kind]
             layer = self.rule.layer(self.depth)
         wanted = list(range(self.depth + 1)) if layer is None else [layer]
         self.encoding = encoders.encoder(self.located, final_norm=settings.final_norm).view(wanted)
@@ -221,7 +222,7 @@ class BertScore(Metric[BertScoreConfig | ScorerConfig]):
             "bsx": VERSION,
             **({} if self.measure is None else {"measure": self.measure}),
         }
-        by_rule = () if self.rule is None else (self.rule.said,)
+        by_rule = () if self.rule is None else (self.rule.note,)
         return Signature.of(fields, (*self.doubts, *by_rule))
 
     @property

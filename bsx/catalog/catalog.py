@@ -9,31 +9,21 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
-from bsx.catalog.entries import UNSCORED, Entry, read_entry, read_list, read_mapping, read_named, validate
+from bsx.catalog.entries import UNSCORED, read_entry, read_list, read_named, read_yaml, validate
 from bsx.catalog.entries.metrics import EnsembleEntry, FactorEntry, JudgeEntry, MetricEntry
 from bsx.catalog.entries.models import Baseline, Family, LanguageEntry, ModelEntry
 from bsx.errors import InputError, RegistryError, UnknownNameError, did_you_mean
 from bsx.support.folders import user_folder
 from bsx.support.provenance import file_digest
+from bsx.support.untyped import Untyped
 
-_ColumnT = TypeVar("_ColumnT", MetricEntry, FactorEntry)
-_FILES = (
-    "families.yaml",
-    "depths.yaml",
-    "languages.yaml",
-    "datasets.yaml",
-    "thresholds.yaml",
-    "protocols.yaml",
-    "published.yaml",
-    "models/*.yaml",
-    "metrics/*.yaml",
-    "factors/*.yaml",
-    "ensembles/*.yaml",
-    "judges/*.yaml",
-    "baselines/*/*.yaml",
-)
+_LISTS = ("families", "depths", "languages", "datasets", "thresholds", "protocols", "published")
+_FOLDERS = ("models/*", "metrics/*", "factors/*", "ensembles/*", "judges/*", "baselines/*/*")
+_FILES = tuple(f"{name}.yaml" for name in (*_LISTS, *_FOLDERS))
+_LATER = {"baseline": "baselines/*/*.yaml", "ensemble": "ensembles/*.yaml", "judge": "judges/*.yaml"}
+"""Kinds whose files are read when they are asked for; until then one counts as its bytes."""
 
 
 class Catalog:
@@ -73,38 +63,40 @@ class Catalog:
             raise RegistryError(f"{folders[0] / 'models'}: holds no model files")
 
     def _add(self, folder: Path, *, tolerant: bool) -> None:
-        readers: list[tuple[str, str, Callable[[Path], None]]] = [
-            ("families.yaml", "", self._add_families),
-            ("models/*.yaml", "", self._add_model),
-            ("languages.yaml", "", self._add_languages),
-            ("metrics/*.yaml", "metric ", partial(self._add_column, "metric", MetricEntry, self.metrics)),
-            ("factors/*.yaml", "factor ", partial(self._add_column, "factor", FactorEntry, self.factors)),
+        readers: list[tuple[str, str, dict[str, Untyped], Callable[[Path], Untyped]]] = [
+            ("family", "families.yaml", self.families, self._families),
+            ("model", "models/*.yaml", self.models, self._model),
+            ("language", "languages.yaml", self.languages, self._languages),
+            ("metric", "metrics/*.yaml", self.metrics, partial(read_named, MetricEntry)),
+            ("factor", "factors/*.yaml", self.factors, partial(read_named, FactorEntry)),
         ]
-        for pattern, kind, read in readers:
+        for kind, pattern, known, read in readers:
             for file in sorted(folder.glob(pattern)):
-                name = pattern if file.name == pattern else f"{kind}{file.stem}"
+                label = pattern if file.name == pattern else file.stem if kind == "model" else f"{kind} {file.stem}"
                 try:
-                    read(file)
+                    entries = read(file)
                 except RegistryError as error:
                     if not tolerant:
                         raise
                     self.problems.append(error)
-                    self._broken[name] = error
-                else:
-                    if name != pattern:  # what a broken list of another folder says stays unknown
-                        self._broken.pop(name, None)
-        for file in sorted(folder.glob("baselines/*/*.yaml")):
-            self._place("baseline", f"{file.parent.name}/{file.stem}", file)
-        for kind in ("ensemble", "judge"):
-            for file in sorted(folder.glob(f"{kind}s/*.yaml")):
-                self._place(kind, file.stem, file)
+                    self._broken[label] = error
+                    continue
+                if label != pattern:  # what a broken list of another folder says stays unknown
+                    self._broken.pop(label, None)
+                    entries = {file.stem: entries}
+                for name, entry in entries.items():
+                    old = known.get(name)
+                    same = old is None or old.model_dump(exclude=UNSCORED) == entry.model_dump(exclude=UNSCORED)
+                    self._place(kind, name, file, same=same)
+                known.update(entries)
+        for kind, pattern in _LATER.items():
+            for file in sorted(folder.glob(pattern)):
+                name = f"{file.parent.name}/{file.stem}" if kind == "baseline" else file.stem
+                before = self.origins.get((kind, name))
+                self._place(kind, name, file, same=before is None or file_digest(before) == file_digest(file))
 
     def under(self, *folders: Path) -> Catalog:
-        """Return this registry with more overlays laid over it; what it has read already is not read again.
-
-        Args:
-            folders: the overlays in rising precedence.
-        """
+        """Return this registry with further overlays, in rising precedence; what was read is not read again."""
         laid = copy.copy(self)
         for name, value in vars(self).items():  # entries are frozen: the two can share them
             setattr(laid, name, copy.copy(value))
@@ -114,27 +106,17 @@ class Catalog:
         return laid
 
     def require(self, name: str) -> None:
-        """Check that what a file says is known whole, before something is looked up in it.
+        """Raise the error of a broken overlay file, before something is looked up that stands there.
 
-        Args:
-            name: a model, ``metric NAME`` or ``factor NAME``, or a list: ``families.yaml`` or ``languages.yaml``.
-
-        Raises:
-            RegistryError: if an overlay has a broken one.
+        ``name`` is a model, ``metric NAME`` or ``factor NAME``, or a list: ``families.yaml`` or ``languages.yaml``.
         """
         if name in self._broken:
             raise self._broken[name]
 
-    def _place(self, kind: str, name: str, file: Path, old: Entry | None = None, new: Entry | None = None) -> None:
-        """Note where an entry stands, and what it replaces; one that is not read yet counts as the file's bytes."""
-        before = self.origins.get((kind, name))
-        if before is not None:
-            if old is not None and new is not None:
-                same = old.model_dump(exclude=UNSCORED) == new.model_dump(exclude=UNSCORED)
-            else:
-                same = file_digest(before) == file_digest(file)
-            if not same:
-                self.replaced[kind, name] = before
+    def _place(self, kind: str, name: str, file: Path, *, same: bool) -> None:
+        """Note where an entry stands, and what it replaces."""
+        if not same:
+            self.replaced[kind, name] = self.origins[kind, name]
         self.origins[kind, name] = file
 
     def replacement(self, kind: str, name: str) -> str | None:
@@ -148,13 +130,13 @@ class Catalog:
         other = "the one that comes with bsx" if shipped else str(self.replaced[kind, name])
         return f"{kind} {name}: the entry in {self.origins[kind, name]} replaces {other}"
 
-    def _add_families(self, file: Path) -> None:
-        families = {name: validate(Family, value, file, name) for name, value in read_mapping(file).items()}
-        for name, entry in families.items():
-            self._place("family", name, file, self.families.get(name), entry)
-        self.families |= families
+    def _families(self, file: Path) -> dict[str, Family]:
+        values = read_yaml(file)
+        if not isinstance(values, dict):
+            raise RegistryError("must be a mapping of names to entries", file=file)
+        return {name: validate(Family, value, file, name) for name, value in values.items()}
 
-    def _add_model(self, file: Path) -> None:
+    def _model(self, file: Path) -> ModelEntry:
         entry = read_named(ModelEntry, file)
         if entry.family not in self.families:
             raise RegistryError(f"family: {entry.family!r} is not one of {', '.join(sorted(self.families))}", file=file)
@@ -164,53 +146,33 @@ class Catalog:
                 field = "name" if name == entry.name else "aliases"
                 raise RegistryError(f"{field}: {name!r} already means {names[name]!r}", file=file)
             names[name] = entry.name
-        if entry.source.path is not None:
-            located = Path(os.path.realpath(file.parent.parent / Path(entry.source.path).expanduser()))
-            entry = entry.model_copy(update={"source": entry.source.model_copy(update={"path": str(located)})})
         self._names = names
-        self._place("model", entry.name, file, self.models.get(entry.name), entry)
-        self.models[entry.name] = entry
+        if entry.source.path is None:
+            return entry
+        located = os.path.realpath(file.parent.parent / Path(entry.source.path).expanduser())
+        return entry.model_copy(update={"source": entry.source.model_copy(update={"path": located})})
 
-    def _add_column(self, kind: str, entry: type[_ColumnT], to: dict[str, _ColumnT], file: Path) -> None:
-        result = read_named(entry, file)
-        self._place(kind, file.stem, file, to.get(file.stem), result)
-        to[file.stem] = result
-
-    def factor(self, name: str) -> FactorEntry | None:
-        """Return the linguistic factor called ``name``, or None.
-
-        Raises:
-            RegistryError: if an overlay has a file for this factor that is broken.
-        """
-        self.require(f"factor {name}")
-        return self.factors.get(name)
-
-    def metric(self, name: str) -> MetricEntry | None:
-        """Return the metric called ``name``, or None.
-
-        Raises:
-            RegistryError: if an overlay has a file for this metric that is broken.
-        """
-        self.require(f"metric {name}")
-        return self.metrics.get(name)
-
-    def _add_languages(self, file: Path) -> None:
-        languages = read_list(LanguageEntry, file, "code", "languages")
+    def _languages(self, file: Path) -> dict[str, LanguageEntry]:
+        languages = read_list(LanguageEntry, file)
         for index, entry in enumerate(languages.values()):
             named = [("model", entry.model), ("papers", entry.papers)]
             for field, name in [*named, *(("alternatives", name) for name in entry.alternatives)]:
                 if name is not None and name not in self.models:
                     raise RegistryError(f"[{index}].{field}: there is no model {name!r}", file=file)
-        for code, entry in languages.items():
-            self._place("language", code, file, self.languages.get(code), entry)
-        self.languages |= languages
+        return languages
+
+    def factor(self, name: str) -> FactorEntry | None:
+        """Return the linguistic factor called ``name``, or None; a broken file is an error, see `require`."""
+        self.require(f"factor {name}")
+        return self.factors.get(name)
+
+    def metric(self, name: str) -> MetricEntry | None:
+        """Return the metric called ``name``, or None; a broken file is an error, see `require`."""
+        self.require(f"metric {name}")
+        return self.metrics.get(name)
 
     def baseline(self, language: str, model: str) -> Baseline | None:
-        """Return the baseline of a model (canonical name) for a language code, or None.
-
-        Raises:
-            RegistryError: if its file is broken or does not fit the model.
-        """
+        """Return a model's baseline for a language code, or None; RegistryError if its file is wrong."""
         file = self.origins.get(("baseline", f"{language}/{model}"))
         if file is None:
             return None
@@ -230,12 +192,7 @@ class Catalog:
         return sorted(language for language, _, of in names if of == model)
 
     def ensemble(self, name: str) -> EnsembleEntry:
-        """Return the saved ensemble called ``name``.
-
-        Raises:
-            UnknownNameError: listing near names.
-            RegistryError: if its file is broken.
-        """
+        """Return the saved ensemble called ``name``; UnknownNameError lists near names, RegistryError what is wrong."""
         return read_named(EnsembleEntry, self._file("ensemble", name, "; `bsx ensemble … --save NAME` adds one"))
 
     def judge(self, name: str) -> JudgeEntry:
@@ -257,24 +214,24 @@ class Catalog:
         from bsx.catalog.entries.perturbations import PerturbationWords
 
         problems = list(self.problems)
+        codes = {code for language in self.languages.values() for code in (language.code, *language.codes)}
         claims = {("model", entry.name): entry for entry in self.models.values()}
         for key, entry in (claims | {("metric", entry.name): entry for entry in self.metrics.values()}).items():
             file = self.origins[key]
             if isinstance(entry.languages, list) and len(entry.languages) > 1 and entry.languages_source is None:
                 problems.append(RegistryError("languages_source: who says that it knows these languages?", file=file))
-            codes = {code for language in self.languages.values() for code in (language.code, *language.codes)}
             for index, evidence in enumerate(entry.evidence):
                 if evidence.language not in codes:
                     where = f"evidence.{index}.language"
                     problems.append(RegistryError(f"{where}: there is no language {evidence.language!r}", file=file))
-        later = {
+        readers = {
             "baseline": lambda name: self.baseline(*name.split("/")),
             "ensemble": self.ensemble,
             "judge": self.judge,
         }
         reading: list[Callable[[], object]]
-        reading = [partial(later[kind], name) for kind, name in self.origins if kind in later]
-        words = sorted(self.folders[0].glob("perturbations/*.yaml"))
+        reading = [partial(readers[kind], name) for kind, name in self.origins if kind in readers]
+        words = sorted(self.folders[0].glob("perturbations/*.yaml"))  # overlays have none
         reading += [partial(read_entry, PerturbationWords, file) for file in words]
         for read in reading:
             try:
@@ -282,9 +239,8 @@ class Catalog:
             except RegistryError as error:
                 problems.append(error)
         for folder in self.folders:
-            shipped_alone = ("perturbations/*.yaml",) if folder == self.folders[0] else ()
-            result = {file for pattern in (*_FILES, *shipped_alone) for file in folder.glob(pattern)}
-            for file in sorted(set(folder.rglob("*.y*ml")) - result):
+            known = {file for pattern in _FILES for file in folder.glob(pattern)}.union(words)
+            for file in sorted(set(folder.rglob("*.y*ml")) - known):
                 problems.append(RegistryError(f"is no file of a registry, which has {', '.join(_FILES)}", file=file))
         return problems
 
@@ -293,21 +249,13 @@ class Catalog:
         return iter(self._names)
 
     def find(self, name: str) -> ModelEntry | None:
-        """Return the model called ``name`` (or having it as an alias), or None.
-
-        Raises:
-            RegistryError: if an overlay has a file for this model that is broken.
-        """
+        """Return the model called ``name`` (or having it as an alias), or None; of a broken file see `require`."""
         canonical = self._names.get(name, name)
         self.require(canonical)
         return self.models.get(canonical)
 
     def model(self, name: str) -> ModelEntry:
-        """Return the model called ``name``.
-
-        Raises:
-            UnknownNameError: listing near names.
-        """
+        """Return the model called ``name``; UnknownNameError lists near names."""
         entry = self.find(name)
         if entry is None:
             raise UnknownNameError(
@@ -367,8 +315,7 @@ def load_registry(registry: Registry = None) -> Catalog:
         raise InputError(f"registry is a {type(registry).__name__}: give a folder, or what bsx.load_registry returned")
     overlays = overlay_folders(None if registry is None else Path(registry))
     files = [file for folder in overlays for file in sorted(folder.rglob("*.yaml"))]
-    states = tuple((file, *_state(file)) for file in files)
-    return _overlaid(tuple(overlays), states) if overlays else shipped()
+    return _overlaid(tuple(overlays), tuple((file, *_state(file)) for file in files))
 
 
 def _state(file: Path) -> tuple[int, int]:
@@ -382,8 +329,7 @@ def _state(file: Path) -> tuple[int, int]:
 @functools.lru_cache(maxsize=8)
 def _overlaid(overlays: tuple[Path, ...], states: tuple[tuple[Path, int, int], ...]) -> Catalog:
     """Read overlays; ``states`` tells files that changed in the meantime from those that did not."""
-    del states
-    return shipped().under(*overlays)
+    return shipped().under(*overlays) if overlays else shipped()
 
 
 @functools.cache

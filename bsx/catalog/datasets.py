@@ -3,38 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
 from bsx.catalog.catalog import overlay_folders, shipped_folder
-from bsx.catalog.entries import Entry, Sha256, read_lists
+from bsx.catalog.entries import Entry, Listed, Sha256, read_lists
 from bsx.errors import UnknownNameError, did_you_mean
 
 ARCHIVES = (".tar.gz", ".tgz", ".tar", ".zip")
 
-LoaderName = Literal[
-    "table",
-    "multi_reference",
-    "wmt_da",
-    "wmt_da_system",
-    "darr",
-    "system_outputs",
-    "metric_scores",
-    "mt_metrics_eval",
-    "mt_metrics_eval_tables",
-    "stsb",
-    "paws",
-    "qqp",
-    "mlqe",
-    "flickr8k",
-    "mqm",
-    "esa",
-    "challenge",
-    "summeval",
-    "realsumm",
-    "eval4nlp",
-]
+_Tables = Literal["table", "multi_reference"]
+_Wmt = Literal["wmt_da", "wmt_da_system", "darr", "system_outputs", "metric_scores"]
+_MtMetricsEval = Literal["mt_metrics_eval", "mt_metrics_eval_tables"]
+_Sentences = Literal["stsb", "paws", "qqp", "mlqe", "flickr8k"]
+_Errors = Literal["mqm", "esa", "challenge"]
+_Summaries = Literal["summeval", "realsumm", "eval4nlp"]
+LoaderName = Literal[_Tables, _Wmt, _MtMetricsEval, _Sentences, _Errors, _Summaries]
 Option = str | int | bool | list[str] | dict[str, str]
 
 
@@ -110,13 +95,15 @@ class LocalTables(Layout):
         return self
 
 
-class DatasetEntry(Entry):
+class DatasetEntry(Listed):
     """One data set.
 
     ``files`` are what ``bsx data get`` fetches, and ``layout`` how they are read. ``local`` is a plain table of the
     same data in this project's own layout; where it is present it is read instead.
     """
 
+    file: ClassVar[str] = "datasets.yaml"
+    what: ClassVar[str] = "data sets"
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     title: str
     homepage: str | None
@@ -141,21 +128,12 @@ class DatasetEntry(Entry):
 
 
 def load_datasets(named: Path | None = None) -> dict[str, DatasetEntry]:
-    """Return the shipped data sets with those of the user's registry folders over them.
-
-    Raises:
-        RegistryError: naming file and field of a malformed entry.
-    """
-    folders = (shipped_folder(), *overlay_folders(named))
-    return read_lists(DatasetEntry, folders, "datasets.yaml", "name", "data sets")
+    """Return the shipped data sets with those of the user's registry folders over them; see `read_lists`."""
+    return read_lists(DatasetEntry, (shipped_folder(), *overlay_folders(named)))
 
 
 def find_dataset(name: str) -> DatasetEntry:
-    """Return a data set's entry.
-
-    Raises:
-        UnknownNameError: listing near names.
-    """
+    """Return a data set's entry; UnknownNameError lists near names."""
     entries = load_datasets()
     if name not in entries:
         near = did_you_mean(name, entries)

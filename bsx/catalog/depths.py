@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from bsx.catalog.catalog import Catalog
-from bsx.catalog.entries import Entry, read_lists
+from bsx.catalog.entries import Entry, Listed
 from bsx.catalog.entries.models import FamilyKind
-
-DEPTHS = "depths.yaml"
 
 
 class Loss(Entry):
@@ -20,13 +17,16 @@ class Loss(Entry):
     most: Annotated[float, Field(ge=0)]
 
 
-class DepthRule(Entry):
+class DepthRule(Listed):
     """The layer of one kind of model, as a share of its depth, learnt from ``models`` models with a validated layer.
 
     ``error`` is in layers, of models left out with their whole family. ``lost`` is Pearson's r against the best layer
     of each of ``sweeps`` measurements of all layers; null where there are none.
     """
 
+    file: ClassVar[str] = "depths.yaml"
+    what: ClassVar[str] = "depth rules"
+    key: ClassVar[str] = "kind"
     kind: FamilyKind
     share: Annotated[float, Field(gt=0, le=1)]
     models: Annotated[int, Field(ge=0)]
@@ -40,7 +40,7 @@ class DepthRule(Entry):
         return int(self.share * depth + 0.5)
 
     @property
-    def said(self) -> str:
+    def note(self) -> str:
         """What a signature says of it."""
         return f"layer by rule: {self.share:.2f} of the depth ({self.kind})"
 
@@ -56,12 +56,3 @@ class DepthRule(Entry):
             text += f"; in {self.sweeps} measurements of all layers it loses {self.lost.median:.3f} of r (median), in "
             text += f"nine of ten at most {self.lost.most:.3f}"
         return f"{text}. `bsx registry tune` measures the layers, and layer chooses one"
-
-
-def depth_rules(catalog: Catalog) -> dict[str, DepthRule]:
-    """Return the rules of the registry's folders by kind of model; a later folder's replaces one of its kind.
-
-    Raises:
-        RegistryError: naming file and field of a malformed entry.
-    """
-    return read_lists(DepthRule, catalog.folders, DEPTHS, "kind", "depth rules")

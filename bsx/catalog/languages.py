@@ -61,7 +61,9 @@ def find_languages(tag: str, catalog: Catalog) -> Asked:
     catalog.require("languages.yaml")
     halves = _halves(tag, catalog)
     if halves is None:
-        return Asked(_find_one(tag, catalog), script=_script(tag))
+        parts = tag.strip().replace("_", "-").split("-")
+        script = next((part.title() for part in parts[1:] if re.fullmatch("[A-Za-z]{4}", part)), None)
+        return Asked(_find_one(tag, catalog), script=script)
     source, target = (_find_one(half, catalog) for half in halves)
     return Asked(target) if source == target else Asked(target, source)
 
@@ -72,18 +74,39 @@ def find_language(tag: str, catalog: Catalog) -> LanguageEntry:
 
 
 def _halves(tag: str, catalog: Catalog) -> tuple[str, str] | None:
-    """Return the halves of a tag that names a pair of languages, or None for any other tag."""
+    """Return the halves of a tag that names a pair of languages, or None for any other tag.
+
+    Raises:
+        UnknownNameError: if one half is a language and the other is nothing that a tag may hold.
+        InputError: if one half is ``auto``, or the second could be a region.
+    """
     first, hyphen, second = tag.strip().replace("_", "-").partition("-")
     if not hyphen or "-" in second or _known(tag, catalog) is not None:
-        return None
-    if not (_names_one(first, catalog) and _names_one(second, catalog)):
-        _refuse_half(tag, first, second, catalog)
-        return None
-    if second.isupper() and not first.isupper():
         return None
     from langcodes import Language
     from langcodes.tag_parser import LanguageTagError
 
+    of_first, of_second = (  # a code as the registry has it, a name, or a code of three letters
+        _known(half, catalog) is not None
+        or (len(half) == 3 and half.isalpha() and _by_standards(half.lower(), catalog) is not None)
+        for half in (first, second)
+    )
+    if not (of_first and of_second):
+        if "auto" in (first.casefold(), second.casefold()):
+            raise InputError(f"lang {tag!r}: a pair names both languages; auto stands alone")
+        whole, wrong = tag.strip().replace("_", "-").lower(), None
+        if of_first:  # what follows may be a region, a script or a variant
+            if len(second) == 2:
+                wrong = second if _NOWHERE.fullmatch(second) else None
+            elif _by_standards(whole, catalog) is None or not Language.get(whole).is_valid():
+                wrong = second
+        elif of_second and _by_standards(first.lower(), catalog) is None:
+            wrong = first
+        if wrong is not None:
+            raise UnknownNameError(f"unknown language {wrong!r} in {tag!r}.{_hint(wrong, catalog)}")
+        return None
+    if second.isupper() and not first.isupper():
+        return None
     with contextlib.suppress(LanguageTagError):
         if len(second) == 3 and Language.get(f"{first}-{second}".lower()).language == second.lower():
             return None  # zh-yue is Cantonese
@@ -96,42 +119,6 @@ def _halves(tag: str, catalog: Catalog) -> tuple[str, str] | None:
             f"{first.lower()}-{second.upper()}"
         )
     return first, second
-
-
-def _names_one(half: str, catalog: Catalog) -> bool:
-    """Tell whether half of a tag is a language: a code as the registry has it, one of three letters, or a name."""
-    if _known(half, catalog) is not None:
-        return True
-    return len(half) == 3 and half.isalpha() and _by_standards(half.lower(), catalog) is not None
-
-
-def _refuse_half(tag: str, first: str, second: str, catalog: Catalog) -> None:
-    """Raise UnknownNameError if one half of a tag is a language and the other is nothing that a tag may hold.
-
-    What follows the first half may be a region, a script or a variant too.
-    """
-    if second.casefold() == "auto" or first.casefold() == "auto":
-        raise InputError(f"lang {tag!r}: a pair names both languages; auto stands alone")
-    wrong = None
-    if _names_one(first, catalog):
-        from langcodes import Language
-
-        whole = tag.strip().replace("_", "-").lower()
-        regional = len(second) == 2 and _NOWHERE.fullmatch(second) is None
-        if not regional and (
-            len(second) == 2 or _by_standards(whole, catalog) is None or not Language.get(whole).is_valid()
-        ):
-            wrong = second
-    elif _names_one(second, catalog) and _by_standards(first.lower(), catalog) is None:
-        wrong = first
-    if wrong is not None:
-        raise UnknownNameError(f"unknown language {wrong!r} in {tag!r}.{_hint(wrong, catalog)}")
-
-
-def _script(tag: str) -> str | None:
-    """Return the script that a BCP-47 tag names."""
-    parts = tag.strip().replace("_", "-").split("-")
-    return next((part.title() for part in parts[1:] if re.fullmatch("[A-Za-z]{4}", part)), None)
 
 
 def _find_one(tag: str, catalog: Catalog) -> LanguageEntry:
@@ -197,21 +184,13 @@ def count_languages(codes: Iterable[str]) -> int:
 def language_code(tag: str) -> str:
     """Return the registry's code of a language, given by tag or name; a code that it lacks stays as it is.
 
-    Args:
-        tag: as for `find_languages`, in the shipped registry with the user's overlays; of a pair, the target counts.
-
-    Raises:
-        UnknownNameError: for what is neither a known name nor spelled like a code.
+    Of a pair, the target counts. UnknownNameError is raised for what is neither a known name nor spelled like a code.
     """
     return language_pair(tag)[1]
 
 
 def language_pair(tags: str) -> tuple[str, str]:
-    """Return the codes of the two languages of a pair, ``de-en``, or of one language that is both.
-
-    Raises:
-        UnknownNameError: as `language_code` does.
-    """
+    """Return the codes of the two languages of a pair, ``de-en``, or of one that is both; errors as `language_code`."""
     try:
         asked = find_languages(tags, load_registry())
     except UnknownNameError:

@@ -33,7 +33,7 @@ def _content(entry: BaseModel) -> dict[str, object]:
     return {name: value for name, value in values.items() if value is not None or fields[name].default is not None}
 
 
-def _write(file: Path, entry: Entry, *, own: bool = True) -> Path:
+def _write(file: Path, entry: Entry, *, private: bool = True) -> Path:
     """Write an entry that is right when it is read again; otherwise nothing is written."""
     import yaml
 
@@ -41,21 +41,19 @@ def _write(file: Path, entry: Entry, *, own: bool = True) -> Path:
     if validate(type(entry), yaml.safe_load(text), file) != entry:
         raise RegistryError("the entry would not be the same when it is read again; nothing was written", file=file)
     make_folder(file.parent)
-    with atomic_text(file, internal=own) as stream:
+    with atomic_text(file, internal=private) as stream:
         stream.write(sealed(text) if isinstance(entry, EnsembleEntry) else text)
     return file
 
 
 def write_model(entry: ModelEntry, named: Path | None = None) -> Path:
     """Write a model's entry to the overlay, where it wins over the shipped one, and return the file."""
-    folder = overlay_folder(named)
-    return _write(folder / "models" / f"{entry.name}.yaml", entry)
+    return _write(overlay_folder(named) / "models" / f"{entry.name}.yaml", entry)
 
 
 def write_baseline(baseline: Baseline, named: Path | None = None) -> Path:
     """Write a baseline to the overlay and return the file."""
-    folder = overlay_folder(named)
-    return _write(folder / "baselines" / baseline.language / f"{baseline.model}.yaml", baseline)
+    return _write(overlay_folder(named) / "baselines" / baseline.language / f"{baseline.model}.yaml", baseline)
 
 
 def ensemble_file(name: str, named: Path | None = None) -> Path:
@@ -67,5 +65,5 @@ def write_ensemble(entry: EnsembleEntry, named: Path | None = None, file: Path |
     """Write an ensemble to the overlay, or to a file of its own, and return the file."""
     if file is not None:
         check_output(file)
-        return _write(file, entry, own=False)
+        return _write(file, entry, private=False)
     return _write(overlay_folder(named) / "ensembles" / f"{entry.name}.yaml", entry)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from bsx.catalog.catalog import overlay_folders, shipped_folder
-from bsx.catalog.entries import Entry, read_lists
+from bsx.catalog.entries import Entry, Listed, read_lists
 from bsx.errors import UnknownNameError, did_you_mean
 
 
@@ -44,13 +44,15 @@ class ProtocolTaskEntry(Entry):
         return self
 
 
-class ProtocolEntry(Entry):
+class ProtocolEntry(Listed):
     """One year's protocol.
 
     ``test_set`` is the folder of mt-metrics-eval that it is about; ``primary`` and ``baselines`` are the metrics of its
     main table, by the names of their files without the reference.
     """
 
+    file: ClassVar[str] = "protocols.yaml"
+    what: ClassVar[str] = "protocols"
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     title: str
     test_set: str
@@ -64,21 +66,12 @@ class ProtocolEntry(Entry):
 
 
 def load_protocols() -> dict[str, ProtocolEntry]:
-    """Return the shipped protocols with those of the user's registry folders over them.
-
-    Raises:
-        RegistryError: naming file and field of a malformed entry.
-    """
-    folders = (shipped_folder(), *overlay_folders())
-    return read_lists(ProtocolEntry, folders, "protocols.yaml", "name", "protocols")
+    """Return the shipped protocols with those of the user's registry folders over them; see `read_lists`."""
+    return read_lists(ProtocolEntry, (shipped_folder(), *overlay_folders()))
 
 
 def find_protocol(name: str) -> ProtocolEntry:
-    """Return a protocol.
-
-    Raises:
-        UnknownNameError: listing those that there are.
-    """
+    """Return a protocol; UnknownNameError lists those that there are."""
     entries = load_protocols()
     if name not in entries:
         near = did_you_mean(name, entries)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from bsx.catalog.catalog import Catalog
-from bsx.catalog.entries import Entry, read_lists
+from bsx.catalog.entries import Entry, Listed, read_lists
 from bsx.catalog.entries.metrics import Need
 from bsx.errors import UnknownNameError
 
-PUBLISHED = "published.yaml"
 Text = Annotated[str, Field(min_length=1)]
 
 
@@ -22,7 +21,7 @@ class Fact(Entry):
     source: Text
 
 
-class PublishedEntry(Entry):
+class PublishedEntry(Listed):
     """A metric that others run, with the names of its published scores.
 
     ``called`` is what its columns are called, without the reference, and ``test_sets`` where they are; ``run`` is how
@@ -30,6 +29,8 @@ class PublishedEntry(Entry):
     what cannot know how good a translation is. What nobody says is left out.
     """
 
+    file: ClassVar[str] = "published.yaml"
+    what: ClassVar[str] = "published metrics"
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
     title: Text
     needs: list[Need]
@@ -54,13 +55,9 @@ class PublishedEntry(Entry):
 
 
 def published_metrics(catalog: Catalog) -> dict[str, PublishedEntry]:
-    """Return the published metrics of the registry's folders by name; a later folder's replaces one of its name.
-
-    Raises:
-        RegistryError: naming file and field of a malformed entry.
-    """
-    result = read_lists(PublishedEntry, catalog.folders, PUBLISHED, "name", "published metrics")
-    return {name: entry for name, entry in result.items() if name not in catalog.metrics}
+    """Return the published metrics of the registry's folders by name; see `read_lists`."""
+    entries = read_lists(PublishedEntry, catalog.folders)
+    return {name: entry for name, entry in entries.items() if name not in catalog.metrics}
 
 
 def find_published(name: str, catalog: Catalog) -> PublishedEntry | None:
@@ -73,11 +70,7 @@ def find_published(name: str, catalog: Catalog) -> PublishedEntry | None:
 
 
 def refuse_published(name: str, catalog: Catalog) -> None:
-    """Refuse a metric that is to compute scores, and of which there are published ones only.
-
-    Raises:
-        UnknownNameError: saying where its scores are, and what runs here instead.
-    """
+    """Raise UnknownNameError for a metric that is to compute scores, and of which there are published ones only."""
     entry = find_published(name, catalog)
     if entry is not None:
         instead = f" {entry.here} is the nearest that runs here." if entry.here is not None else ""

@@ -36,11 +36,7 @@ KINDS: dict[str, Any] = {
 
 
 def schema_text(kind: str) -> str:
-    """Return the JSON Schema of one kind of file, as indented JSON.
-
-    Raises:
-        UnknownNameError: listing the kinds.
-    """
+    """Return the JSON Schema of one kind of file, as indented JSON; UnknownNameError lists the kinds."""
     if kind not in KINDS:
         raise UnknownNameError(f"unknown kind {kind!r}: one of {', '.join(KINDS)}")
     schema = TypeAdapter(KINDS[kind]).json_schema()

@@ -94,12 +94,7 @@ def titles(specs: Collection[str], catalog: Catalog) -> dict[str, str]:
 
 @contextlib.contextmanager
 def naming(spec: str, *, among: int) -> Iterator[None]:
-    """Let an error that does not say which metric it is about begin with that metric, if there are several.
-
-    Args:
-        spec: the metric.
-        among: how many metrics there are.
-    """
+    """Let an error that does not name the metric that it is about begin with it, if it is one among several."""
     try:
         yield
     except BsxError as error:
@@ -133,20 +128,12 @@ def class_of(catalog: Catalog, entry: MetricEntry | FactorEntry, base: _Class) -
     """
     kind = "metric" if isinstance(entry, MetricEntry) else "factor"
     file = catalog.origins[kind, entry.name]
-    if not entry.implementation.startswith("bsx."):
-        _check_trusted(catalog, file, f"implementation: {entry.implementation}")
-    result = _imported(entry.implementation, file, base)
-    given = [entry.defaults] if isinstance(entry, MetricEntry) else entry.presets.values()
-    for name in (name for settings in given for name in settings if marked(result.Config, name, UserOnly)):  # type: ignore[attr-defined]
-        _check_trusted(catalog, file, f"{name}, among its settings,")
-    return result
-
-
-def _imported(named: str, file: Path, base: _Class) -> _Class:
-    """Return the class ``module:Class``, derived from ``base``, with all that such a class defines."""
+    named = entry.implementation
+    if not named.startswith("bsx."):
+        _check_trusted(catalog, file, f"implementation: {named}")
     module, _, attribute = named.partition(":")
     try:
-        kind = getattr(importlib.import_module(module), attribute)
+        result = getattr(importlib.import_module(module), attribute)
     except BsxError:
         raise
     except Exception as error:  # whatever the code of a stranger raises
@@ -159,12 +146,15 @@ def _imported(named: str, file: Path, base: _Class) -> _Class:
             last = traceback.extract_tb(error.__traceback__)[-1]
             why = f"{type(error).__name__}: {error} ({last.filename}, line {last.lineno})"
         raise RegistryError(f"implementation: {named} cannot be imported: {why}", file=file) from error
-    if not (isinstance(kind, type) and issubclass(kind, base)):
-        raise RegistryError(f"implementation: {named} is not a {base.__name__.lower()}: {kind!r}", file=file)
-    lacks = [*sorted(getattr(kind, "__abstractmethods__", ())), *([] if hasattr(kind, "Config") else ["Config"])]
+    if not (isinstance(result, type) and issubclass(result, base)):
+        raise RegistryError(f"implementation: {named} is not a {base.__name__.lower()}: {result!r}", file=file)
+    lacks = [*sorted(getattr(result, "__abstractmethods__", ())), *([] if hasattr(result, "Config") else ["Config"])]
     if lacks:
-        raise RegistryError(f"{source_of(kind)}: {kind.__name__} does not define {', '.join(lacks)}")
-    return kind  # type: ignore[return-value]
+        raise RegistryError(f"{source_of(result)}: {result.__name__} does not define {', '.join(lacks)}")
+    given = [entry.defaults] if isinstance(entry, MetricEntry) else entry.presets.values()
+    for name in (name for settings in given for name in settings if marked(result.Config, name, UserOnly)):  # type: ignore[attr-defined]
+        _check_trusted(catalog, file, f"{name}, among its settings,")
+    return result  # type: ignore[return-value]
 
 
 def _check_trusted(catalog: Catalog, file: Path, what: str) -> None:

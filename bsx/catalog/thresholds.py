@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from bsx.catalog.catalog import Catalog
-from bsx.catalog.entries import Code, Entry, read_lists
+from bsx.catalog.entries import Code, Entry, Listed, read_lists
 from bsx.support.provenance import SOFTWARE, Signature
 
-THRESHOLDS = "thresholds.yaml"
 _UNASKED = SOFTWARE | {"metric", "note"}
 Percent = Annotated[float, Field(ge=0, le=100)]
 Wanted = Literal["any"] | list[str]
@@ -49,9 +48,7 @@ class CurveEntry(Entry):
     def covers(self, signature: Signature, language: str | None = None) -> bool:
         """Tell whether scores of this signature are of the metric and settings that were studied.
 
-        Args:
-            signature: of the scores.
-            language: code of the language of the texts, if it is known.
+        ``language`` is the code of that of the texts, if it is known.
         """
         if self.metric is None or self.scale is None or signature.get("metric") != self.metric:
             return False
@@ -67,9 +64,11 @@ class CurveEntry(Entry):
         )
 
 
-class StudyEntry(Entry):
+class StudyEntry(Listed):
     """A study of how often people agree with differences between systems; ``fewest_segments`` is its own advice."""
 
+    file: ClassVar[str] = "thresholds.yaml"
+    what: ClassVar[str] = "studies"
     name: str
     called: str
     citation: str
@@ -83,19 +82,10 @@ class StudyEntry(Entry):
     curves: list[CurveEntry]
 
 
-def studies(catalog: Catalog) -> dict[str, StudyEntry]:
-    """Return the studies of the registry's folders by name; a later folder's replaces one of its name.
-
-    Raises:
-        RegistryError: naming file and field of a malformed entry.
-    """
-    return read_lists(StudyEntry, catalog.folders, THRESHOLDS, "name", "studies")
-
-
 def covering(catalog: Catalog, signature: str, language: str | None = None) -> Iterator[tuple[StudyEntry, CurveEntry]]:
     """Yield the curves that scores of a signature are covered by, each with its study."""
     read = Signature.read(signature)
-    for study in studies(catalog).values():
+    for study in read_lists(StudyEntry, catalog.folders).values():
         for curve in study.curves:
             if curve.covers(read, language):
                 yield study, curve

@@ -13,10 +13,7 @@ from bsx.catalog.entries.perturbations import PerturbationWords
 def words(language: str) -> PerturbationWords:
     """Return what the shipped registry has for perturbations of a language; of one without a file, nothing.
 
-    It is read, and its patterns are compiled, when first asked for.
-
-    Raises:
-        RegistryError: naming file and field of what is wrong.
+    It is read, and its patterns are compiled, when first asked for; RegistryError names what is wrong.
     """
     file = shipped_folder() / "perturbations" / f"{language}.yaml"
     return read_entry(PerturbationWords, file) if file.is_file() else PerturbationWords()

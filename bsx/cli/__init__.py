@@ -1,5 +1,7 @@
 """The command line: the only place that sees both ends of the flow."""
 
-from bsx.support.environment import leave_working_folder
+import sys
 
-leave_working_folder()  # before any command imports anything
+from bsx.support.environment import import_path
+
+sys.path[:] = import_path()  # before any command imports anything: nothing from the current folder

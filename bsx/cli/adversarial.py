@@ -60,9 +60,9 @@ def perturb(
         known += f", not {' '.join(item.withdrawn)}" if item.withdrawn else ""
         meaning, strength = "keeps" if item.preserves else "changes", "yes" if item.graded else ""
         lines.append((item.name, meaning, strength, ", ".join(sorted(item.needs)), known, item.description))
-    gone = [
-        f"{item.name} is withdrawn for {' '.join(lang for lang, told in item.withdrawn.items() if told == why)}: {why}"
-        for item in PERTURBATIONS.values()
-        for why in dict.fromkeys(item.withdrawn.values())
-    ]
+    gone = []
+    for item in PERTURBATIONS.values():
+        for why in dict.fromkeys(item.withdrawn.values()):
+            codes = " ".join(code for code, reason in item.withdrawn.items() if reason == why)
+            gone.append(f"{item.name} is withdrawn for {codes}: {why}")
     write_result("\n".join([text_table(lines, "l").rstrip("\n"), "", *gone]), output)

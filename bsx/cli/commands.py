@@ -230,13 +230,10 @@ def _instead_of(option: str, ctx: Any) -> str:
 
 
 def call(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit status.
-
-    Args:
-        arguments: what follows ``bsx`` on the command line.
+    """Run one command, by what follows ``bsx`` on the command line, and return its exit status.
 
     Raises:
-        InputError: if they are not what the command takes.
+        InputError: if that is not what the command takes.
         Exception: whatever the command raises.
     """
     keep_together()

@@ -51,17 +51,13 @@ def list_test_sets(settings: DataFolder, format: Format = "text", full: Full = F
     from bsx.catalog.datasets import load_datasets
 
     here = {entry.name: find_layout(entry, settings.data_dir) is not None for entry in load_datasets().values()}
-    rows = [
-        {"name": test_set.name, "here": here[test_set.dataset], "dataset": test_set.dataset}
-        for test_set in test_sets().values()
-    ]
+    rows = [{"name": of.name, "here": here[of.dataset], "dataset": of.dataset} for of in test_sets().values()]
     if format == "json":
         print(to_json({"test_sets": rows}))
         return
     print(f"{len(rows)} test sets, {sum(bool(row['here']) for row in rows)} of them here: bsx meta --test-set NAME.\n")
     rows.sort(key=lambda row: not row["here"])
-    shown = [{"name": row["name"], "here": row["here"], "data set": row["dataset"]} for row in rows]
-    print_rows("test sets", shown, full=full)
+    print_rows("test sets", [{"name": r["name"], "here": r["here"], "data set": r["dataset"]} for r in rows], full=full)
     say(["mt-metrics-eval holds others: mt-metrics-eval/wmt22/en-de, and so on"])
 
 
@@ -75,18 +71,14 @@ def show(settings: DataFolder, name: Name, format: Format = "text") -> None:
     if format == "json":
         print(to_json(row))
         return
+    where = "is not here and has no address to fetch it from: its homepage says how to get it"
     if row["here"]:
         where = f"is here, in {row['folder']}"
     elif row["files"]:
         where = f"is not here; bsx data get {name} fetches it"
-    else:
-        where = "is not here and has no address to fetch it from: its homepage says how to get it"
     print(f"{row['title']}: {where}.\n")
-    cells = []
-    for key, value in row.items():
-        if key in ("files", "title", "here", "folder") or not value:
-            continue
-        cells.append([key, ", ".join(value) if isinstance(value, list) else str(value)])
+    facts = {key: row[key] for key in row if row[key] and key not in ("files", "title", "here", "folder")}
+    cells = [[key, ", ".join(value) if isinstance(value, list) else str(value)] for key, value in facts.items()]
     for file in row["files"]:
         size = f"{file['size']:,} bytes" if file["size"] is not None else "size unknown"
         cells.append(["file", f"{file['url']} ({size}; sha256 {file['sha256'] or 'unknown'})"])
@@ -116,11 +108,8 @@ def verify(settings: DataFolder, name: Name, format: Format = "text") -> None:
         return
     for status, count in Counter(results.values()).items():
         named = [path for path, state in results.items() if state == status]
-        print(
-            f"{name}: {count} files, {named[0]} and others: {status}"
-            if count > 3
-            else f"{name}: {', '.join(named)}: {status}"
-        )
+        listed = f"{count} files, {named[0]} and others" if count > 3 else ", ".join(named)
+        print(f"{name}: {listed}: {status}")
 
 
 @data.command()

@@ -115,7 +115,7 @@ def show(
     if settings:
         print()
         shown = [
-            {"setting": one["name"], "default": str(one["default"]) or "-", "meaning": one["help"]} for one in settings
+            {"setting": row["name"], "default": str(row["default"]) or "-", "meaning": row["help"]} for row in settings
         ]
         print_rows("settings", shown, full=full)
 

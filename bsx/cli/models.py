@@ -108,20 +108,16 @@ def _rank(settings: ListSettings, catalog: Catalog, format: str, *, full: bool) 
     else:
         from bsx.models.evidence import spelled_advantage
 
-        shown: list[dict[str, object]] = []
+        heads = ("name", "size", "here", "over chrF", "sets")
+        cells: list[tuple[object, ...]] = []
         if choice.recommended not in {row["name"] for row in rows}:
-            shown.append({"name": "chrF", "size": "-", "here": True, "over chrF": "0", "sets": ""})
+            cells.append(("chrF", "-", True, "0", ""))
         for ranked, row in zip(choice.ranking, rows, strict=True):
             size, advantage = ranked.entry.parameters, ranked.advantage
-            shown.append(
-                {
-                    "name": ranked.entry.name,
-                    "size": None if size is None else f"{size / 1e6:,.0f} M",
-                    "here": row["available"],
-                    "over chrF": spelled_advantage(advantage) if advantage.measured else "unknown",
-                    "sets": advantage.sets,
-                }
-            )
+            above = spelled_advantage(advantage) if advantage.measured else "unknown"
+            spelled_size = None if size is None else f"{size / 1e6:,.0f} M"
+            cells.append((ranked.entry.name, spelled_size, row["available"], above, advantage.sets))
+        shown = [dict(zip(heads, row, strict=True)) for row in cells]
         print_rows("models", shown, most=_RANKED)
         print("\nOver chrF: how much higher the correlation with human judgments is, by all figures together.")
         print(f"Sets: those in {choice.language.name}; models that were measured in none stand below.")
@@ -132,19 +128,17 @@ def _rank(settings: ListSettings, catalog: Catalog, format: str, *, full: bool) 
 @models.command()
 def show(name: Name, registry: options.Registry = None, format: Format = "text", full: Full = False) -> None:
     """Show what the registry says about one model; with --full, everything."""
-    from bsx.catalog.depths import depth_rules
+    from bsx.catalog.depths import DepthRule
+    from bsx.catalog.entries import read_lists
     from bsx.models.evidence import spelled_figure
 
     catalog = _load(registry)
     entry = catalog.model(name)
     baselines = {}
     for language in catalog.baseline_languages(entry.name):
-        table = catalog.baseline(language, entry.name)
-        if table is not None:
-            figures = zip(table.precision, table.recall, table.f1, strict=True)
-            baselines[language] = {
-                str(layer): {"precision": p, "recall": r, "f1": f} for layer, (p, r, f) in enumerate(figures)
-            }
+        if (table := catalog.baseline(language, entry.name)) is not None:
+            figures = enumerate(zip(table.precision, table.recall, table.f1, strict=True))
+            baselines[language] = {str(at): {"precision": p, "recall": r, "f1": f} for at, (p, r, f) in figures}
     details = {
         **_row(entry, catalog, None),
         **{field: getattr(entry, field) for field in _DETAILS},
@@ -156,11 +150,10 @@ def show(name: Name, registry: options.Registry = None, format: Format = "text",
         return
     known = entry.languages
     languages = "many languages" if known == "multilingual" else f"{len(known)} languages"
-    if isinstance(known, list) and len(known) == 1:
-        languages = f"language {known[0]}"
+    languages = f"language {known[0]}" if len(known) == 1 else languages
     scored = f"scored with layer {entry.layer} of {entry.layers}"
     if not isinstance(entry.layer, int):
-        rule = depth_rules(catalog)[catalog.families[entry.family].kind]
+        rule = read_lists(DepthRule, catalog.folders)[catalog.families[entry.family].kind]
         scored = f"no layer is validated (by rule {rule.layer(entry.layers)} of {entry.layers})"
     here = "It is on this machine" if details["available"] else f"bsx models pull {entry.name} fetches it"
     print(f"{entry.name}: {languages}, {spelled(entry.parameters)} parameters, {scored}. {here}.\n")

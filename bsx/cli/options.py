@@ -21,12 +21,10 @@ from bsx.support.settings import BaseSettings, DrawSettings, Significance, build
 
 # Options that several commands have.
 Format = Annotated[Literal["text", "json"], typer.Option("--format", help="How to print.")]
-Printed = Annotated[
-    Literal["text", "csv", "json", "latex", "markdown", "html"],
-    typer.Option("--format", help="How to print the tables."),
-]
+_Forms = Literal["text", "csv", "json", "latex", "markdown", "html"]
+Printed = Annotated[_Forms, typer.Option("--format", help="How to print the tables.")]
 TableFormat = Annotated[
-    Literal["text", "csv", "json", "latex", "markdown", "html", "xlsx"] | None,
+    Literal[_Forms, "xlsx"] | None,
     typer.Option("--format", help="How to print the tables. [what the name of -o ends in; text]"),
 ]
 Full = Annotated[bool, typer.Option("--full", help="Print all tables, instead of those that answer the question.")]
@@ -65,9 +63,11 @@ def command(
         for name, field in fields.items():
             if (group := option_of(field).folded) is not None:
                 folded.setdefault(group, {})[name] = field
-            else:
-                panel = RARE if often and name not in often.split() else _panel(name, kinds)
-                parameters.append(_parameter(name, field, panel))
+                continue
+            # A setting stands under the heading of the class that declares it.
+            bases = (base for kind in kinds for base in kind.__mro__ if name in vars(base).get("__annotations__", ()))
+            panel = next((panel for base in bases if (panel := vars(base).get("panel")) is not None), None)
+            parameters.append(_parameter(name, field, RARE if often and name not in often.split() else panel))
         parameters += [_folded(group, members) for group, members in folded.items()]
         more = [p for p in signature[len(kinds) :] if p.name not in left_out]
         parameters += [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in more]
@@ -131,12 +131,6 @@ def _rank(name: str, field: FieldInfo) -> int:
     if name in ("metrics", "model", "lang"):
         return 4
     return 3 if name in DrawSettings.model_fields or name in Significance.model_fields else 2
-
-
-def _panel(name: str, kinds: Sequence[type[BaseSettings]]) -> str | None:
-    """Return the heading that a setting stands under in the help: that of the class which declares it."""
-    bases = (base for kind in kinds for base in kind.__mro__ if name in vars(base).get("__annotations__", ()))
-    return next((panel for base in bases if (panel := vars(base).get("panel")) is not None), None)
 
 
 def _completion(name: str, field: FieldInfo) -> Callable[[typer.Context, str], list[str]] | None:
@@ -225,11 +219,7 @@ def _folded(group: str, members: Mapping[str, FieldInfo]) -> inspect.Parameter:
 def _unfolded(
     group: str, given: Sequence[str] | None, kinds: Sequence[type[BaseSettings]], members: Mapping[str, FieldInfo]
 ) -> dict[str, Any]:
-    """Return the settings in an option that several share.
-
-    Raises:
-        InputError: for a part that is no name=value, an unknown name, one that is named twice, or a wrong value.
-    """
+    """Return the settings in an option that several share; an InputError says which part is wrong."""
     results: dict[str, Any] = {}
     # A comma that no NAME= follows belongs to the value, as in a prefix.
     for part in (part.lstrip() for text in given or () for part in re.split(r",(?=\s*\w+=)", text)):

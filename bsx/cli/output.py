@@ -112,8 +112,14 @@ class PanelCommand(_Door, typer.core.TyperCommand):
         """Write arguments and options, the command's own settings first."""
         headings: dict[str, list[tuple[str, str]]] = {heading: [] for heading in HEADINGS}
         for parameter in self.get_params(ctx):
+            described = getattr(getattr(parameter, "type_descriptor", None), "parameter_info", None)
+            heading = getattr(parameter, "rich_help_panel", None) or "Options"
+            if parameter.param_type_name == "argument":
+                heading = "Arguments"
+            elif parameter.name in ("format", "full") or getattr(described, "writable", False):
+                heading = "Output"
             if (entry := help_entry(parameter, ctx)) is not None:
-                headings[_heading(parameter)].append(entry)
+                headings[heading].append(entry)
         hidden = [] if ctx.meta.get(RARE, True) else headings.pop(RARE)
         for heading, records in headings.items():
             if records:
@@ -145,15 +151,6 @@ def help_entry(parameter: Any, context: Any) -> tuple[str, str] | None:
     return name.strip(), meaning
 
 
-def _heading(parameter: Any) -> str:
-    if parameter.param_type_name == "argument":
-        return "Arguments"
-    described = getattr(getattr(parameter, "type_descriptor", None), "parameter_info", None)
-    if parameter.name in ("format", "full") or getattr(described, "writable", False):
-        return "Output"
-    return getattr(parameter, "rich_help_panel", None) or "Options"
-
-
 class WholeSummaries(_Door, typer.core.TyperGroup):
     """A group of commands whose help cuts no summary short."""
 
@@ -182,15 +179,12 @@ def group(*, no_args_is_help: bool = False) -> typer.Typer:
 
 
 def refuse_beside(context: typer.Context, mode: str, *kept: str) -> None:
-    """Refuse options that have no effect beside one that makes a command do something else, such as ``--list``.
+    """Raise InputError for the first option that has no effect beside another, such as ``--list``.
 
     Args:
         context: of the command.
-        mode: the parameter of that option; empty where a command of the group follows.
+        mode: the parameter of that other option; empty where a command of the group follows.
         kept: parameters that keep their effect.
-
-    Raises:
-        InputError: naming the first that was given.
     """
     for parameter in context.command.params:
         name = str(parameter.name)
@@ -256,11 +250,7 @@ def _guarded(command: Callable[..., Any]) -> Callable[..., Any]:
 def _check_ending(path: Path, forms: set[str], format: str | None, *, is_file: bool) -> None:
     """Refuse a result under a name that promises something else, such as text under that of a table or picture.
 
-    Args:
-        path: the name; without an ending it promises nothing.
-        forms: those that the command has.
-        format: the one asked for; it wins over any ending but a picture's.
-        is_file: False for a folder of results, whose name may have a dot.
+    A format that is asked for wins over any ending but a picture's; the name of a folder may have a dot.
     """
     from bsx.data.output import FORMATS, PICTURES
 
@@ -282,13 +272,9 @@ def spelled(value: object) -> str:
 
 
 def print_rows(what: str, rows: Sequence[Mapping[str, object]], *, full: bool = False, most: int = SHOWN) -> None:
-    """Print a list for people; its last column is cut where a line would be too wide.
+    """Print a list, head -> value, of ``what``, a plural; its last column is cut where a line would be too wide.
 
-    Args:
-        what: is listed, in the plural.
-        rows: head -> value, the same heads in each.
-        full: all rows, whole.
-        most: rows that are shown unless all are.
+    Of more than ``most`` rows, the first are printed, unless all are asked for whole.
     """
     cells = [list(rows[0]), *([spelled(value) for value in row.values()] for row in rows)]
     print(short_table(cells, "l", what=what, full=full, cut=len(cells[0]) - 1, most=most))
@@ -336,8 +322,8 @@ def answer(
     said on standard error where the form itself does not say it.
 
     Args:
-        job: returns the result.
-        settings: given to it, those that have a value; they name the files that were read.
+        job: takes those settings that have a value, which name the files that were read, and returns the result.
+        settings: of the job.
         format: text, csv, json, latex, markdown, html or xlsx, or None; see `form_of`.
         output: where the result is written.
         full: all tables.
@@ -399,8 +385,7 @@ def split_names(names: str) -> list[str]:
 def names(setting: str, parts: Iterable[str] | None) -> list[str]:
     """Return the names in an option that may be repeated and may hold several each time, see `split_names`.
 
-    Raises:
-        InputError: naming the setting, if it was given without any name.
+    InputError is raised if it was given without any name.
     """
     several = [split_names(part) for part in parts or ()]
     if not all(several):
@@ -414,15 +399,15 @@ class _Lines:
     seconds = 10.0
 
     def __init__(self) -> None:
-        self._said = time.monotonic()
-        self._phase: tuple[str, float, int] = ("", self._said, 0)
+        self._last = time.monotonic()
+        self._phase: tuple[str, float, int] = ("", self._last, 0)
 
     def report(self, phase: str, done: int, total: int) -> None:
         now = time.monotonic()
         if phase != self._phase[0]:
             self._phase = (phase, now, done)
-        if now - self._said >= self.seconds and done != total:
-            self._said = now
+        if now - self._last >= self.seconds and done != total:
+            self._last = now
             _, began, before = self._phase
             left = ""
             if total and done > before:
@@ -437,20 +422,19 @@ class _Followed:
     seconds = 0.2
 
     def __init__(self) -> None:
-        self._said = ("", 0.0)
-        threading.Thread(target=self._end_with_starter, daemon=True).start()
+        def end_with_starter() -> None:
+            while os.read(0, 1 << 16):  # it holds the other end of our standard input, however it ends
+                pass
+            os.kill(os.getpid(), signal.SIGINT)
+
+        self._last = ("", 0.0)
+        threading.Thread(target=end_with_starter, daemon=True).start()
 
     def report(self, phase: str, done: int, total: int) -> None:
         now = time.monotonic()
-        if phase != self._said[0] or done == total or now - self._said[1] >= self.seconds:
-            self._said = (phase, now)
+        if phase != self._last[0] or done == total or now - self._last[1] >= self.seconds:
+            self._last = (phase, now)
             print(to_json({"phase": phase, "done": done, "total": total}), file=sys.stderr, flush=True)
-
-    @staticmethod
-    def _end_with_starter() -> None:
-        while os.read(0, 1 << 16):  # it holds the other end of our standard input, however it ends
-            pass
-        os.kill(os.getpid(), signal.SIGINT)
 
 
 @contextlib.contextmanager
@@ -462,9 +446,8 @@ def progress_bar() -> Iterator[Callable[[str, int, int], None]]:
     """
     if os.environ.get(FOLLOWED) == "json":
         yield _Followed().report
-        return
-    if not sys.stderr.isatty():
+    elif not sys.stderr.isatty():
         yield _Lines().report
-        return
-    with contextlib.closing(Bars(leave=False)) as bars:
-        yield bars
+    else:
+        with contextlib.closing(Bars(leave=False)) as bars:
+            yield bars

@@ -20,9 +20,10 @@ def validate(
 ) -> None:
     """Read every file of the registry and report all problems."""
     from bsx.catalog.datasets import load_datasets
-    from bsx.catalog.depths import depth_rules
+    from bsx.catalog.depths import DepthRule
+    from bsx.catalog.entries import read_lists
     from bsx.catalog.published import published_metrics
-    from bsx.catalog.thresholds import studies
+    from bsx.catalog.thresholds import StudyEntry
 
     named = Path(folder) if folder is not None else None
     catalog = load_registry(named)
@@ -31,18 +32,17 @@ def validate(
     say([*filter(None, (catalog.replacement(*entry) for entry in catalog.replaced)), *notes])
     datasets = curves = published = 0
     try:
-        depth_rules(catalog)
+        read_lists(DepthRule, catalog.folders)
         datasets = len(load_datasets(named))
         published = len(published_metrics(catalog))
-        curves = sum(len(study.curves) for study in studies(catalog).values())
+        curves = sum(len(study.curves) for study in read_lists(StudyEntry, catalog.folders).values())
     except RegistryError as error:
         problems.append(error)
     if problems:
         raise RegistryError(f"{len(problems)} problem{'s' * (len(problems) > 1)}: " + " | ".join(map(str, problems)))
     kinds = [kind for kind, _ in catalog.origins]
-    counts = ", ".join(
-        f"{kinds.count(kind)} {kind}s" for kind in ("model", "language", "metric", "ensemble", "baseline")
-    )
+    counted = ("model", "language", "metric", "ensemble", "baseline")
+    counts = ", ".join(f"{kinds.count(kind)} {kind}s" for kind in counted)
     print(f"{counts}, {published} published metrics, {datasets} datasets, {curves} curves of differences: all valid")
 
 
@@ -62,13 +62,9 @@ def schema(
 
 
 def _overlaid_code(catalog: Catalog) -> tuple[list[BsxError], list[str]]:
-    """Look at the code and settings that overlays' metrics and factors name.
+    """Return what is wrong with the code and settings that overlays' metrics and factors name, and whose is not bsx's.
 
     A class that needs a package which is not installed passes.
-
-    Returns:
-        What is wrong: code that an overlay may not run, that is not there, settings that it does not have. And one
-        sentence for each entry whose code is not bsx's.
     """
     problems: list[BsxError] = []
     notes = []

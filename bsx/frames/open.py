@@ -23,7 +23,7 @@ from bsx.support.checks import Array
 from bsx.support.progress import reporter
 from bsx.support.provenance import provenance
 from bsx.support.result import as_json
-from bsx.support.settings import build_config, column_fields, part, set_fields
+from bsx.support.settings import build_config, option_of, part, set_fields
 
 if TYPE_CHECKING:
     from bsx.data.corpus import Corpus
@@ -105,7 +105,8 @@ def open_frame(
 
 def _frame_of(texts: Input, settings: TableSettings, metrics: Sequence[str]) -> Frame:
     """Return the table, with a row for each system and segment, and what its columns hold."""
-    asked = {name: getattr(settings, name) for name in column_fields(type(settings))}
+    fields = type(settings).model_fields
+    asked = {name: getattr(settings, name) for name, field in fields.items() if option_of(field).column}
     named = frozenset(name for name, value in asked.items() if value)
     table: Table
     if texts.table is None:

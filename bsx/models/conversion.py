@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import logging
 import math
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bsx.catalog.entries.models import Source
@@ -60,8 +58,15 @@ def convert(source: Source, *, anew: bool = False) -> Path:
         with FileLock(folder.with_name(folder.name + ".lock")):
             if not anew and find(source) is not None:
                 return folder  # another process made it meanwhile
-            with _appearing(folder) as partial:
-                _CONVERTERS[wanted.name](file, partial)
+            partial = folder.with_name(folder.name + ".partial")
+            shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed
+            try:
+                partial.mkdir()
+                _convert_e5s1(file, partial)
+                shutil.rmtree(folder, ignore_errors=True)
+                partial.rename(folder)
+            finally:
+                shutil.rmtree(partial, ignore_errors=True)
     except OSError as error:
         if error.errno not in NO_ROOM and error.filename is None:
             raise
@@ -72,20 +77,6 @@ def convert(source: Source, *, anew: bool = False) -> Path:
         ) from error
     _log.warning("bsx: note: %s was converted to %s, once (%.0f s)", file.name, folder, time.monotonic() - began)
     return folder
-
-
-@contextlib.contextmanager
-def _appearing(folder: Path) -> Iterator[Path]:
-    """Yield an empty folder that takes the name of ``folder`` on success and vanishes on failure."""
-    partial = folder.with_name(folder.name + ".partial")
-    shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed
-    partial.mkdir()
-    try:
-        yield partial
-        shutil.rmtree(folder, ignore_errors=True)
-        partial.rename(folder)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
 
 
 def _convert_e5s1(file: Path, folder: Path) -> None:
@@ -110,6 +101,3 @@ def _convert_e5s1(file: Path, folder: Path) -> None:
         for tensor in stored.tensors:
             for block in stored.blocks(tensor):
                 stream.write(block.data)
-
-
-_CONVERTERS: dict[str, Callable[[Path, Path], None]] = {"e5s1": _convert_e5s1}

@@ -123,6 +123,13 @@ class E5S1:
         ``nmt_nfkc.xz`` holds SentencePiece's rules of that name as XLM-R's tokenizer has them (Apache-2.0): the file's
         own map lacks those for sequences of code points.
         """
+
+        def as_published(score: float) -> float:
+            """Return a score as the published file spells it: its writer divided the digits by a power of ten."""
+            whole, _, decimals = repr(abs(score)).partition(".")
+            value = float(int(whole + decimals)) / 10.0 ** len(decimals)
+            return -value if score < 0 else value
+
         rules = lzma.decompress((resources.files("bsx.models") / "nmt_nfkc.xz").read_bytes())
         specials = {0: "<s>", 1: "<pad>", 2: "</s>", 3: "<unk>", len(self.pieces) - 1: "<mask>"}
         marks = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
@@ -154,7 +161,7 @@ class E5S1:
             "model": {
                 "type": "Unigram",
                 "unk_id": 3,
-                "vocab": [[text, _as_published(score)] for text, score in self.pieces],
+                "vocab": [[text, as_published(score)] for text, score in self.pieces],
             },
         }
         return json.dumps(content, ensure_ascii=False, indent=2)
@@ -182,10 +189,3 @@ def _layout(
             places[f"l{layer}.{short}.w"] = (f"encoder.layer.{layer}.{name}.weight", shape)
             places[f"l{layer}.{short}.b"] = (f"encoder.layer.{layer}.{name}.bias", shape[:1])
     return places
-
-
-def _as_published(score: float) -> float:
-    """Return a piece's score as the published file spells it: its writer divided the digits by a power of ten."""
-    whole, _, decimals = repr(abs(score)).partition(".")
-    value = float(int(whole + decimals)) / 10.0 ** len(decimals)
-    return -value if score < 0 else value

@@ -6,6 +6,7 @@ import functools
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,33 +100,35 @@ class Pooled:
         spread: Spreads = Spreads(),
     ) -> None:
         self.task, self._models, self._wide, self._spread = task, models, wide, spread
-        self.languages = {code: one for one in reversed([*languages.values()]) for code in (one.code, *one.codes)}
+        known = reversed([*languages.values()])
+        self.languages = {code: language for language in known for code in (language.code, *language.codes)}
         self.figures: list[tuple[str, Evidence]] = []
         beside: dict[tuple[object, ...], tuple[str, Evidence]] = {}
         for arm, figures in arms.items():
-            for one in figures:
-                if one.level == "segment" and one.enough and (one.judged == "similarity") == (task == "similarity"):
-                    self.figures.append((arm, one))
-                    if one.chrf is not None:
-                        beside[rows_of(one)] = (CHRF, one.model_copy(update={"value": one.chrf}))
-        alone = {rows_of(one) for arm, one in self.figures if arm == CHRF}
-        self.figures += [figure for rows, figure in beside.items() if rows not in alone]
+            for figure in figures:
+                alike = (figure.judged == "similarity") == (task == "similarity")
+                if figure.level == "segment" and figure.enough and alike:
+                    self.figures.append((arm, figure))
+                    if figure.chrf is not None:
+                        beside[rows_of(figure)] = (CHRF, figure.model_copy(update={"value": figure.chrf}))
+        alone = {rows_of(figure) for arm, figure in self.figures if arm == CHRF}
+        self.figures += [pair for rows, pair in beside.items() if rows not in alone]
         self._places: dict[str, list[int]] = {}
         for place, (arm, _) in enumerate(self.figures):
             self._places.setdefault(arm, []).append(place)
-        labels = [(*_kin(self.languages.get(one.language), one.language), one.judged) for _, one in self.figures]
+        labels = [(*_kin(self.languages.get(f.language), f.language), f.judged) for _, f in self.figures]
         self._labels = np.array(labels, dtype=str).reshape(len(self.figures), _LABELS)
-        alike = np.array([arm in models for arm, _ in self.figures], dtype=bool)
-        self._mean: Array = spread.mean**2 * alike
+        of_models = np.array([arm in models for arm, _ in self.figures], dtype=bool)
+        self._mean: Array = spread.mean**2 * of_models
         scales = np.array([max(self._scale(arm), 1.0) for arm, _ in self.figures])
-        own = [(1 - spread.shared) * _sampling(one) ** 2 for _, one in self.figures]
-        rows = [str(rows_of(one)) for _, one in self.figures]
-        covariance = np.outer(self._mean, alike) + np.diag(np.square(scales * spread.sets) + own)
+        errors = [(1 - spread.shared) * _sampling(figure) ** 2 for _, figure in self.figures]
+        rows = [str(rows_of(figure)) for _, figure in self.figures]
+        covariance = np.outer(self._mean, of_models) + np.diag(np.square(scales * spread.sets) + errors)
         covariance += np.equal.outer(rows, rows)  # 1, which is much: levels are free
         for arm, places in self._places.items():
             block = [self._scale(arm) ** 2 * self._shared(self._labels[place], places) for place in places]
             covariance[np.ix_(places, places)] += block
-        values = np.array([one.value for _, one in self.figures])
+        values = np.array([figure.value for _, figure in self.figures])
         values = values - values.mean() if len(values) else values
         self._inverse: Array = np.linalg.inv(covariance)
         self._solved: Array = self._inverse @ values
@@ -141,19 +144,18 @@ class Pooled:
 
     def advantage(self, arm: str, language: LanguageEntry) -> Advantage:
         """Return what is known of a metric in a language."""
-        shared, own = self._known(arm, language)
-        mean, interval = self._posterior(shared, own + self._spread.mean**2 * (arm in self._models))
-        places = self._places.get(arm, [])
-        here = {
-            rows_of(one): one for _, one in map(self.figures.__getitem__, places) if one.language in codes_of(language)
-        }
-        sources = tuple(one.direction.partition("-")[0] if one.direction else None for one in here.values())
-        return Advantage(mean, interval, len(here), sources, bool(places))
+        shared, variance = self._known(arm, language)
+        mean, interval = self._posterior(shared, variance + self._spread.mean**2 * (arm in self._models))
+        places, codes = self._places.get(arm, []), codes_of(language)
+        figures = (self.figures[place][1] for place in places)
+        measured = {rows_of(figure): figure.direction for figure in figures if figure.language in codes}
+        sources = tuple(direction.partition("-")[0] if direction else None for direction in measured.values())
+        return Advantage(mean, interval, len(measured), sources, bool(places))
 
-    def apart(self, model: str, other: str, language: LanguageEntry) -> tuple[float, tuple[float, float]]:
+    def difference(self, model: str, other: str, language: LanguageEntry) -> tuple[float, tuple[float, float]]:
         """Return how far one model of BERTScore lies above another in a language, with its interval of 95 %."""
-        (first, own), (second, theirs) = (self._known(arm, language) for arm in (model, other))
-        return self._posterior(first - second, own + theirs)  # what all models share cancels
+        (shared, variance), (other_shared, other_variance) = (self._known(arm, language) for arm in (model, other))
+        return self._posterior(shared - other_shared, variance + other_variance)  # what all models share cancels
 
     def _known(self, arm: str, language: LanguageEntry) -> tuple[Array, float]:
         """Return covariances of a metric in a language with all figures, and the variance that is its own."""
@@ -176,25 +178,25 @@ def _kin(language: LanguageEntry | None, code: str) -> tuple[str, str, str]:
     return language.code.partition("-")[0], language.family or f"?{code}", language.script
 
 
-def rows_of(one: Evidence) -> tuple[object, ...]:
+def rows_of(figure: Evidence) -> tuple[object, ...]:
     """Return on what a figure was measured: that of any metric there can be compared."""
-    *rows, statistic = one.test
-    return *rows, one.language, statistic.partition(" of ")[0].partition(" with ")[0]
+    *rows, statistic = figure.test
+    return *rows, figure.language, statistic.partition(" of ")[0].partition(" with ")[0]
 
 
-def _sampling(one: Evidence) -> float:
+def _sampling(figure: Evidence) -> float:
     """Return the standard error of a figure."""
-    if one.interval is not None and one.interval[1] > one.interval[0]:
-        return (one.interval[1] - one.interval[0]) / (2 * _Z)
-    return float((1 - one.value**2) / np.sqrt(one.n or _UNSTATED))
+    if figure.interval is not None and figure.interval[1] > figure.interval[0]:
+        return (figure.interval[1] - figure.interval[0]) / (2 * _Z)
+    return float((1 - figure.value**2) / np.sqrt(figure.n or _UNSTATED))
 
 
 @functools.lru_cache(maxsize=8)
 def pooled(catalog: Catalog, task: Judged = "human-translation") -> Pooled:
     """Return what a registry's figures say, of BERTScore by model and of other metrics by name."""
-    arms = {name: one.evidence for name, one in catalog.metrics.items()}
-    arms |= {name: one.evidence for name, one in catalog.models.items()}
-    wide = [name for name, one in catalog.metrics.items() if "reference" not in one.needs]
+    arms = {name: metric.evidence for name, metric in catalog.metrics.items()}
+    arms |= {name: model.evidence for name, model in catalog.models.items()}
+    wide = [name for name, metric in catalog.metrics.items() if "reference" not in metric.needs]
     return Pooled(arms, catalog.languages, task=task, models=catalog.models, wide=wide)
 
 
@@ -232,24 +234,18 @@ def by_evidence(
     """
     kinds = {"human-translation": 1, "human-summary": 2, None: 2, "similarity": 3} | {pooled.task: 0}
 
-    def distance(figure: Evidence) -> tuple[int | bool | str, ...]:
-        """Return how little a figure says about the language; the smallest says most."""
-        few = figure.n is not None and figure.n < FEW_ITEMS
-        of_systems = figure.level != "segment"
-        near = _nearness(figure, language, pooled, source)
-        when, n = -(figure.when or 0), -(figure.n or 0)
-        return near, few, kinds[figure.judged], of_systems, when, n, figure.dataset
-
     rows = []
     for entry, arm in pool:
+        figures = []  # each with how little it says about the language: the smallest says most
+        for figure in filter(lambda figure: figure.enough, entry.evidence):
+            near, few = _nearness(figure, language, pooled, source), figure.n is not None and figure.n < FEW_ITEMS
+            if figure.kind != "similarity" or near <= 1:
+                of_systems, newest, largest = figure.level != "segment", -(figure.when or 0), -(figure.n or 0)
+                rank = (near, few, kinds[figure.judged], of_systems, newest, largest, figure.dataset)
+                figures.append((rank, figure))
         advantage = pooled.advantage(arm, language)
-        telling = [
-            figure
-            for figure in entry.evidence
-            if figure.enough and (figure.kind != "similarity" or _nearness(figure, language, pooled, source) <= 1)
-        ]
-        reason = _reason(advantage, language, pooled, source)
-        rows.append(Ranked(entry, reason, min(telling, key=distance, default=None), advantage))
+        _, best = min(figures, key=itemgetter(0), default=(None, None))
+        rows.append(Ranked(entry, _reason(advantage, language, pooled, source), best, advantage))
 
     def order(row: Ranked) -> tuple[bool, bool, float, str]:
         advantage = row.advantage
@@ -271,26 +267,22 @@ def _nearness(figure: Evidence, language: LanguageEntry, pooled: Pooled, source:
     return 5
 
 
-def spelled_advantage(one: Advantage) -> str:
+def spelled_advantage(advantage: Advantage) -> str:
     """Return an estimate in a few words: ``+.052 [+.010, +.094]``."""
-    low, high = map(_signed, one.interval)
-    return f"{_signed(one.difference)} [{low}, {high}]"
+    mean, low, high = (_plain(value, "+") for value in (advantage.difference, *advantage.interval))
+    return f"{mean} [{low}, {high}]"
 
 
-def _signed(value: float) -> str:
-    return f"{value:+.3f}".replace("0.", ".", 1)
-
-
-def _reason(one: Advantage, language: LanguageEntry, pooled: Pooled, source: LanguageEntry | None) -> str:
-    if not one.measured:
+def _reason(advantage: Advantage, language: LanguageEntry, pooled: Pooled, source: LanguageEntry | None) -> str:
+    if not advantage.measured:
         return "unknown: it was measured in no language"
-    above = f"correlation with human judgments {spelled_advantage(one)} over chrF's"
-    if one.sets == 0:
+    above = f"correlation with human judgments {spelled_advantage(advantage)} over chrF's"
+    if advantage.sets == 0:
         return f"not measured in {language.name}; by other languages, {above}"
-    sets = f"{one.sets} set{'s' * (one.sets > 1)} in {language.name}"
+    sets = f"{advantage.sets} set{'s' * (advantage.sets > 1)} in {language.name}"
     if source is None:
         return f"{above}, {sets}"
-    named = [code for code in one.sources if code is not None]
+    named = [code for code in advantage.sources if code is not None]
     others = [code for code in named if code not in codes_of(source)]
     if not named:
         return f"{above}, {sets}, of which no source language is named"
@@ -314,6 +306,6 @@ def spelled_figure(evidence: Evidence) -> str:
     return f"{where}{of} {statistic} {_plain(evidence.value)}{ends}{n}{beside}; {evidence.source}"
 
 
-def _plain(value: float) -> str:
+def _plain(value: float, sign: str = "") -> str:
     """Return a correlation as papers print it: .628."""
-    return f"{value:.3f}".replace("0.", ".", 1)
+    return f"{value:{sign}.3f}".replace("0.", ".", 1)

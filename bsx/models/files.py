@@ -6,6 +6,7 @@ The digest of a large file is computed once: it is known again by its size, its 
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import importlib.util
 import json
@@ -28,14 +29,8 @@ WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
 _WHOLE = ("model.safetensors", "pytorch_model.bin")
 """Files of all weights, the first that there is being read; ``.index.json`` behind one lists the files of its parts."""
 TOKENIZERS = (
-    "tokenizer*.json",
-    "vocab*",
-    "merges.txt",
-    "bpe.codes",
-    "*.model",
-    "*.tokenizer",
-    "special_tokens_map.json",
-    "added_tokens.json",
+    *("tokenizer*.json", "vocab*", "merges.txt", "bpe.codes", "*.model", "*.tokenizer"),
+    *("special_tokens_map.json", "added_tokens.json"),
 )
 
 
@@ -77,14 +72,12 @@ _OF_NO_SCORE = ("_name_or_path", "dtype", "torch_dtype", "transformers_version")
 def config_digest(folder: Path) -> str:
     """Return the sha256 of what a checkpoint's ``config.json`` says, in whatever order: it is part of what computes.
 
-    Raises:
-        InputError: if it cannot be read.
+    InputError is raised if it cannot be read.
     """
     with blaming(f"{folder}: its config.json cannot be used"):
-        said = dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
-        for name in _OF_NO_SCORE:
-            said.pop(name, None)
-        return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+        content = dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
+        scored = {name: value for name, value in content.items() if name not in _OF_NO_SCORE}
+        return hashlib.sha256(json.dumps(scored, sort_keys=True).encode()).hexdigest()
 
 
 def digest_of(files: list[Path]) -> str:
@@ -136,11 +129,7 @@ def _parts(index: Path) -> list[Path]:
 
 
 def refuse_adapter(folder: Path) -> None:
-    """Refuse a model's folder that is none without another one.
-
-    Raises:
-        InputError: naming the file.
-    """
+    """Raise InputError for a model's folder that is none without another one."""
     if (folder / "adapter_config.json").exists():
         raise InputError(
             f"{folder / 'adapter_config.json'}: it is an adapter to weights that lie elsewhere; merge the two, and "
@@ -203,15 +192,9 @@ _MODULES = ("[0-9]*_*/config.json", "[0-9]*_*/*.safetensors", "[0-9]*_*/pytorch_
 
 
 def fetch(source: Source) -> Path:
-    """Download a hub model's configuration, tokenizer and weights (safetensors if it has them).
+    """Download a hub model's configuration, tokenizer and weights, safetensors if it has them; return the folder.
 
     Of a sentence-transformers model, its pooling and dense layers too.
-
-    Args:
-        source: where it is.
-
-    Returns:
-        The snapshot's folder in the local cache.
 
     Raises:
         ModelUnavailableError: if the hub cannot be reached or does not have the model.
@@ -219,28 +202,17 @@ def fetch(source: Source) -> Path:
     from huggingface_hub import snapshot_download
 
     assert source.hub is not None  # noqa: S101 - for the type checker; callers pass hub sources only
-    here_only = forbidden() is not None
+    get = functools.partial(
+        snapshot_download, source.hub, revision=source.revision, local_files_only=forbidden() is not None
+    )
     plain = ["*.json", "*.txt", "*.model", "*.tokenizer", "*.codes", "*.safetensors"]
     try:
         for wanted in (plain, [*plain, "pytorch_model*.bin"]):
             # Patterns match across folders, so that what is in folders must be refused, not left unasked for.
-            folder = Path(
-                snapshot_download(
-                    source.hub,
-                    revision=source.revision,
-                    allow_patterns=wanted,
-                    ignore_patterns=["*/*"],
-                    local_files_only=here_only,
-                )
-            )
+            folder = Path(get(allow_patterns=wanted, ignore_patterns=["*/*"]))
             if weight_files(folder):
                 if (folder / "modules.json").is_file():
-                    snapshot_download(
-                        source.hub,
-                        revision=source.revision,
-                        allow_patterns=list(_MODULES),
-                        local_files_only=here_only,
-                    )
+                    get(allow_patterns=list(_MODULES))
                 return folder
     except Exception as error:  # a connection's errors share no class that the client exports
         raise ModelUnavailableError(_why_not(source, error)) from error
@@ -248,11 +220,7 @@ def fetch(source: Source) -> Path:
 
 
 def resolve_commit(source: Source) -> str:
-    """Ask the hub which commit a revision stands for, by fetching the model's configuration.
-
-    Raises:
-        ModelUnavailableError: if the hub cannot be reached or does not have the model.
-    """
+    """Ask the hub which commit a revision stands for, by fetching its configuration; else ModelUnavailableError."""
     from huggingface_hub import hf_hub_download
 
     assert source.hub is not None  # noqa: S101 - for the type checker; callers pass hub sources only

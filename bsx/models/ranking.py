@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 from pydantic import Field, field_validator
 
 from bsx.catalog.catalog import Catalog, Registry, load_registry
-from bsx.catalog.entries import Evidence, Judged
+from bsx.catalog.entries import Judged
+from bsx.catalog.entries.metrics import MetricEntry
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry
 from bsx.catalog.languages import Asked, codes_of, find_languages, knows, unseen_note
 from bsx.errors import InputError
@@ -170,9 +171,8 @@ def rank(
         notes.append(f"{whose} for {language.name}, {language.model}, is left out ({reasons})")
     if prefer == "paper" and language.papers is not None:
         notes.append(unseen_note(catalog.models[language.papers], language))
-    arms = [(entry, entry.name) for entry in pool]
-    found = pooled(catalog, task)
-    ranked = list(by_evidence(arms, language, found, source=source))
+    figures = pooled(catalog, task)
+    ranked = list(by_evidence([(entry, entry.name) for entry in pool], language, figures, source=source))
     if prefer == "paper":
         order = [language.model, *language.alternatives]
         ranked.sort(key=lambda row: order.index(row.entry.name) if row.entry.name in order else len(order))
@@ -182,75 +182,59 @@ def rank(
     best = ranked[0].advantage
     good = prefer != "quality" or (best.sets > 0 and best.difference > 0)
     recommended = ranked[0].entry.name if good else CHRF
-    asked = Asked(language, source)
-    advice = _advice(asked, prefer, ranked, recommended, catalog, found)
+    advice = _advice(Asked(language, source), prefer, ranked, recommended, catalog, figures)
     return ModelChoice(language, prefer, tuple(ranked), recommended, advice, tuple(notes), source)
 
 
 def _advice(
-    asked: Asked, prefer: Prefer, ranked: list[Ranked], recommended: str, catalog: Catalog, found: Pooled
+    asked: Asked, prefer: Prefer, ranked: list[Ranked], recommended: str, catalog: Catalog, figures: Pooled
 ) -> str:
     """Return what to use for a language, and why; whether it is on this machine is part of it."""
     first, language = ranked[0], asked.target
-    here = {row.entry.name: is_here(row.entry.source) for row in ranked}
-
-    def placed(row: Ranked) -> str:
-        return f"{row.entry.name}, which is {'' if here[row.entry.name] else 'not '}on this machine"
-
-    def between(row: Ranked, other: Ranked) -> str:
-        difference, (low, high) = found.apart(row.entry.name, other.entry.name, language)
-        if low <= 0 <= high:
-            return "the two are not told apart"
-        return f"it is {'worse' if difference > 0 else 'better'}"
-
+    here = next((row for row in ranked if is_here(row.entry.source)), None)
+    placed = f"{first.entry.name}, which is {'' if here is first else 'not '}on this machine"
     if recommended != CHRF:
         why = ""
         if prefer == "speed":
             why = f"the cheapest, about {cost(first.entry) / 1e6:.0f} million multiply-adds a token: "
         elif prefer == "paper" and first.entry.name == language.model:
             why = "the papers' choice: " if language.papers is None else "the best that was trained on it: "
-        told = f"{asked.name}: use {placed(first)} ({why}{first.reason})."
+        advice = f"use {placed} ({why}{first.reason})."
     elif first.advantage.sets:
-        told = (
-            f"{asked.name}: use chrF. The best of BERTScore's models is not better: {placed(first)} ({first.reason})."
-        )
+        advice = f"use chrF. The best of BERTScore's models is not better: {placed} ({first.reason})."
     else:
-        models = [name for name, entry in catalog.models.items() if _measured(entry.evidence, language)]
+
+        def measured(entry: ModelEntry | MetricEntry) -> bool:
+            """Tell whether it was compared with human judgments in the language."""
+            codes = codes_of(language)
+            return any(figure.language in codes and figure.kind != "similarity" for figure in entry.evidence)
+
+        models = [name for name, entry in catalog.models.items() if measured(entry)]
         others = [
-            name
-            for name, entry in catalog.metrics.items()
-            if "lexical" not in entry.implementation and _measured(entry.evidence, language)
+            name for name, entry in catalog.metrics.items() if "lexical" not in entry.implementation and measured(entry)
         ]
-        told = f"of BERTScore nothing was measured in {language.name}"
+        why = f"of BERTScore nothing was measured in {language.name}"
         if models:
             named = ", ".join(models[:_NAMED]) + " …" * (len(models) > _NAMED)
-            told = f"BERTScore was measured in {language.name} with other models only ({named})"
+            why = f"BERTScore was measured in {language.name} with other models only ({named})"
         elif others:
-            told += f"; {', '.join(others)} {'was' if len(others) == 1 else 'were'}"
-        told = f"{asked.name}: use chrF: {told}. Of its models, the first is {placed(first)} ({first.reason})."
-    if not here[first.entry.name]:
-        told += f" bsx models pull {first.entry.name} fetches it."
-        there = next((row for row in ranked if here[row.entry.name]), None)
-        if there is not None:
-            told += f" On this machine: {there.entry.name} ({there.reason}); {between(first, there)}."
-    return told
-
-
-def _measured(evidence: list[Evidence], language: LanguageEntry) -> bool:
-    """Tell whether something was compared with human judgments in a language."""
-    return any(one.language in codes_of(language) and one.kind != "similarity" for one in evidence)
+            why += f"; {', '.join(others)} {'was' if len(others) == 1 else 'were'}"
+        advice = f"use chrF: {why}. Of its models, the first is {placed} ({first.reason})."
+    if here is not first:
+        advice += f" bsx models pull {first.entry.name} fetches it."
+        if here is not None:
+            difference, (low, high) = figures.difference(first.entry.name, here.entry.name, language)
+            than = "the two are not told apart"
+            if not low <= 0 <= high:
+                than = f"it is {'worse' if difference > 0 else 'better'}"
+            advice += f" On this machine: {here.entry.name} ({here.reason}); {than}."
+    return f"{asked.name}: {advice}"
 
 
 def unranked(catalog: Catalog, constraints: Constraints, *, by_cost: bool = False) -> list[ModelEntry]:
-    """Return the models for any language, in the registry's order, or by the encoder's cost.
+    """Return the models that satisfy constraints, in the registry's order, or the cheapest first.
 
-    Args:
-        catalog: the registry.
-        constraints: what every model must satisfy.
-        by_cost: the cheapest first.
-
-    Raises:
-        InputError: if no model is left.
+    InputError is raised if no model is left.
     """
     pool, _ = narrow([*catalog.models.values()], constraints, "no model is left")
     return sorted(pool, key=lambda entry: (cost(entry), entry.name)) if by_cost else pool
@@ -297,12 +281,7 @@ def select_model(lang: str, settings: SelectSettings) -> ModelChoice:
     catalog = load_registry(settings.registry)
     asked = find_languages(lang, catalog)
     return rank(
-        asked.target,
-        catalog,
-        prefer=settings.prefer,
-        constraints=settings,
-        source=asked.source,
-        task=settings.task,
+        asked.target, catalog, prefer=settings.prefer, constraints=settings, source=asked.source, task=settings.task
     )
 
 

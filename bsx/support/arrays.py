@@ -42,13 +42,9 @@ def put(array: Array, device: object) -> Array:
 
 def beside(array: NDArray[np.generic], other: Array) -> Array:
     """Return a NumPy array as what ``other`` is, and where that is."""
-    return array if isinstance(other, np.ndarray) else _tensor(array, other.device)
-
-
-def _tensor(array: NDArray[np.generic], device: object) -> Array:
-    """Return a NumPy array as a tensor, on the CPU too."""
-    tensor = importlib.import_module("torch").from_numpy(array)
-    return tensor if device_type(device) == "cpu" else put(array, device)
+    if isinstance(other, np.ndarray):
+        return array
+    return tensor(array) if device_type(other.device) == "cpu" else put(array, other.device)
 
 
 def fetch(array: Array) -> NDArray[Untyped]:
@@ -61,13 +57,9 @@ def fetch(array: Array) -> NDArray[Untyped]:
 
 
 def gathered(parts: Sequence[tuple[Sequence[int] | NDArray[np.int64], Array]], size: int) -> NDArray[np.float64]:
-    """Return numbers that were computed part by part, each at its row (size,), 0 where there is none.
+    """Return numbers that were computed part by part, rows (n,) and numbers (n,), each at its row (size,), 0 elsewhere.
 
     They are copied from a device together: each copy would wait for all that the device was given.
-
-    Args:
-        parts: rows (n,) and their numbers (n,).
-        size: how many rows there are.
     """
     values = np.zeros(size)
     if parts:
@@ -105,21 +97,14 @@ def as_fp64(array: Array) -> Array:
 
 def tensor(array: Array) -> Untyped:
     """Return an array as a tensor, for what only PyTorch does."""
-    return _tensor(array, "cpu") if isinstance(array, np.ndarray) else array
+    return importlib.import_module("torch").from_numpy(array) if isinstance(array, np.ndarray) else array
 
 
 def short_of_memory(work: Callable[[], None]) -> str | None:
-    """Do work that may not fit in memory.
+    """Do work that may not fit in memory; return None if it is done, else what PyTorch says of what ran out.
 
-    Args:
-        work: what to do.
-
-    Returns:
-        None if it is done; else what PyTorch says of the memory that ran out. All that the work held is free by then:
-        this is said after the handler's end, because an error keeps the frames that it came through.
-
-    Raises:
-        Exception: any other that the work raises.
+    All that the work held is free by then: this is said after the handler's end, because an error keeps the frames that
+    it came through. Any other error is raised.
     """
     try:
         work()

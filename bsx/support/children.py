@@ -44,10 +44,14 @@ def start(
     Raises:
         OSError: if it cannot be started.
     """
+    variables = {**os.environ, **_safe()}
+    if python is not None:  # what has packages of its own must not find this one's
+        variables = {name: text for name, text in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+        variables |= SAFE_PATH
     return subprocess.Popen(
         [python or sys.executable, *words],
         cwd=cwd,
-        env={**_environment(other=python is not None), **(environment or {})},
+        env={**variables, **(environment or {})},
         stdin=subprocess.PIPE,
         stdout=stdout,
         stderr=stderr,
@@ -66,9 +70,6 @@ def run_code(
         cwd: where it runs.
         timeout: seconds that it may take.
 
-    Returns:
-        How it ended, with what it wrote to standard output and standard error.
-
     Raises:
         subprocess.TimeoutExpired: if it took longer; it was ended.
     """
@@ -79,17 +80,10 @@ def run_code(
         encoding="utf-8",
         errors="replace",
         cwd=cwd,
-        env=_environment(),
+        env={**os.environ, **_safe()},
         timeout=timeout,
         check=False,
     )
-
-
-def _environment(*, other: bool = False) -> dict[str, str]:
-    """Return the variables of a process; one with packages of its own must not find this one's."""
-    if not other:
-        return {**os.environ, **_safe()}
-    return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")} | SAFE_PATH
 
 
 def _safe() -> dict[str, str]:
@@ -106,9 +100,9 @@ def starting_children(threads: int | None = None) -> Iterator[None]:
         threads: how many threads each computes with; None leaves that to the environment.
     """
     looked_in = import_path()
-    told = _safe() if threads is None else {**_safe(), "OMP_NUM_THREADS": str(threads)}
-    before = {name: os.environ.get(name) for name in told}
-    os.environ.update(told)
+    variables = _safe() if threads is None else {**_safe(), "OMP_NUM_THREADS": str(threads)}
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     blocks = hasattr(signal, "pthread_sigmask")
     if blocks:  # started with the first process, multiprocessing's tracker would let Ctrl-C through to that one
         from multiprocessing.resource_tracker import ensure_running

@@ -22,11 +22,7 @@ TIMEOUT = 60.0
 
 
 def check(path: Path, sha256: str | None, size: int | None, name: str) -> None:
-    """Compare a file, called ``name`` in messages, with what is known about it; None stands for what is not known.
-
-    Raises:
-        InputError: saying what was expected and what was found.
-    """
+    """Raise InputError unless a file, called ``name`` in messages, is what is known about it; None: not known."""
     if size is not None and path.stat().st_size != size:
         raise InputError(f"{name}: has {path.stat().st_size:,} bytes, {size:,} are expected")
     if sha256 is not None and (result := file_digest(path)) != sha256:
@@ -34,13 +30,7 @@ def check(path: Path, sha256: str | None, size: int | None, name: str) -> None:
 
 
 def download(
-    url: str,
-    target: Path,
-    sha256: str | None,
-    size: int | None,
-    report: Progress | None = None,
-    *,
-    otherwise: str = "",
+    url: str, target: Path, sha256: str | None, size: int | None, report: Progress | None = None, *, otherwise: str = ""
 ) -> None:
     """Fetch a file over HTTP into ``target``, which appears only when it is complete and right; its folder is made.
 

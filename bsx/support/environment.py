@@ -59,22 +59,22 @@ def guard() -> None:
 
     It is for the command line, which is a process of its own: no library that nobody thought of gets past it.
     """
-    sys.addaudithook(_refuse)
 
+    def refuse(event: str, arguments: tuple[object, ...]) -> None:
+        if event not in _LOOKS_UP or (why := forbidden()) is None:
+            return
+        place: object = arguments[event in ("socket.connect", "socket.sendto")]
+        host = place[0] if isinstance(place, tuple) and place else place if "get" in event else None
+        if isinstance(host, str | bytes) and not os.fsdecode(host).startswith(_HERE):
+            raise ConnectionRefusedError(f"{why}: {os.fsdecode(host)} is not asked")
 
-def _refuse(event: str, arguments: tuple[object, ...]) -> None:
-    if event not in _LOOKS_UP or (why := forbidden()) is None:
-        return
-    place: object = arguments[event in ("socket.connect", "socket.sendto")]
-    host = place[0] if isinstance(place, tuple) and place else place if "get" in event else None
-    if isinstance(host, str | bytes) and not os.fsdecode(host).startswith(_HERE):
-        raise ConnectionRefusedError(f"{why}: {os.fsdecode(host)} is not asked")
+    sys.addaudithook(refuse)
 
 
 def keep_together() -> None:
     """Have packages write into bsx's folder for caches, say nothing of their own, and obey a ban on the network.
 
-    It is for the command line, which is a process of its own.
+    As `guard`, it is for the command line.
     """
     from bsx.support.folders import cache_folder
 
@@ -101,8 +101,3 @@ def import_path() -> list[str]:
         return list(sys.path)
     meant = any(not os.path.isabs(entry) and os.path.abspath(entry) == here for entry in entries)  # noqa: PTH100, PTH117
     return [entry for entry in sys.path if entry != here] if meant and here not in entries else list(sys.path)
-
-
-def leave_working_folder() -> None:
-    """Have this process import nothing from the current folder."""
-    sys.path[:] = import_path()

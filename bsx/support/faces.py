@@ -61,12 +61,12 @@ def exports(package: str) -> dict[str, str]:
     return {alias.name: str(node.module) for node in imports for alias in node.names if alias.asname == alias.name}
 
 
-def public_face(package: str, *own: str, below: str = "") -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+def public_face(package: str, *more: str, below: str = "") -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a package: a finder of exported names, and all of them, sorted.
 
     Args:
         package: the package that exports, such as ``bsx``.
-        own: names that the package defines itself.
+        more: names that the package defines itself.
         below: one in it, such as ``bsx.analysis``, in which a name may be that this one lacks.
     """
 
@@ -76,14 +76,14 @@ def public_face(package: str, *own: str, below: str = "") -> tuple[Callable[[str
         if name not in exports(package):
             inner = exports(importlib.import_module(below).__name__) if below else ()
             deeper = below.rpartition(".")[2]
-            near = did_you_mean(name, [*exports(package), *(f"{deeper}.{one}" for one in inner)])
-            told = f"module {package!r} has no attribute {name!r}.{near}"
-            raise AttributeError(told.rstrip("."))  # Python may go on with a guess of its own
+            near = did_you_mean(name, [*exports(package), *(f"{deeper}.{export}" for export in inner)])
+            message = f"module {package!r} has no attribute {name!r}.{near}"
+            raise AttributeError(message.rstrip("."))  # Python may go on with a guess of its own
         value = getattr(importlib.import_module(exports(package)[name]), name)
         setattr(sys.modules[package], name, value)
         return value
 
-    return find, lambda: sorted([*exports(package), *own])
+    return find, lambda: sorted([*exports(package), *more])
 
 
 def callable_room(room: str, function: str) -> None:

@@ -32,8 +32,7 @@ def user_folder() -> Path:
 def data_folder(named: Path | str | None = None) -> Path:
     """Return the folder of all data sets: ``named``, else ``BSX_DATA``, else the platform's place for user data.
 
-    Raises:
-        InputError: if what is named is there and no folder.
+    InputError is raised if what is named is there and no folder.
     """
     given = named if named is not None else os.environ.get("BSX_DATA")
     if not given:
@@ -50,12 +49,8 @@ def cache_folder() -> Path:
     return Path(named).expanduser() if named else platformdirs.user_cache_path("bsx", appauthor=False)
 
 
-def claim_cache(folder: Path, *ours: str) -> Path:
+def claim_cache(folder: Path) -> Path:
     """Return a folder that the user named for what can be made again, made if need be.
-
-    Args:
-        folder: where it is.
-        ours: patterns for the names of what bsx keeps there.
 
     Raises:
         InputError: if it cannot be made, or holds files and none of them is of a cache of bsx: a model, or data.
@@ -65,7 +60,7 @@ def claim_cache(folder: Path, *ours: str) -> Path:
         names = [entry.name for entry in os.scandir(folder)]
     except OSError as error:
         raise InputError(f"the cache {folder} cannot be used: {error.strerror}; name a folder") from error
-    if names and not any(fnmatch.fnmatch(name, pattern) for name in names for pattern in (*_CACHES, *ours)):
+    if names and not any(fnmatch.fnmatch(name, pattern) for name in names for pattern in _CACHES):
         raise InputError(f"the cache {folder} holds files, none of which is of a cache of bsx: name another folder")
     return folder
 

@@ -49,15 +49,9 @@ def show_bytes(size: float) -> str:
 
 
 def refuse_beyond(needed: int, budget: int, what: str) -> None:
-    """Refuse work on one text, or one pair of texts, that does not fit in the memory budget.
+    """Raise InputError for work on one text, or one pair, that takes more bytes than the memory budget has.
 
-    Args:
-        needed: bytes that it takes.
-        budget: bytes that there are; a text of 256 KiB may always be read.
-        what: the text and what would be done with it, for the message.
-
-    Raises:
-        InputError: with both numbers.
+    ``what`` is the text and what would be done with it, for the message; a text of 256 KiB may always be read.
     """
     if needed > max(budget, _ALWAYS):
         raise InputError(

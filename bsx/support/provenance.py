@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import platform
@@ -31,7 +32,7 @@ SOFTWARE = frozenset(
 """Fields that say which packages ran; the others are settings."""
 
 
-def other_weights(one: str, two: str) -> bool:
+def other_weights(*identities: str) -> bool:
     """Tell whether two identities, ``name@kind-digest``, are of different weights; those of two kinds nobody can tell.
 
     >>> other_weights("minilm@sha256-53aa", "copy@sha256-53aa"), other_weights("a@sha256-53aa", "a@sha256-9f7a")
@@ -39,8 +40,8 @@ def other_weights(one: str, two: str) -> bool:
     >>> other_weights("a@hub-8d1c", "a@sha256-53aa")
     False
     """
-    (kind, _, digest), (other_kind, _, other_digest) = (name.rpartition("@")[2].partition("-") for name in (one, two))
-    return kind == other_kind and digest != other_digest
+    (kind, _, digest), (other_kind, _, other) = (name.rpartition("@")[2].partition("-") for name in identities)
+    return kind == other_kind and digest != other
 
 
 @dataclass(frozen=True)
@@ -60,13 +61,9 @@ class Signature:
     @classmethod
     def of(cls, fields: Mapping[str, object], notes: Iterable[str] = ()) -> Signature:
         """Build a signature; booleans become ``yes`` and ``no``."""
-
-        def spell(value: object) -> str:
-            text = {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
-            return _one_field(text)
-
-        of_scores = [(name, spell(value)) for name, value in fields.items()]
-        return cls((*of_scores, *((_NOTE, spell(note)) for note in notes)))
+        pairs = [*fields.items(), *((_NOTE, note) for note in notes)]
+        texts = ((name, ("no", "yes")[value] if isinstance(value, bool) else str(value)) for name, value in pairs)
+        return cls(tuple((name, _one_field(text)) for name, text in texts))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -124,16 +121,9 @@ VERSION = "0.1.0"
 
 # Packages whose version can change a number.
 _PACKAGES = (
-    "torch",
-    "transformers",
-    "tokenizers",
-    "numpy",
-    "scipy",
-    "scikit-learn",
-    "statsmodels",
-    "pot",
-    "sacrebleu",
-    "onnxruntime",
+    *("torch", "transformers", "tokenizers"),
+    *("numpy", "scipy", "scikit-learn", "statsmodels"),
+    *("pot", "sacrebleu", "onnxruntime"),
 )
 
 # Where files lie on this machine is nobody's business, and helps nobody to repeat a result.
@@ -180,19 +170,13 @@ class Provenance:
         return result
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of bsx, Python and the installed packages that compute scores and statistics."""
-    return {"bsx": VERSION, "python": platform.python_version(), **_installed()}
-
-
 @functools.cache
-def _installed() -> dict[str, str]:
-    results = {}
+def versions() -> Mapping[str, str]:
+    """Return the versions of bsx, Python and the installed packages that compute scores and statistics."""
+    results = {"bsx": VERSION, "python": platform.python_version()}
     for name in _PACKAGES:
-        try:
+        with contextlib.suppress(metadata.PackageNotFoundError):
             results[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
     return results
 
 
@@ -203,21 +187,18 @@ def file_digest(file: str | Path) -> str:
 
 
 def provenance(kind: str, files: Iterable[str | Path] = (), signatures: Mapping[str, str] | None = None) -> JsonObject:
-    """Return what a reader needs to repeat a result, to lie beside it in a JSON document.
+    """Return what a reader needs to repeat a result, a `Provenance` as a mapping, to lie beside it in a JSON document.
 
     Args:
         kind: what the document holds: ``meta``, ``disentangle``, ``adversarial-triples``, ``ensemble``, …
         files: what was read. Standard input and pipes have no digest.
         signatures: metric -> signature, where known.
-
-    Returns:
-        A `Provenance` as a mapping.
     """
     read = [path for file in files if (path := without_sheet(file)[0]).is_file()]
     result = Provenance(
         kind=kind,
         command=shlex.join(["bsx", *(_ABSOLUTE.sub("", argument) for argument in sys.argv[1:])]),
-        versions=versions(),
+        versions=dict(versions()),
         files=[FileRead(name=file.name, sha256=file_digest(file)) for file in read],
         signatures=dict(signatures or {}),
     )

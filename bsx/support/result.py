@@ -71,11 +71,9 @@ class Shown:
             result: Self = _reader(cls).validate_python(content)  # type: ignore[arg-type] # classes are hashable
         except ValidationError as error:
             first = error.errors()[0]
-            key = ".".join(str(part) for part in first["loc"])
-            kind = first["type"]
             wrong = f"{first['msg'].lower()}, not {first['input']!r:.60}"
-            why = {"missing": "is missing", "unexpected_keyword_argument": "is no key of this result"}.get(kind, wrong)
-            raise InputError(f"{key}: {why}") from error
+            why = {"missing": "is missing", "unexpected_keyword_argument": "is no key of this result"}
+            raise InputError(f"{'.'.join(map(str, first['loc']))}: {why.get(first['type'], wrong)}") from error
         return result
 
     @property
@@ -207,12 +205,12 @@ def _short(value: object) -> bool:
 def as_json(value: object) -> Any:
     """Return a value as JSON holds it: dataclasses without the fields that have their default, null for NaN."""
     if is_dataclass(value) and not isinstance(value, type):
-        held = ((one, getattr(value, one.name)) for one in fields(value))
-        return {one.name: as_json(found) for one, found in held if not _is_default(one, found)}
+        pairs = ((item, getattr(value, item.name)) for item in fields(value))
+        return {item.name: as_json(content) for item, content in pairs if not _is_default(item, content)}
     if isinstance(value, Mapping):
-        return {str(name): as_json(one) for name, one in value.items()}
+        return {str(name): as_json(item) for name, item in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [as_json(one) for one in value]
+        return [as_json(item) for item in value]
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     if isinstance(value, Path):

@@ -174,8 +174,8 @@ class settled(Generic[Keys, Chosen]):  # noqa: N801 - a decorator
     def __call__(self, function: Callable[..., Outcome]) -> Callable[..., Outcome]:
         """Return the function with keywords instead of its last argument."""
         kind, first = self._kind, self._first
-        own = inspect.signature(function)
-        leading = list(own.parameters.values())[:-1]
+        signature = inspect.signature(function)
+        leading = list(signature.parameters.values())[:-1]
 
         @functools.wraps(function)
         def call(*positional: object, **given: object) -> Outcome:
@@ -184,11 +184,11 @@ class settled(Generic[Keys, Chosen]):  # noqa: N801 - a decorator
                     raise InputError(f"{first} is given twice")
                 *positional, given[first] = positional  # type: ignore[assignment]
             for name in given:
-                if name not in kind.model_fields and (ours := our_name(name, own.parameters)) not in (None, name):
+                if name not in kind.model_fields and (ours := our_name(name, signature.parameters)) not in (None, name):
                     raise InputError(f"there is no argument {name!r}: it is called {ours}")
             named = {item.name: given.pop(item.name) for item in leading if item.name in given}
             try:
-                bound = own.replace(parameters=leading).bind(*positional, **named)
+                bound = signature.replace(parameters=leading).bind(*positional, **named)
             except TypeError as error:
                 raise TypeError(f"{function.__name__}(): {error}; its settings are given by keyword") from error
             return function(*bound.args, build_config(given, kind))
@@ -198,7 +198,7 @@ class settled(Generic[Keys, Chosen]):  # noqa: N801 - a decorator
             inspect.Parameter(name, here if name == first else named, default=default, annotation=annotation)
             for name, (annotation, default) in sorted(settings_of(kind).items(), key=lambda item: item[0] != first)
         ]
-        call.__signature__ = own.replace(parameters=[*leading, *keywords])  # type: ignore[attr-defined]
+        call.__signature__ = signature.replace(parameters=[*leading, *keywords])  # type: ignore[attr-defined]
         call.settings = kind  # type: ignore[attr-defined]
         return call
 
@@ -215,20 +215,12 @@ _PLURAL = {singular: plural for plural, singular in _SINGULAR.items()}
 
 
 def our_name(name: str, known: Collection[str]) -> str | None:
-    """Return what an argument, a setting or an option is called here that another package or command calls ``name``.
-
-    Args:
-        name: how it was given.
-        known: the names that there are.
-
-    Returns:
-        One of the names; None if none of them is known to mean the same.
-    """
+    """Return what is called here what another package or command calls ``name``; None if none of those known is."""
     return next((same for same in our_spellings(name) if same in known), None)
 
 
 def our_spellings(name: str) -> list[str]:
-    """Return what an argument, a setting or an option that another package calls ``name`` may be called here."""
+    """Return what an argument, a setting or an option that others call ``name`` may be called here, likeliest first."""
     usual = _ELSEWHERE.get(name, name)
     return [*filter(None, dict.fromkeys((name, usual, _SINGULAR.get(usual), _PLURAL.get(usual))))]
 
@@ -247,7 +239,7 @@ def our_names(function: Callable[Keys, Outcome]) -> Callable[Keys, Outcome]:
 
 
 def made_of(kind: Callable[..., Made], settings: dict[str, Any]) -> Made:
-    """Make something of its settings again, in another process or as a copy."""
+    """Make something of its settings again, in another process or as a copy, deep or not."""
     return kind(**settings)
 
 
@@ -281,15 +273,7 @@ def settings_of(kind: type[BaseModel]) -> dict[str, tuple[object, object]]:
 
 
 def build_config(settings: Mapping[str, object], kind: type[Chosen]) -> Chosen:
-    """Validate settings.
-
-    Args:
-        settings: field -> value.
-        kind: the class of settings.
-
-    Raises:
-        InputError: one line that names every setting that is wrong.
-    """
+    """Return settings, field -> value, as their class; an `InputError` of one line names every one that is wrong."""
     try:
         return kind.model_validate(settings)
     except ValidationError as error:
@@ -302,10 +286,9 @@ def build_config(settings: Mapping[str, object], kind: type[Chosen]) -> Chosen:
 
 
 def read_spelled(kind: type[BaseModel], name: str, text: str) -> object:
-    """Return the value that a text spells for a field; a field that does not exist is left to the check of all.
+    """Return the value that a text spells for a field, or raise InputError.
 
-    Raises:
-        InputError: if the text does not spell a value of the field's type.
+    A field that does not exist is left to the check of all.
     """
     field = kind.model_fields.get(name)
     if field is None or field.annotation is None:
@@ -349,11 +332,9 @@ _WRONG = {
 
 
 def told_problem(problem: ErrorDetails, name: str) -> str:
-    """Return in words what is wrong with a setting: its name, what it must be, and the value it was given.
+    """Return in words what pydantic finds wrong: what the setting must be, and the value it was given.
 
-    Args:
-        problem: as pydantic reports it.
-        name: what the message calls the setting; "" if the problem is about several.
+    ``name`` is what the message calls the setting; empty if the problem is about several.
     """
     if problem["type"] == "missing":
         return f"{name}: is missing"
@@ -367,11 +348,6 @@ def told_problem(problem: ErrorDetails, name: str) -> str:
     return f"{name}: {message} (got {problem['input']!r})" if name else message
 
 
-def column_fields(kind: type[BaseModel]) -> list[str]:
-    """Return the settings that name columns of a table."""
-    return [name for name, field in kind.model_fields.items() if option_of(field).column]
-
-
 def set_fields(settings: BaseModel | None, *but: str) -> Settings:
     """Return the settings that were given a value, except ``but``; those of None are none."""
     if settings is None:
@@ -381,15 +357,12 @@ def set_fields(settings: BaseModel | None, *but: str) -> Settings:
 
 
 def refuse_idle(settings: BaseModel, why: str, *names: str) -> None:
-    """Refuse settings that have a value other than their default where they have no effect.
+    """Raise InputError for the first of ``names`` that has a value other than its default.
 
     Args:
         settings: all settings.
         why: what makes them idle, such as ``"without judged"``.
         names: those that have no effect here.
-
-    Raises:
-        InputError: naming the first that was given nevertheless.
     """
     for name in names:
         value = getattr(settings, name)

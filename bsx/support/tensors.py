@@ -108,11 +108,7 @@ def read_header(stream: IO[bytes], size: int) -> tuple[JsonObject, int]:
 
 
 def fill(stream: IO[bytes], target: memoryview) -> None:
-    """Read exactly as many bytes as the target holds.
-
-    Raises:
-        ValueError: if there are fewer, as in a file that was cut since its header was read.
-    """
+    """Read exactly as many bytes as the target holds; ValueError if there are fewer, as in a file that was cut."""
     done = 0
     while done < len(target):
         count = stream.readinto(target[done:])  # type: ignore[attr-defined]
@@ -146,11 +142,7 @@ def load_arrays(path: Path) -> tuple[dict[str, NDArray[Untyped]], dict[str, str]
 
 
 def load_tensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
-    """Return the tensors of a safetensors file and the texts of its header.
-
-    Raises:
-        InputError: if the file is missing, damaged or no safetensors file.
-    """
+    """Return the tensors of a safetensors file and the texts of its header; InputError as by `load_arrays`."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -162,11 +154,7 @@ def load_tensors(path: Path) -> tuple[dict[str, torch.Tensor], dict[str, str]]:
 
 
 def load_weights(folder: Path) -> dict[str, torch.Tensor]:
-    """Return a checkpoint's weights: ``model.safetensors``, or else ``pytorch_model.bin``.
-
-    Raises:
-        InputError: if they are missing or cannot be read.
-    """
+    """Return a checkpoint's ``model.safetensors``, or else ``pytorch_model.bin``; InputError if neither can be read."""
     if (folder / "model.safetensors").is_file():
         return load_tensors(folder / "model.safetensors")[0]
     file = folder / "pytorch_model.bin"

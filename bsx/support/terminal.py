@@ -101,26 +101,21 @@ def short_table(
     True
     """
     if full and cut is not None:
-        return _full_table(rows, columns, cut)
+        letters = columns.ljust(len(rows[0]), columns[-1])
+        tables = []
+        for places in [[*range(len(rows[0]))]] if _left(rows, cut) >= 2 * _NARROW else pieces(rows, 1):
+            cells = [[row[place] for place in places] for row in rows]
+            if cut in places and table_width(cells) > WIDTH:
+                at = places.index(cut)
+                cells = folded(cells, {at: max(_NARROW, _left(cells, at))})
+            tables.append(text_table(cells, "".join(letters[place] for place in places)))
+        return "\n\n".join(tables)
     shown = rows if full or len(rows) - 1 <= most + _SLACK else rows[: most + 1]
     if cut is not None:
         room = max(_NARROW, _left(shown, cut))
         shown = [[shortened(cell, room) if place == cut else cell for place, cell in enumerate(row)] for row in shown]
     left = len(rows) - len(shown)
     return text_table(shown, columns) + (f"\n{left:,} more {what}: --full." if left else "")
-
-
-def _full_table(rows: Sequence[Sequence[str]], columns: str, cut: int) -> str:
-    letters = columns.ljust(len(rows[0]), columns[-1])
-    tables = []
-    whole = list(range(len(rows[0])))
-    for places in [whole] if _left(rows, cut) >= 2 * _NARROW else pieces(rows, 1):
-        cells = [[row[place] for place in places] for row in rows]
-        if cut in places and table_width(cells) > WIDTH:
-            at = places.index(cut)
-            cells = folded(cells, {at: max(_NARROW, _left(cells, at))})
-        tables.append(text_table(cells, "".join(letters[place] for place in places)))
-    return "\n\n".join(tables)
 
 
 def _left(rows: Sequence[Sequence[str]], cut: int) -> int:

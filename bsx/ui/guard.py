@@ -62,8 +62,8 @@ def check_text(text: str) -> str:
     Raises:
         InputError: for one with half a surrogate pair, or a control character other than tab and line break.
     """
-    if (found := _UNFIT.search(text)) is not None:
-        raise InputError(f"a text holds U+{ord(found[0]):04X}, which no file can keep: take that character out")
+    if (unfit := _UNFIT.search(text)) is not None:
+        raise InputError(f"a text holds U+{ord(unfit[0]):04X}, which no file can keep: take that character out")
     return text
 
 
@@ -80,7 +80,7 @@ def read_texts(body: bytes, *names: str) -> tuple[str | None, ...]:
     except (ValueError, RecursionError):
         content = None
     given: list[object] = [content.get(name) for name in names] if isinstance(content, dict) else []
-    texts = tuple(check_text(one) if isinstance(one, str) else None for one in given)
+    texts = tuple(check_text(text) if isinstance(text, str) else None for text in given)
     if texts != tuple(given) or not given:
         raise InputError(f"this takes a JSON object with texts, or null, under {', '.join(names)}")
     return texts
@@ -182,8 +182,8 @@ class Guard:
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
         if site is not None and site != "same-origin":
             return False
-        own = {f"http://{host}" for host in self.hosts if host == headers.get("host")}
-        return origin in own or (site == "same-origin" and origin in (None, "null"))
+        ours = {f"http://{host}" for host in self.hosts if host == headers.get("host")}
+        return origin in ours or (site == "same-origin" and origin in (None, "null"))
 
 
 _CLOSED = "Open the address that bsx ui has printed: it holds the key to this page."

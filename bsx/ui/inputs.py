@@ -182,14 +182,14 @@ def understand(
     record = run.record
     choices = record.choices if sheet is None else Choices(sheet=sheet)
     if given is not None:
-        choices = _said(given)
+        choices = _from_form(given)
     files = [file for file in record.files if file.stored != TEXTS]
     seen = {file.stored: look(run, file, choices.sheet) for file in files}
     asked = {file.stored: file.encoding for file in files if seen[file.stored].problems or file.stored == again}
-    encodings = {name: found for name, was in asked.items() if (found := guesses(run.file(name), was))}
+    encodings = {name: readings for name, was in asked.items() if (readings := guesses(run.file(name), was))}
     tables = [file for file in files if is_table(file.stored)]
     problems = _problems(files, seen, encodings)
-    notes = [note for one in seen.values() for note in one.notes]
+    notes = [note for preview in seen.values() for note in preview.notes]
     if len(tables) > 1 and not problems and not encodings:
         try:
             joined = _joined(run, tables, seen, key)
@@ -230,23 +230,23 @@ def understand(
 
 def _problems(files: Sequence[StoredFile], seen: Mapping[str, Preview], but: Collection[str]) -> list[str]:
     """Return what stands in the way of taking files, a sentence each; of some not what is wrong with them."""
-    found = [said for name, one in seen.items() if name not in but for said in one.problems]
+    problems = [problem for name, preview in seen.items() if name not in but for problem in preview.problems]
     tables = [file for file in files if is_table(file.stored)]
     if tables and len(tables) < len(files):
-        found.append("A run takes tables, or texts with a line a segment, not both: remove the one or the other.")
-    if any("if that row is a title" in said for said in found):
-        found = ["No row near the top names all columns. Choose below the row that does, or name them in the file."]
+        problems.append("A run takes tables, or texts with a line a segment, not both: remove the one or the other.")
+    if any("if that row is a title" in problem for problem in problems):
+        problems = ["No row near the top names all columns. Choose below the row that does, or name them in the file."]
     for file in tables:
-        if (one := seen[file.stored]).columns and not one.rows and not one.problems:
-            found.append(f"{file.name} has names of columns, and no rows below them.")
-    return found
+        if (preview := seen[file.stored]).columns and not preview.rows and not preview.problems:
+            problems.append(f"{file.name} has names of columns, and no rows below them.")
+    return problems
 
 
 def _languages(
     choices: Choices, roles: Sequence[tuple[str | None, PreviewColumn]]
 ) -> tuple[dict[str, str | None], list[str]]:
     """Return the languages that were not chosen, as columns with their roles have them, and what to know of these."""
-    found, notes = dict[str, str | None](), list[str]()
+    languages, notes = dict[str, str | None](), list[str]()
     for setting, wanted, what in (
         ("lang", ("reference", "candidate"), "candidates and references"),
         ("source_lang", ("source",), "source"),
@@ -258,10 +258,10 @@ def _languages(
         if known is None:
             notes.append(f"The language of the {what} is not clear from the first rows: choose it.")
             continue
-        found[setting] = _code(known.language)
+        languages[setting] = _code(known.language)
         if known.detected:
             notes.append(f"The language of the {what} was detected from the texts: correct it if it is wrong.")
-    return found, notes
+    return languages, notes
 
 
 def _joined(run: Run, tables: Sequence[StoredFile], seen: Mapping[str, Preview], key: str | None = None) -> Joined:
@@ -323,20 +323,20 @@ def settle(run: Run, given: Mapping[str, Sequence[str]]) -> Choices:
         InputError: for columns that are not there or are taken twice, no candidates, or texts of different lengths.
     """
     record = run.record
-    found = _said(given)
+    chosen = _from_form(given)
     files = [file for file in record.files if file.stored != TEXTS]
     tables = [file for file in files if is_table(file.stored)]
     if tables:
         if len(tables) > 1:
             _joined(run, tables, {file.stored: look(run, file) for file in tables})
             tables = [StoredFile(name=TEXTS, stored=TEXTS, size=run.file(TEXTS).stat().st_size)]
-        seen = look(run, tables[0], found.sheet)
+        seen = look(run, tables[0], chosen.sheet)
         if seen.problems:
             raise InputError(seen.problems[0])
-        single = (found.source, found.document, found.system, found.segment)
-        _check([*found.candidate, *found.reference, *filter(None, single)], [column.name for column in seen.columns])
-        if [found.sheet] == [*seen.sheets]:
-            found = found.model_copy(update={"sheet": None})
+        single = (chosen.source, chosen.document, chosen.system, chosen.segment)
+        _check([*chosen.candidate, *chosen.reference, *filter(None, single)], [column.name for column in seen.columns])
+        if [chosen.sheet] == [*seen.sheets]:
+            chosen = chosen.model_copy(update={"sheet": None})
         table = tables[0].model_copy(update={"role": "table"})
         others = [file for file in files if file.stored != table.stored]  # one of them may have been the table before
         files = [*(file.model_copy(update={"role": None}) for file in others), table]
@@ -348,25 +348,25 @@ def settle(run: Run, given: Mapping[str, Sequence[str]]) -> Choices:
         run.update(files=(*files, *(file for file in record.files if file.stored == TEXTS)))
         columns = _together(run, files)
         of = {role: tuple(name for name in columns if columns[name] == many) for role, many in _ROLES.items()}
-        one = {"source": next(iter(of["source"]), None), "segment": "id"}
-        found = Choices.model_validate({**of, **one, "lang": found.lang, "source_lang": found.source_lang})
+        rest = {"source": next(iter(of["source"]), None), "segment": "id"}
+        chosen = Choices.model_validate({**of, **rest, "lang": chosen.lang, "source_lang": chosen.source_lang})
         table = StoredFile(name=TEXTS, stored=TEXTS, size=run.file(TEXTS).stat().st_size, role="table")
         files.append(table)
-    if not found.candidate:
+    if not chosen.candidate:
         raise InputError("Choose what is evaluated: a column or a file of candidates.")
-    if not (found.reference or found.source):
+    if not (chosen.reference or chosen.source):
         raise InputError("Choose references, a source, or both: candidates are compared with them.")
-    size = _measured(run, table, found)
-    found = found.model_copy(update={"metrics": record.choices.metrics, "download": record.choices.download})
-    run.update(files=tuple(files), choices=found, size=size)
-    return found
+    size = _measured(run, table, chosen)
+    chosen = chosen.model_copy(update={"metrics": record.choices.metrics, "download": record.choices.download})
+    run.update(files=tuple(files), choices=chosen, size=size)
+    return chosen
 
 
-def _said(given: Mapping[str, Sequence[str]]) -> Choices:
+def _from_form(given: Mapping[str, Sequence[str]]) -> Choices:
     """Return what a form says of columns and languages; see `settle`."""
-    one = {name: (given.get(name) or [""])[0] or None for name in _SINGLE}
+    single = {name: (given.get(name) or [""])[0] or None for name in _SINGLE}
     several = {name: tuple(dict.fromkeys(given.get(name, ()))) for name in ("candidate", "reference")}
-    return Choices.model_validate({**one, **several})
+    return Choices.model_validate({**single, **several})
 
 
 def accept(run: Run) -> None:
@@ -375,10 +375,10 @@ def accept(run: Run) -> None:
     Raises:
         InputError: if that takes an answer first.
     """
-    found = understand(run)
-    if found.problems or found.encodings or not run.record.files:
+    understood = understand(run)
+    if understood.problems or understood.encodings or not run.record.files:
         raise InputError("Hand in files, and answer what is asked here: then choose metrics.")
-    given = {name: value if isinstance(value, tuple) else (value,) for name, value in found.choices if value}
+    given = {name: value if isinstance(value, tuple) else (value,) for name, value in understood.choices if value}
     settle(run, given)
 
 
@@ -405,10 +405,10 @@ def table_of(run: Run) -> str:
         InputError: if no file of it was said to be one.
     """
     record = run.record
-    found = next((file for file in record.files if file.role == "table"), None)
-    if found is None:
+    table = next((file for file in record.files if file.role == "table"), None)
+    if table is None:
         raise InputError("Say first what the files hold.")
-    return f"{run.file(found.stored).name}{_sheet(record.choices)}"
+    return f"{run.file(table.stored).name}{_sheet(record.choices)}"
 
 
 def _sheet(choices: Choices) -> str:
@@ -461,10 +461,10 @@ def _chosen_columns(choices: Choices, seen: Preview) -> Choices:
     if choices.candidate:
         return choices
     candidate, reference = (
-        tuple(one.name for one in seen.columns if one.role == role) for role in ("candidate", "reference")
+        tuple(column.name for column in seen.columns if column.role == role) for role in ("candidate", "reference")
     )
     if not candidate:  # whatever texts there are
-        candidate = tuple(one.name for one in seen.columns if one.role is None and one.kind == "text")
+        candidate = tuple(column.name for column in seen.columns if column.role is None and column.kind == "text")
     single = {name: seen.first(name) for name in ("source", "document", "segment")}
     system = seen.first("system") if len(candidate) == 1 else None
     return choices.model_copy(update={**single, "system": system, "candidate": candidate, "reference": reference})

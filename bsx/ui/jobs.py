@@ -142,8 +142,8 @@ class Jobs:
             self._lock = FileLock(lock, timeout=0)
             self._lock.acquire()
         except Timeout as error:
-            said = "another bsx ui works in this folder: use its page, end it, or name another folder"
-            raise InputError(said, file=folder) from error
+            message = "another bsx ui works in this folder: use its page, end it, or name another folder"
+            raise InputError(message, file=folder) from error
         except OSError as error:
             raise InputError(f"cannot be written to ({error.strerror})", file=folder) from error
         workspace.remove_drafts()
@@ -260,7 +260,7 @@ class Jobs:
         job.since = time.monotonic()
         _check_links(job.run)  # it has waited
         job.run.update(state="running")
-        told: str | None = None
+        problem: str | None = None
         state = "done"
         path = job.run.file(LOG)
         path.unlink(missing_ok=True)  # it may have another name elsewhere
@@ -271,15 +271,15 @@ class Jobs:
                 try:
                     self._call(job, command, log)
                 except _FailedError as error:
-                    told = str(error)
+                    problem = str(error)
                     if command.needed:
                         state = "failed"
                 if job.ending is not None:
-                    state, told = job.ending, None
+                    state, problem = job.ending, None
                 if state != "done":
                     break
         seconds = time.monotonic() - job.since
-        return {"state": state, "error": told, "seconds": round(seconds, 1), "progress": job.moment}
+        return {"state": state, "error": problem, "seconds": round(seconds, 1), "progress": job.moment}
 
     def _call(self, job: _Job, command: Command, log: IO[str]) -> None:
         """Run a command to its end.
@@ -297,10 +297,10 @@ class Jobs:
                     "-m", "bsx", *command.words, cwd=folder, environment=environment, stdout=output
                 )
             with process:
-                said = self._follow(job, process, log)
+                message = self._follow(job, process, log)
             if (status := process.returncode) != 0:
                 killed = f"bsx was ended from outside (signal {-status}), perhaps for want of memory"
-                raise _FailedError(said or (killed if status < 0 else f"bsx ended with status {status}"))
+                raise _FailedError(message or (killed if status < 0 else f"bsx ended with status {status}"))
 
     def _follow(self, job: _Job, process: subprocess.Popen[bytes], log: IO[str]) -> str | None:
         """Read what a command says until it ends; return its last error."""
@@ -348,8 +348,8 @@ def _moment(line: str) -> tuple[str, int, int] | None:
     if not line.startswith('{"phase": '):
         return None
     try:
-        said = json.loads(line)
-        return str(said["phase"]), int(said["done"]), int(said["total"])
+        record = json.loads(line)
+        return str(record["phase"]), int(record["done"]), int(record["total"])
     except (ValueError, KeyError, TypeError):
         return None
 

@@ -37,7 +37,7 @@ class TableIn:
 
     def names(self, *roles: str | None) -> list[str]:
         """Return the columns of texts with one of these roles."""
-        return [one.name for one in self.seen.columns if one.kind == "text" and one.role in roles]
+        return [column.name for column in self.seen.columns if column.kind == "text" and column.role in roles]
 
     def frame(self) -> Untyped:
         """Return all rows, their cells as texts."""
@@ -59,32 +59,32 @@ def join(tables: Sequence[TableIn], into: Path, key: Key | None = None) -> Joine
     Raises:
         InputError: if two tables have nothing in common, nothing is left, or systems stand one below the other.
     """
-    first = next((one for one in tables if not one.is_reference), tables[0])
+    first = next((table for table in tables if not table.is_reference), tables[0])
     whole, seen = first.frame(), first.seen
     roles = {"candidate": first.names("candidate") or first.names(None), "reference": first.names("reference")}
-    own: dict[Key, str | None] = {"source": seen.first("source"), "segment": seen.first("segment")}
+    ours: dict[Key, str | None] = {"source": seen.first("source"), "segment": seen.first("segment")}
     system = seen.first("system") if len(roles["candidate"]) == 1 else None
-    spoken = {one.language for one in seen.columns if one.name in roles["candidate"] and one.language}
+    spoken = {column.language for column in seen.columns if column.name in roles["candidate"] and column.language}
     if len(roles["candidate"]) == 1 and system is None:
         old, roles["candidate"] = roles["candidate"], [_new(_stem(first.name), whole)]
         whole.columns = [roles["candidate"][0] if name == old[0] else name for name in whole.columns]
     notes, used, ways = list[str](), list[Key](), set[Key]()
-    for other in (one for one in tables if one is not first):
+    for other in (table for table in tables if table is not first):
         frame, below = other.frame(), other.seen.first("system")
-        found = {way: _shared(whole, column, frame, other, way) for way, column in own.items() if column is not None}
-        n = {way: hits for way, (hits, _) in found.items() if hits}
+        matches = {way: _shared(whole, column, frame, other, way) for way, column in ours.items() if column is not None}
+        n = {way: hits for way, (hits, _) in matches.items() if hits}
         if not n:
             raise InputError(f"{first.name} and {other.name} share no source text and no id, to be joined by.")
         agree = n.get("segment", 0)
-        if (its := other.seen.first("source")) is not None and own["source"] is not None and agree:
-            theirs = frame.set_index(frame[found["segment"][1]].map(_plain))[its].map(_plain)
-            met = whole[own["segment"]].map(_plain).map(theirs[~theirs.index.duplicated()]).fillna("")
-            agree = int((met == whole[own["source"]].map(_plain)).sum())
+        if (its := other.seen.first("source")) is not None and ours["source"] is not None and agree:
+            theirs = frame.set_index(frame[matches["segment"][1]].map(_plain))[its].map(_plain)
+            met = whole[ours["segment"]].map(_plain).map(theirs[~theirs.index.duplicated()]).fillna("")
+            agree = int((met == whole[ours["source"]].map(_plain)).sum())
         best: Key = "segment" if agree >= n.get("source", 0) or n.get("segment", 0) > 10 * n["source"] else "source"
         by = key if key in n else best
         used, ways = [*used, by], ways | n.keys()
-        frame[_KEY], whole[_KEY] = frame[found[by][1]].map(_plain), whole[own[by]].map(_plain)
-        taken = _taken(other, found[by][1], spoken)
+        frame[_KEY], whole[_KEY] = frame[matches[by][1]].map(_plain), whole[ours[by]].map(_plain)
+        taken = _taken(other, matches[by][1], spoken)
         frame = frame[frame[_KEY].isin(whole[_KEY]) & (frame[_KEY] != "") & (frame[taken] != "").any(axis=1)]
         again = _number(whole, frame, system)
         for name in taken:
@@ -94,20 +94,20 @@ def join(tables: Sequence[TableIn], into: Path, key: Key | None = None) -> Joine
             whole[new] = whole[_KEY].map(frame.set_index(_KEY)[name])
         if (system and len(roles["candidate"]) > 1) or (below is not None and frame[below].nunique() > 1):
             raise InputError(f"{other.name}: tables that are joined have a column for each system, not rows.")
-        there = whole[_KEY].isin(frame[_KEY])
-        lost = [str(name)[:60] for name in whole[~there][own["segment"] or own["source"]]]
+        joined = whole[_KEY].isin(frame[_KEY])
+        lost = [str(name)[:60] for name in whole[~joined][ours["segment"] or ours["source"]]]
         more = f"; {len(lost):,} are not there, and are left out (the first: {lost[0]})" if lost else ""
         more += f"; {again:,} stand there more often than here: the first count" if again else ""
-        notes.append(f"{there.sum():,} of {len(whole):,} segments are in {other.name}, by {_CALLED[by]}{more}.")
-        whole = whole[there].drop(columns=_KEY)
+        notes.append(f"{joined.sum():,} of {len(whole):,} segments are in {other.name}, by {_CALLED[by]}{more}.")
+        whole = whole[joined].drop(columns=_KEY)
     if whole.empty:
         raise InputError(f"No segment of {first.name} is in all the other tables.")
     with atomic_text(into, internal=True) as stream:
         whole.to_json(stream, orient="records", lines=True, force_ascii=False)
-    codes = {one.name: one.language for one in seen.columns if not one.detected}
-    languages = {"source_lang": codes.get(str(own["source"])), "lang": next(iter(spoken), None)}
+    codes = {column.name: column.language for column in seen.columns if not column.detected}
+    languages = {"source_lang": codes.get(str(ours["source"])), "lang": next(iter(spoken), None)}
     others = {"system": system, "document": seen.first("document")}
-    choices = Choices.model_validate({**own, **roles, **others, **languages})
+    choices = Choices.model_validate({**ours, **roles, **others, **languages})
     return Joined(by=used[0], ways=tuple(sorted(ways)), notes=tuple(notes), choices=choices)
 
 
@@ -115,7 +115,9 @@ def _shared(whole: Untyped, column: str, frame: Untyped, other: TableIn, way: Ke
     """Return how many rows another table has, and by which of its columns: that which has most in common."""
     keys = whole[column].map(_plain)
     tried = other.names(None, "candidate", "reference", "source") if way == "source" else [other.seen.first("segment")]
-    hits = [(int((keys.isin(frame[one].map(_plain)) & (keys != "")).sum()), one) for one in tried if one is not None]
+    hits = [
+        (int((keys.isin(frame[name].map(_plain)) & (keys != "")).sum()), name) for name in tried if name is not None
+    ]
     return max(hits, default=(0, ""))
 
 
@@ -134,9 +136,9 @@ def _taken(other: TableIn, key: str, spoken: set[str]) -> list[str]:
     if not other.is_reference:
         return [name for name in other.names("candidate", "reference") if name != key]
     tongues = {code.lower().partition("-")[0] for code in spoken}
-    texts = [one for one in other.seen.columns if one.name in other.names(None, "candidate", "reference")]
-    same = [one.name for one in texts if (one.language or "").lower().partition("-")[0] in tongues]
-    return [name for name in same or [one.name for one in texts] if name != key]
+    texts = [column for column in other.seen.columns if column.name in other.names(None, "candidate", "reference")]
+    same = [column.name for column in texts if (column.language or "").lower().partition("-")[0] in tongues]
+    return [name for name in same or [column.name for column in texts] if name != key]
 
 
 def _plain(text: str) -> str:

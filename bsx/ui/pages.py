@@ -86,10 +86,10 @@ def _static(name: str) -> tuple[str, str] | None:
 
 def _serve(request: Request) -> Response:
     name = request.path_params["name"]
-    found = _static(name) if re.fullmatch(r"[a-z0-9.-]{1,60}", name) else None
-    if found is None:
+    static = _static(name) if re.fullmatch(r"[a-z0-9.-]{1,60}", name) else None
+    if static is None:
         return Response("There is no such file.\n", 404, media_type="text/plain")
-    return Response(found[0], headers={"content-type": found[1], "cache-control": "no-cache"})
+    return Response(static[0], headers={"content-type": static[1], "cache-control": "no-cache"})
 
 
 def routes() -> list[Route]:

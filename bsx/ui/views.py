@@ -143,7 +143,7 @@ class Views:
             "names": {file.stored: file.name for file in record.files} | {inputs.TEXTS: inputs.JOINED},
             "ways": () if understood.main != inputs.TEXTS or run.record.joined is None else run.record.joined.ways,
             "inputs": understood,
-            "languages": sorted((one.name, code) for code, one in load_registry().languages.items()),
+            "languages": sorted((language.name, code) for code, language in load_registry().languages.items()),
             "problem": problem,
             "editable": record.is_editable,
         }
@@ -201,7 +201,7 @@ class Views:
         if not self._survey.ready:
             return render(request, "wait.html.jinja", {"here": "metrics", "run": run})
         record = run.record if run is not None else Record()
-        languages = sorted((one.name, code) for code, one in load_registry().languages.items())
+        languages = sorted((language.name, code) for code, language in load_registry().languages.items())
         values: dict[str, object] = {
             "here": "metrics",
             "can": run is not None and record.is_editable,
@@ -217,8 +217,10 @@ class Views:
             lang, values["language"] = asked.target.code, asked.target.name
         except BsxError as error:
             values["problem"] = problem or str(error)
-        installable = (one for one in offers if one.spec.startswith("bertscore") and "pip install" in (one.lacks or ""))
-        neural = any(one.recommended and one.spec != "chrf" for one in offers)
+        installable = (
+            offer for offer in offers if offer.spec.startswith("bertscore") and "pip install" in (offer.lacks or "")
+        )
+        neural = any(offer.recommended and offer.spec != "chrf" for offer in offers)
         missing = None if neural else next(installable, None)
         values |= {"offers": offers, "lang": lang, "offline": forbidden() is not None, "missing": missing}
         return render(request, "metrics.html.jinja", values, 400 if problem else 200)
@@ -229,8 +231,8 @@ class Views:
             if choices.lang is None:
                 raise InputError("Choose the language of the candidates under Files: metrics are ranked for it.")
             lang = f"{choices.source_lang}-{choices.lang}" if choices.source_lang else choices.lang
-        there = {"reference": choices.reference, "source": choices.source}
-        sides = [side for side, columns in there.items() if columns or not choices.candidate]
+        columns_of = {"reference": choices.reference, "source": choices.source}
+        sides = [side for side, columns in columns_of.items() if columns or not choices.candidate]
         return choosing.offers(lang, sides, record.size, self._survey.result())
 
     def start(self, request: Request, form: FormData) -> Response:
@@ -240,7 +242,7 @@ class Views:
         try:
             _, known = self._offers(run.record, None)
             specs = choosing.check_metrics(chosen, known)
-            fetched = [one for one in known if one.spec in specs and one.download is not None]
+            fetched = [offer for offer in known if offer.spec in specs and offer.download is not None]
             if fetched and not form.get("download"):
                 raise InputError(
                     f"{fetched[0].title} needs {fetched[0].download} from the network: tick that box at the end of the "

@@ -236,13 +236,13 @@ class Workspace:
             names = sorted(entry.name for entry in self.folder.iterdir())
         except OSError:
             return []
-        found: list[Run] = []
+        every: list[Run] = []
         for name in names:
             with contextlib.suppress(UnknownNameError):
-                found.append(self.run(name))
-        runs = [run for run in found if run.folder != self.folder]
+                every.append(self.run(name))
+        runs = [run for run in every if run.folder != self.folder]
         runs.sort(key=lambda run: (run.record.created, run.name), reverse=True)
-        return runs + [run for run in found if run.folder == self.folder]
+        return runs + [run for run in every if run.folder == self.folder]
 
     def run(self, name: str) -> Run:
         """Return a run by its name.
@@ -254,7 +254,7 @@ class Workspace:
             path = _inside(self.folder, name)
             if path.is_dir() and not path.is_symlink():  # one folder is one run, under one name
                 tables = [_inside(path, f"scores{end}") for end in TABLES]
-                table = next((one for one in tables if one.is_file()), path / SCORES)
+                table = next((file for file in tables if file.is_file()), path / SCORES)
                 if (path / RECORD).is_file() or table.is_file():
                     return Run(name, path, table)
             elif path.suffix in TABLES and path.is_file() and path.with_name(name + SIDECAR).is_file():
@@ -300,10 +300,10 @@ def _inside(folder: Path, name: str) -> Path:
     """Return what a plain name stands for in a folder: no way up, no drive, no hidden file, no link to elsewhere."""
     if _PLAIN.fullmatch(name) is None or name.startswith(".") or len(name.encode()) > _LONGEST_NAME:
         raise UnknownNameError(f"there is nothing called {name!r} in this folder")
-    for one in (name, *(name + end for end in BESIDE)):
-        path = folder / one
+    for beside in (name, *(name + end for end in BESIDE)):
+        path = folder / beside
         # Unlike the methods of `Path`, these two end with no error for names that are too long and links in a circle.
         linked = os.path.islink(path)  # noqa: PTH114
         if linked and Path(os.path.realpath(path)).parent != Path(os.path.realpath(folder)):
-            raise UnknownNameError(f"{one!r} is a link that leads out of this folder: put a copy in its place")
+            raise UnknownNameError(f"{beside!r} is a link that leads out of this folder: put a copy in its place")
     return folder / name

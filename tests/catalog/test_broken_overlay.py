@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,6 +10,7 @@ from bsx.catalog.catalog import load_registry
 from bsx.catalog.entries import read_yaml
 from bsx.catalog.languages import find_language
 from bsx.errors import RegistryError
+from tests.conftest import Cli
 
 LANGUAGE = "- {code: de, name: German, script: Latn, model: minilm, sacrebleu: 13a, stanza: de, fasttext: de, %s}\n"
 BROKEN = {
@@ -26,7 +25,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("content", BROKEN.values(), ids=list(BROKEN))
 def test_a_broken_list_of_languages_is_named_where_a_language_is_asked_for(
-    content: str | bytes, tmp_path: Path, cli: Callable[..., Any]
+    content: str | bytes, tmp_path: Path, cli: Cli
 ) -> None:
     file = tmp_path / "languages.yaml"
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
@@ -46,7 +45,7 @@ def test_a_broken_list_of_languages_is_named_where_a_language_is_asked_for(
     assert str(file) in told.err
 
 
-def test_a_file_that_belongs_to_no_kind_is_named(tmp_path: Path, cli: Callable[..., Any]) -> None:
+def test_a_file_that_belongs_to_no_kind_is_named(tmp_path: Path, cli: Cli) -> None:
     (tmp_path / "metrics.yaml").write_text("name: mine\n")
     told = cli("registry", "validate", tmp_path)
     assert told.status == 2
@@ -55,10 +54,7 @@ def test_a_file_that_belongs_to_no_kind_is_named(tmp_path: Path, cli: Callable[.
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [
-        ("a: 1\nb: {c: 2, c: 3}\n", "the key 'c' stands twice"),
-        ("when: 2024-13-01\n", "month must be in 1..12"),
-    ],
+    [("a: 1\nb: {c: 2, c: 3}\n", "the key 'c' stands twice"), ("when: 2024-13-01\n", "month must be in 1..12")],
 )
 def test_yaml_that_means_harm_or_nothing(content: str, message: str, tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text(content)

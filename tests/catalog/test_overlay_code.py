@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,9 +16,7 @@ from bsx.analysis.factors.zoo import get_factor
 from bsx.catalog.catalog import load_registry, shipped, shipped_folder
 from bsx.errors import InputError, RegistryError
 from bsx.support.folders import user_folder
-from tests.conftest import Outcome
-
-Cli = Callable[..., Outcome]
+from tests.conftest import Cli, Model
 
 METRIC = """
 name: {name}
@@ -153,12 +151,8 @@ def test_every_kind_of_entry_that_is_replaced_is_known(folder: Path) -> None:
     families = yaml.safe_load((shipped_folder() / "families.yaml").read_text(encoding="utf-8"))
     (own / "families.yaml").write_text(yaml.safe_dump({"bert": {**families["bert"], "padding": False}}))
     found = load_registry("own").replaced
-    assert found.keys() == {
-        ("model", "minilm"),
-        ("baseline", "en/minilm"),
-        ("language", languages[0]["code"]),
-        ("family", "bert"),
-    }
+    language = ("language", languages[0]["code"])
+    assert found.keys() == {("model", "minilm"), ("baseline", "en/minilm"), language, ("family", "bert")}
     assert shipped().replaced == {}
 
 
@@ -183,7 +177,7 @@ def test_an_ensemble_of_a_member_that_was_replaced_since_is_refused(folder: Path
         bsx.get_metric("ensemble:both", encoders=bsx.Encoders(registry="own"))
 
 
-def test_a_family_of_an_overlay_names_no_kernels(folder: Path, tiny_model: Callable[[str], str]) -> None:
+def test_a_family_of_an_overlay_names_no_kernels(folder: Path, tiny_model: Model) -> None:
     families = yaml.safe_load((shipped_folder() / "families.yaml").read_text(encoding="utf-8"))
     settings = {"_attn_implementation": "somebody/kernels", "_experts_implementation": "somebody/kernels"}
     (folder / "own" / "families.yaml").write_text(yaml.safe_dump({"bert": {**families["bert"], "settings": settings}}))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,8 @@ from bsx.catalog.catalog import load_registry, shipped
 from bsx.catalog.published import PublishedEntry, find_published, published_metrics
 from bsx.errors import RegistryError, UnknownNameError
 from bsx.metrics.base import get_metric
-from tests.conftest import Outcome
+from tests.conftest import Cli
 
-Cli = Callable[..., Outcome]
 ENTRY = """\
 - name: mine
   title: Mine

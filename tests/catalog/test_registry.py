@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,40 +22,21 @@ from bsx.catalog.languages import find_language, find_languages, language_code, 
 from bsx.catalog.specs import class_of
 from bsx.encode.model import choose, locate
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError, RegistryError, UnknownNameError
-from tests.cli.test_main import Cli
-from tests.conftest import REPOSITORY
-from tests.helpers.hub import COMMIT, cached
+from tests.conftest import REPOSITORY, Cli
+
+TAGS = {
+    "en": ("EN", "eng", "en_GB", "English"),
+    "zh": ("zh-Hans", "zh_TW", "cmn", "chinese", "Mandarin"),
+    "de": ("deu", " de "),
+    "nb": ("no", "nb", "Norwegian Bokmal"),
+    "sr": ("sr-Latn",),
+    "sh": ("sh",),
+    **{"pt": ("pt_BR",), "he": ("iw",), "tl": ("fil",), "sw": ("Swahili",), "ku": (" Kurdish ",)},
+    **{"vo": ("volapuk",), "fa": ("Farsi",), "en-sci": ("Scientific English",)},
+}
 
 
-@pytest.mark.parametrize(
-    ("tag", "code"),
-    [
-        ("EN", "en"),
-        ("eng", "en"),
-        ("en_GB", "en"),
-        ("zh-Hans", "zh"),
-        ("zh_TW", "zh"),
-        ("cmn", "zh"),
-        ("pt_BR", "pt"),
-        ("deu", "de"),
-        ("iw", "he"),
-        ("no", "nb"),
-        ("nb", "nb"),
-        ("fil", "tl"),
-        (" de ", "de"),
-        ("sr-Latn", "sr"),
-        ("sh", "sh"),
-        ("Swahili", "sw"),
-        ("chinese", "zh"),
-        (" Kurdish ", "ku"),
-        ("Norwegian Bokmal", "nb"),
-        ("volapuk", "vo"),
-        ("Farsi", "fa"),
-        ("Mandarin", "zh"),
-        ("Scientific English", "en-sci"),
-        ("English", "en"),
-    ],
-)
+@pytest.mark.parametrize(("tag", "code"), [(tag, code) for code, tags in TAGS.items() for tag in tags])
 def test_language_tags_and_names_are_normalised(tag: str, code: str) -> None:
     assert find_language(tag, shipped()).code == code
 
@@ -104,22 +84,6 @@ def test_wrong_and_ambiguous_pairs_are_refused(tag: str, cli: Cli) -> None:
         find_languages(tag, shipped())
     done = cli("models", "--lang", tag)
     assert (done.status, done.out, done.err.count("\n")) == (2, "", 1)
-
-
-def test_an_unknown_model_is_an_error_with_near_matches() -> None:
-    with pytest.raises(UnknownNameError, match="unknown model 'roberta-lage'. Near: roberta-large"):
-        choose("roberta-lage", None, shipped())
-    with pytest.raises(InputError, match="lang.*model"):
-        choose(None, None, shipped())
-
-
-def test_names_win_over_folders_and_hub_ids_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "minilm").mkdir()
-    assert choose("minilm", None, shipped()).entry is not None
-    assert choose("./minilm", None, shipped()).source.path == "./minilm"
-    assert choose("someone/some-model", None, shipped()).source.hub == "someone/some-model"
-    assert choose("FacebookAI/roberta-large", None, shipped()).name == "roberta-large"
 
 
 def test_unavailable_models_say_how_to_get_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -183,14 +147,6 @@ def test_without_anything_that_runs_encoders_the_extra_is_named(monkeypatch: pyt
         MissingExtraError, match=rf"^Bleurt needs the package torch.*{re.escape(install_command('torch'))}"
     ):
         class_of(shipped(), shipped().metrics["bleurt"], bsx.Metric)
-
-
-def test_a_cached_hub_model_is_found_and_signed_with_its_commit(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, tiny_model: Callable[[str], str]
-) -> None:
-    cached(tmp_path, "someone/some-bert", tiny_model("bert"), monkeypatch)
-    scorer = bsx.Scorer(model="someone/some-bert", layer=1)
-    assert scorer.signature()["model"] == f"someone/some-bert@hub-{COMMIT[:12]}"
 
 
 def test_changed_weights_are_refused(tmp_path: Path) -> None:

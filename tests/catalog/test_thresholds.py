@@ -10,7 +10,8 @@ import pytest
 from bsx.analysis.compare.run import published_curves
 from bsx.bertscore.metric import BertScore
 from bsx.catalog.catalog import Catalog, load_registry, shipped, shipped_folder
-from bsx.catalog.thresholds import CurveEntry, covering, studies
+from bsx.catalog.entries import read_lists
+from bsx.catalog.thresholds import CurveEntry, StudyEntry, covering
 from bsx.errors import RegistryError
 from bsx.metrics.base import get_metrics
 from bsx.metrics.lexical.bleu import BleuConfig
@@ -33,7 +34,7 @@ def published(shared: Path, name: str) -> list[dict[str, str]]:
 
 
 def curves() -> dict[str, CurveEntry]:
-    return {curve.name: curve for curve in studies(shipped())["kocmi2024"].curves}
+    return {curve.name: curve for curve in read_lists(StudyEntry, shipped().folders)["kocmi2024"].curves}
 
 
 def names(signature: str, language: str | None = None, catalog: Catalog | None = None) -> list[str]:
@@ -49,7 +50,7 @@ def test_parameters_and_accuracies_are_the_published_ones(shared: Path) -> None:
     accuracy = {
         (row["metric"], row["subset"]): float(row["pairwise_accuracy"]) for row in published(shared, "accuracy")
     }
-    assert accuracy["n_system_pairs", "ToShip23"] == studies(shipped())["kocmi2024"].system_pairs
+    assert accuracy["n_system_pairs", "ToShip23"] == read_lists(StudyEntry, shipped().folders)["kocmi2024"].system_pairs
     for name, curve in mine.items():
         found = (curve.accuracy.all, curve.accuracy.versions, curve.accuracy.unrelated)
         assert found == tuple(accuracy[name, subset] for subset in ("ToShip23", "Iterated", "Unrelated"))
@@ -100,4 +101,4 @@ def test_overlays_add_studies_and_wrong_ones_are_refused(tmp_path: Path) -> None
     for of, to in wrong:
         (tmp_path / "thresholds.yaml").write_text(text.replace(of, to, 1), encoding="utf-8")
         with pytest.raises(RegistryError, match=r"thresholds\.yaml.*curves\.0"):
-            studies(load_registry(tmp_path))
+            read_lists(StudyEntry, load_registry(tmp_path).folders)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,6 +12,7 @@ from bsx.catalog.entries import read_entry
 from bsx.catalog.entries.perturbations import PerturbationWords
 from bsx.catalog.words import words
 from bsx.errors import RegistryError
+from tests.conftest import Cli
 
 
 @pytest.mark.parametrize(
@@ -54,7 +53,7 @@ def test_patterns_name_parts(tmp_path: Path) -> None:
     assert repr(words("xx")) == repr(PerturbationWords())
 
 
-def test_an_overlay_has_none(tmp_path: Path, cli: Callable[..., Any]) -> None:
+def test_an_overlay_has_none(tmp_path: Path, cli: Cli) -> None:
     file = tmp_path / "perturbations" / "en.yaml"
     file.parent.mkdir()
     file.write_text("modality: must/may\n", encoding="utf-8")

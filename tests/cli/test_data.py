@@ -22,7 +22,7 @@ from bsx.analysis.datasets.store import load_data
 from bsx.errors import DataUnavailableError, InputError
 from bsx.support.download import download
 from bsx.support.folders import data_folder
-from tests.cli.test_main import Cli
+from tests.conftest import Cli
 
 pytestmark = pytest.mark.usefixtures("online")
 TABLE = "lp\tcandidate\treference\thuman\n" + "".join(f"cs-en\tc{i}\tr{i}\t{i}\n" for i in range(500))
@@ -79,51 +79,52 @@ class Server:
         self._server.server_close()
 
 
+BODY = bytes(range(256)) * 40
+
+
 @pytest.fixture
 def server() -> Iterator[Server]:
+    """A server that has some bytes under ``/x``."""
     running = Server()
+    running.content["/x"] = BODY
     yield running
     running.close()
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    return tmp_path / "x.bin"
 
 
 def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-BODY = bytes(range(256)) * 40
-
-
-def test_a_download_arrives_whole_and_reports(server: Server, tmp_path: Path) -> None:
-    server.content["/x"] = BODY
+def test_a_download_arrives_whole_and_reports(server: Server, target: Path) -> None:
     seen: list[tuple[str, int, int]] = []
-    target = tmp_path / "x.bin"
     download(f"{server.url}/x", target, sha256(BODY), len(BODY), lambda *step: seen.append(step))
     assert target.read_bytes() == BODY
     assert seen[-1] == ("x.bin", len(BODY), len(BODY))
-    assert [path.name for path in tmp_path.iterdir()] == ["x.bin"]
+    assert [path.name for path in target.parent.iterdir()] == ["x.bin"]
 
 
 @pytest.mark.parametrize("ranges", [True, False])
-def test_an_interrupted_download_goes_on(ranges: bool, server: Server, tmp_path: Path) -> None:
-    server.content["/x"] = BODY
+def test_an_interrupted_download_goes_on(ranges: bool, server: Server, target: Path) -> None:
     server.ranges = ranges
     server.stop_after = 1000
-    target = tmp_path / "x.bin"
     with pytest.raises(DataUnavailableError, match=r"ended after 1,000 of 10,240 bytes; the same command resumes"):
         download(f"{server.url}/x", target, None, None)
     assert not target.exists()
-    assert (tmp_path / "x.bin.part").read_bytes() == BODY[:1000]
+    assert target.with_name("x.bin.part").read_bytes() == BODY[:1000]
     server.stop_after = None
     download(f"{server.url}/x", target, sha256(BODY), None)
     assert target.read_bytes() == BODY
     assert server.asked == [None, "bytes=1000-"]
-    assert [path.name for path in tmp_path.iterdir()] == ["x.bin"]
+    assert [path.name for path in target.parent.iterdir()] == ["x.bin"]
 
 
-def test_a_file_that_changed_meanwhile_is_fetched_anew(server: Server, tmp_path: Path) -> None:
-    server.content["/x"] = BODY
+def test_a_file_that_changed_meanwhile_is_fetched_anew(server: Server, target: Path) -> None:
     server.stop_after = 1000
-    target = tmp_path / "x.bin"
     with pytest.raises(DataUnavailableError):
         download(f"{server.url}/x", target, None, None)
     server.stop_after, server.tag = None, '"v2"'
@@ -132,11 +133,9 @@ def test_a_file_that_changed_meanwhile_is_fetched_anew(server: Server, tmp_path:
     assert target.read_bytes() == newer
 
 
-def test_nothing_is_resumed_that_cannot_be_told_apart(server: Server, tmp_path: Path) -> None:
-    server.content["/x"] = BODY
+def test_nothing_is_resumed_that_cannot_be_told_apart(server: Server, target: Path) -> None:
     for tag in (None, 'W/"weak"'):
         server.tag, server.stop_after = tag, 1000
-        target = tmp_path / "x.bin"
         with pytest.raises(DataUnavailableError):
             download(f"{server.url}/x", target, None, None)
         server.stop_after = None
@@ -146,31 +145,27 @@ def test_nothing_is_resumed_that_cannot_be_told_apart(server: Server, tmp_path: 
         assert target.read_bytes() == BODY
 
 
-def test_a_part_that_is_already_whole_or_too_long(server: Server, tmp_path: Path) -> None:
-    server.content["/x"] = BODY
-    target = tmp_path / "x.bin"
+def test_a_part_that_is_already_whole_or_too_long(server: Server, target: Path) -> None:
     for part in (BODY, BODY + b"more"):
-        (tmp_path / "x.bin.part").write_bytes(part)
-        (tmp_path / "x.bin.part.json").write_text(json.dumps({"url": f"{server.url}/x", "validator": '"v1"'}))
+        target.with_name("x.bin.part").write_bytes(part)
+        target.with_name("x.bin.part.json").write_text(json.dumps({"url": f"{server.url}/x", "validator": '"v1"'}))
         download(f"{server.url}/x", target, None, None)
         assert target.read_bytes() == BODY
-    (tmp_path / "x.bin.part").write_bytes(BODY[:10])
-    (tmp_path / "x.bin.part.json").write_text("not json")
+    target.with_name("x.bin.part").write_bytes(BODY[:10])
+    target.with_name("x.bin.part.json").write_text("not json")
     server.asked.clear()
     download(f"{server.url}/x", target, None, None)
     assert server.asked == [None]
 
 
-def test_a_wrong_file_is_not_kept(server: Server, tmp_path: Path) -> None:
-    server.content["/x"] = BODY
-    target = tmp_path / "x.bin"
+def test_a_wrong_file_is_not_kept(server: Server, target: Path) -> None:
     target.write_bytes(b"older")
     with pytest.raises(InputError, match=rf"/x: the sha256 is {sha256(BODY)}, {'0' * 64} is expected"):
         download(f"{server.url}/x", target, "0" * 64, None)
     with pytest.raises(InputError, match=r"/x: has 10,240 bytes, 5 are expected"):
         download(f"{server.url}/x", target, None, 5)
     assert target.read_bytes() == b"older"
-    assert [path.name for path in tmp_path.iterdir()] == ["x.bin"]
+    assert [path.name for path in target.parent.iterdir()] == ["x.bin"]
 
 
 def test_what_cannot_be_fetched(server: Server, tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -21,7 +21,7 @@ from bsx.data.output import check_picture
 from bsx.data.sources import IN_MEMORY
 from bsx.errors import BsxError, InputError, MissingExtraError, ModelUnavailableError
 from bsx.support.untyped import to_json
-from tests.conftest import Outcome
+from tests.conftest import Cli
 from tests.helpers.tables import read_rows, write_rows
 
 TEXTS = ["The cat sat."], ["A cat sat down."]
@@ -161,13 +161,7 @@ DOORS = [
     Door("adversarial triples", "prefer_paraphrases", "en-triples.tsv", CHRF),
     Door("adversarial challenge", "challenge_metrics", "en-challenge.tsv", CHRF, quick=False),
     Door("adversarial perturb", "perturb", "long.tsv", {**CHRF, "perturbations": ["typos"]}),
-    Door(
-        "intervene",
-        "intervene",
-        "en-triples.tsv",
-        {**CHRF, "reference": "anchor", "factors": ["lex"]},
-        quick=False,
-    ),
+    Door("intervene", "intervene", "en-triples.tsv", {**CHRF, "reference": "anchor", "factors": ["lex"]}, quick=False),
 ]
 """Commands, extended by a line each; those of tables that must be files say so."""
 
@@ -206,9 +200,7 @@ def of_the_run(content: Any) -> Any:
 
 
 @pytest.mark.parametrize("door", DOORS, ids=lambda door: f"{door.command} {door.table} {' '.join(door.given)}")
-def test_every_door_leads_to_the_same_figures(
-    door: Door, tables: Path, tmp_path: Path, cli: Callable[..., Outcome]
-) -> None:
+def test_every_door_leads_to_the_same_figures(door: Door, tables: Path, tmp_path: Path, cli: Cli) -> None:
     file, frame = tables / door.table, pd.read_csv(tables / door.table, sep="\t", quoting=3)
     given = {**door.given, **({"resamples": 20} if door.quick else {})}
     options: list[str] = []

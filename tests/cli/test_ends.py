@@ -13,9 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Outcome
+from tests.conftest import Cli
 
-Cli = Callable[..., Outcome]
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals and shells")
 BSX = [sys.executable, "-m", "bsx"]
 
@@ -183,21 +182,6 @@ def test_what_nobody_foresaw_is_one_line(
     result = cli("models")
     assert result.err.startswith("Traceback")
     assert result.err.splitlines()[-1].startswith(f"bsx: error: {said}")
-
-
-@pytest.mark.slow
-@posix
-def test_a_cache_that_a_full_disk_does_not_take_at_the_end_is_a_note(
-    texts: Path, tiny_model: Callable[[str], str]
-) -> None:
-    words = f"score -m {tiny_model('bert')} --layer 1 -c c.txt -r r.txt --encoder cache=k"
-    done = bash(f"ulimit -f 1; $BSX {words} > /dev/null", texts)
-    assert done.returncode == 0
-    assert [line for line in done.stderr.splitlines() if "scoring:" not in line] == [
-        "bsx: note: the language of candidates was not checked: py3langid, which tells languages, cannot unpack its "
-        "model ([Errno 27] File too large)",
-        "bsx: note: the cache k cannot be written to ([Errno 27] File too large); going on without",
-    ]
 
 
 def test_the_end_lets_go_of_objects_as_ever() -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from bsx.data.columns import read_columns
-from tests.conftest import Outcome
+from tests.conftest import Cli
 from tests.helpers.tables import write_lines
 
 ROWS = [
@@ -28,7 +27,7 @@ def table(tmp_path: Path) -> Path:
     return write_lines(tmp_path / "texts.tsv", [("reference", "candidate", "human"), *ROWS])
 
 
-def test_all_that_it_writes(cli: Callable[..., Outcome], table: Path, tmp_path: Path) -> None:
+def test_all_that_it_writes(cli: Cli, table: Path, tmp_path: Path) -> None:
     kept, page = tmp_path / "pairs.tsv", tmp_path / "report.html"
     document, plot = tmp_path / "found.json", tmp_path / "found.svg"
     candidates = ("--candidate", "candidate", "--human", "human")
@@ -47,36 +46,3 @@ def test_all_that_it_writes(cli: Callable[..., Outcome], table: Path, tmp_path: 
     done = cli("report", document, "-o", page)
     assert done.status == 0, done.err
     assert "What metrics are associated with, and what they react to" in page.read_text(encoding="utf-8")
-
-
-def test_text_and_markdown(cli: Callable[..., Outcome], table: Path) -> None:
-    done = cli(*COMMAND, table, "--edits", "synonyms,typos,negation", "--full")
-    assert done.status == 0, done.err
-    assert ["negation", "sem"] in [line.split()[:2] for line in done.out.splitlines()]
-    done = cli(*COMMAND, table, "--edits", "synonyms,typos,negation", "--base", "candidate", "--candidate", "candidate")
-    assert done.status == 0, done.err
-    done = cli(*COMMAND, table, "--edits", "synonyms,typos,negation", "--format", "markdown")
-    assert "| synonyms |" in done.out
-
-
-def test_parses_let_grammar_be_edited(cli: Callable[..., Outcome], tmp_path: Path) -> None:
-    past = "Mood=Ind|Number=Sing|Person=3|Tense=Past|VerbForm=Fin"
-    sentences, texts = [], []
-    for subject, thing in (("dog", "man"), ("cat", "mouse"), ("boy", "girl"), ("fox", "hen")):
-        words = [("The", 2, "DET", "det", "_"), (subject, 3, "NOUN", "nsubj", "Number=Sing")]
-        words += [("bit", 0, "VERB", "root", past), ("the", 5, "DET", "det", "_")]
-        words += [(thing, 3, "NOUN", "obj", "Number=Sing")]
-        rows = [f"{i}\t{w}\t_\t{u}\t_\t{f}\t{h}\t{d}\t_\t_" for i, (w, h, u, d, f) in enumerate(words, start=1)]
-        sentences.append("\n".join(rows) + "\n")
-        texts.append(" ".join(word[0] for word in words))
-    (tmp_path / "texts.tsv").write_text("reference\n" + "\n".join(texts) + "\n", encoding="utf-8")
-    (tmp_path / "texts.conllu").write_text("\n".join(sentences) + "\n", encoding="utf-8")
-    done = cli(*COMMAND, tmp_path / "texts.tsv", "--parses", tmp_path / "texts.conllu", "--format", "json")
-    assert done.status == 0, done.err
-    counts = {row["edit"]: row["n"] for row in json.loads(done.out)["edits"]}
-    assert {name: counts[name] for name in ("voice", "tense", "subject-object", "noun-number")} == {
-        "voice": 4,
-        "tense": 4,
-        "subject-object": 4,
-        "noun-number": 4,
-    }

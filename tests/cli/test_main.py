@@ -7,12 +7,10 @@ import io
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +20,9 @@ import typer
 
 from bsx import Scorer, select_model
 from bsx.cli.commands import COMMANDS, HEADINGS, build
-from tests.conftest import Outcome
+from bsx.encode.run_config import RunConfig
+from tests.conftest import Cli
 
-Cli = Callable[..., Outcome]
 CANDIDATES = ["The cat sat.", "A dog barked at “us”.", "", "Rain\u2028fell\x85today"]
 REFERENCES = ["A cat was sitting.", "The dog barked.", "Nothing", "It rained today"]
 
@@ -36,10 +34,16 @@ def files(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_json_and_rows_are_those_of_the_scorer(cli: Cli, files: Path, minilm: Scorer) -> None:
+@pytest.fixture
+def texts(files: Path) -> tuple[object, ...]:
+    return "-c", files / "hyps.txt", "-r", files / "refs.txt", "-m", "minilm"
+
+
+def test_json_and_rows_are_those_of_the_scorer(
+    cli: Cli, files: Path, texts: tuple[object, ...], minilm: Scorer
+) -> None:
     out = files / "o.tsv"
-    texts = ("-c", files / "hyps.txt", "-r", files / "refs.txt")
-    result = cli("score", *texts, "-m", "minilm", "--format", "json", "-o", out)
+    result = cli("score", *texts, "--format", "json", "-o", out)
     assert result.status == 0
     summary = json.loads(result.out)
     expected = minilm.score(CANDIDATES, REFERENCES)
@@ -58,12 +62,12 @@ def test_json_and_rows_are_those_of_the_scorer(cli: Cli, files: Path, minilm: Sc
     assert "segments 3" in result.err
 
 
-def test_several_systems_and_references(cli: Cli, files: Path, minilm: Scorer) -> None:
+def test_several_systems_and_references(cli: Cli, files: Path, texts: tuple[object, ...], minilm: Scorer) -> None:
     (files / "other.txt").write_text("\n".join(reversed(CANDIDATES)) + "\n", encoding="utf-8")
     second = ["", "A hound barked.", "x", "Rain came."]
     (files / "refs2.txt").write_text("\n".join(second) + "\n", encoding="utf-8")
-    texts = ("-c", files / "hyps.txt", "-c", files / "other.txt", "-r", files / "refs.txt", "-r", files / "refs2.txt")
-    result = cli("score", *texts, "-m", "minilm", "--format", "json", "-o", files / "o.jsonl")
+    several = (*texts, "-c", files / "other.txt", "-r", files / "refs2.txt")
+    result = cli("score", *several, "--format", "json", "-o", files / "o.jsonl")
     summary = json.loads(result.out)
     groups = list(zip(REFERENCES, second, strict=True))
     expected = minilm.score_systems({"hyps": CANDIDATES, "other": CANDIDATES[::-1]}, groups)
@@ -74,18 +78,16 @@ def test_several_systems_and_references(cli: Cli, files: Path, minilm: Scorer) -
     assert summary["f1"] == pytest.approx(np.mean([entry["f1"] for entry in summary["systems"]]))
     rows = [json.loads(line) for line in (files / "o.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [(row["id"], row["system"]) for row in rows[:3]] == [("1", "hyps"), ("1", "other"), ("2", "hyps")]
-    text = cli("score", "-c", files / "hyps.txt", "-r", files / "refs.txt", "-m", "minilm")
+    text = cli("score", *texts)
     assert "hyps" in text.out
     assert "metric:bertscore" in text.out
 
 
-def test_standard_input(cli: Cli, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input(cli: Cli, files: Path, texts: tuple[object, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     def feed(content: bytes) -> None:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
 
-    expected = json.loads(
-        cli("score", "-c", files / "hyps.txt", "-r", files / "refs.txt", "-m", "minilm", "--format", "json").out
-    )["f1"]
+    expected = json.loads(cli("score", *texts, "--format", "json").out)["f1"]
     feed((files / "hyps.txt").read_bytes())
     piped = cli("score", "-c", "-", "-r", files / "refs.txt", "-m", "minilm", "--format", "json")
     assert json.loads(piped.out)["f1"] == expected
@@ -98,9 +100,8 @@ def test_standard_input(cli: Cli, files: Path, monkeypatch: pytest.MonkeyPatch) 
     assert "standard input: is empty" in cli("score", "-c", "-", "-r", files / "refs.txt", "-m", "minilm").err
 
 
-def test_all_layers(cli: Cli, files: Path) -> None:
-    texts = ("-c", files / "hyps.txt", "-r", files / "refs.txt")
-    result = cli("score", *texts, "-m", "minilm", "--all-layers", "--format", "json", "-o", files / "o.csv")
+def test_all_layers(cli: Cli, files: Path, texts: tuple[object, ...]) -> None:
+    result = cli("score", *texts, "--all-layers", "--format", "json", "-o", files / "o.csv")
     summary = json.loads(result.out)
     assert summary["layer"] == "all"
     assert len(summary["f1"]) == 7
@@ -113,8 +114,7 @@ def test_match(cli: Cli, tmp_path: Path, minilm: Scorer) -> None:
     candidate, reference = "He paid $5 <b>", "She paid five \\dollars"
     result = cli("match", candidate, reference, "-m", "minilm", "--format", "json", "--plot", tmp_path / "a.html")
     alignment = json.loads(result.out)
-    scores = minilm.score([candidate], [reference])
-    assert alignment["f1"] == pytest.approx(scores.f1[0], abs=1e-6)
+    assert alignment["f1"] == pytest.approx(minilm.score([candidate], [reference]).f1[0], abs=1e-6)
     for side, figure in (("candidate", "precision"), ("reference", "recall")):
         tokens = alignment[side]["tokens"]
         weighed = sum(t["weight"] * t["similarity"] for t in tokens) / sum(t["weight"] for t in tokens)
@@ -122,18 +122,14 @@ def test_match(cli: Cli, tmp_path: Path, minilm: Scorer) -> None:
     cosines = np.array(alignment["cosines"])
     assert [t["match"] for t in alignment["candidate"]["tokens"]] == cosines.argmax(axis=1).tolist()
     page = (tmp_path / "a.html").read_text(encoding="utf-8")
-    assert "&lt;" in page
-    assert "$5 <b>" not in page
     assert "He paid $5 &lt;b&gt;" in page
-    for suffix in ("png", "svg", "pdf"):
+    assert "$5 <b>" not in page
+    for suffix, start in (("png", b"\x89PNG"), ("svg", b"<svg"), ("pdf", b"%PDF")):
         assert cli("match", candidate, reference, "-m", "minilm", "--plot", tmp_path / f"a.{suffix}").status == 0
-    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-    assert "<svg" in (tmp_path / "a.svg").read_text()
-    assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
-    text = cli("match", "the cat", "a cat", "-m", "minilm")
-    assert "cat" in text.out
-    assert text.out.startswith("BERTScore F1 of the pair: ")
-    assert "[CLS]" not in text.out
+        assert start in (tmp_path / f"a.{suffix}").read_bytes()[:200]
+    text = cli("match", "the cat", "a cat", "-m", "minilm").out
+    assert text.startswith("BERTScore F1 of the pair: ")
+    assert "[CLS]" not in text
     assert "[CLS]" in cli("match", "the cat", "a cat", "-m", "minilm", "--full").out
 
 
@@ -169,86 +165,12 @@ def test_models(cli: Cli) -> None:
     assert "minilm: sha256:53aa51172d14" in cli("models", "pull", "minilm").out
 
 
-BAD: list[tuple[list[str], str]] = [
-    (["-c", "nope.txt", "-r", "refs.txt"], "nope.txt: there is no such file"),
-    (["-c", ".", "-r", "refs.txt"], "is a folder"),
-    (["-c", "empty.txt", "-r", "refs.txt"], "empty.txt: is empty"),
-    (["-c", "short.txt", "-r", "refs.txt"], "short.txt has 2, refs.txt has 4"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "-r", "short.txt"], "hyps.txt has 4, short.txt has 2"),
-    (["-c", "latin1.txt", "-r", "refs.txt"], "latin1.txt: line 3 is not UTF-8 (byte 0xe9 at position 4)"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "-m", "minlm"], "unknown model 'minlm'. Near: minilm"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "--layer", "7"], "layer: 7 is too deep, minilm has layers 0 to 6"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "--layer", "-1"], "layer"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "-l", "klingon"], "unknown language 'klingon'"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "-o", "missing/o.tsv"], "missing does not exist"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "-o", "o.docx"], "cannot tell the format"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "-o", "folder.tsv"], "is a folder"),
-    (["t.tsv", "--candidate", "mt", "--reference", "ref", "-o", "sub/../t.tsv"], "is an input of this run"),
-    (["t.tsv", "--candidate", "mt", "--reference", "ref", "--metrics", "chrf", "-o", "t.tsv"], "is an input"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "--encoder", "cache="], "give the cache a folder of its own"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "--encoder", "cache_size=1GB"], "cache_size needs cache"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "--encoder", "device=cpu:3"], "device 'cpu:3' is not available"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "--rescale", "-l", "de"], "no rescaling baseline for minilm in 'de'"),
-    (
-        ["-c", "hyps.txt", "-r", "refs.txt", "--encoder", "strict=true", "-l", "sw"],
-        "minilm was not trained on Swahili; bert-base-multilingual-cased was",
-    ),
-    (["-c", "hyps.txt", "-r", "refs.txt", "--metrics", "chrf", "-l", "xx"], "unknown language 'xx'"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "--metrics", "chrf", "--idf"], "chrf has none of that name"),
-    (["-c", "hyps.txt"], "no references: name files of references"),
-    ([], "nothing to score"),
-    (["-c", "hyps.txt", "-c", "sub/hyps.txt", "-r", "refs.txt"], "two candidate files are called 'hyps'"),
-    (["-c", "-", "-r", "-"], "only one file can be standard input"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "t.tsv"], "not both"),
-    (["-c", "hyps.txt", "-r", "refs.txt", "--segment", "x"], "which is missing"),
-    (["t.tsv"], "no candidates: there is no column 'candidate'"),
-    (["t.tsv", "--candidate", "mtt", "--reference", "ref"], "no column 'mtt'; it has mt, ref. Near: mt"),
-    (["t.docx", "--candidate", "mt", "--reference", "ref"], "put its texts into a spreadsheet"),
-    (["header.tsv", "--candidate", "mt", "--reference", "ref"], "has a header but no rows"),
-    (["null.jsonl", "--candidate", "mt", "--reference", "ref"], "line 1, column 'ref' is None"),
-    (["lack.jsonl", "--candidate", "mt", "--reference", "ref"], "line 2: has no 'ref'"),
-    (["--nonsense"], "No such option: --nonsense"),
-]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"), BAD, ids=lambda value: " ".join(value) if isinstance(value, list) else ""
-)
-def test_bad_input_is_one_clear_line(
-    arguments: list[str], message: str, cli: Cli, files: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    contents: dict[str, bytes] = {
-        "empty.txt": b"",
-        "short.txt": b"one\ntwo\n",
-        "latin1.txt": b"a\nb\ncaf\xe9\nd\n",
-        "t.tsv": b"mt\tref\na\tb\n",
-        "t.docx": b"x",
-        "header.tsv": b"mt\tref\n",
-        "null.jsonl": b'{"mt": "a", "ref": null}\n',
-        "lack.jsonl": b'{"mt": "a", "ref": "b"}\n{"mt": "a"}\n',
-    }
-    for name, content in contents.items():
-        (files / name).write_bytes(content)
-    (files / "folder.tsv").mkdir()
-    (files / "sub").mkdir()
-    (files / "sub" / "hyps.txt").write_text("x\n")
-    monkeypatch.chdir(files)
-    before = sorted(path.name for path in files.iterdir())
-    result = cli("score", *(["-m", "minilm"] if "-m" not in arguments else []), *arguments)
-    assert result.status == 2
-    assert result.out == ""
-    assert len(result.err.splitlines()) == 1
-    assert result.err.startswith("bsx: error: ")
-    assert message in result.err
-    assert sorted(path.name for path in files.iterdir()) == before
-
-
-def test_an_unwritable_folder(cli: Cli, files: Path) -> None:
+def test_an_unwritable_folder(cli: Cli, files: Path, texts: tuple[object, ...]) -> None:
     if os.geteuid() == 0:
         pytest.skip("root may write anywhere")
     locked = files / "locked"
     locked.mkdir(mode=0o500)
-    result = cli("score", "-c", files / "hyps.txt", "-r", files / "refs.txt", "-m", "minilm", "-o", locked / "o.tsv")
+    result = cli("score", *texts, "-o", locked / "o.tsv")
     assert result.status == 2
     assert "cannot write in" in result.err
 
@@ -272,36 +194,15 @@ def test_a_full_disk_is_named_and_nothing_stays(name: str, cli: Cli, files: Path
     assert sorted(files.iterdir()) == before
 
 
-def test_a_failure_while_scoring_leaves_an_old_output_alone(cli: Cli, files: Path) -> None:
+def test_a_failure_while_scoring_leaves_an_old_output_alone(cli: Cli, files: Path, texts: tuple[object, ...]) -> None:
     out = files / "o.tsv"
     out.write_text("precious")
     (files / "hyps.txt").write_text("word " * 700 + "\nb\nc\nd\n")
-    texts = ("-c", files / "hyps.txt", "-r", files / "refs.txt")
-    result = cli("score", *texts, "-m", "minilm", "--encoder", "strict=true", "-o", out)
+    result = cli("score", *texts, "--encoder", "strict=true", "-o", out)
     assert result.status == 2
     assert "segment 1 (candidate, 190 tokens too many)" in result.err
     assert out.read_text() == "precious"
     assert not list(files.glob(".*"))
-
-
-@pytest.mark.slow
-def test_an_interrupt_leaves_nothing_half_written(tmp_path: Path) -> None:
-    lines = "".join(f"Sentence number {i} about the weather and the trains.\n" for i in range(20_000))
-    (tmp_path / "c.txt").write_text(lines)
-    (tmp_path / "r.txt").write_text(lines.replace("weather", "rain"))
-    command = [sys.executable, "-m", "bsx", "score", "-c", "c.txt", "-r", "r.txt", "-m", "minilm", "-o", "o.tsv"]
-    # By one core, so that no machine is through before the signal comes.
-    slow = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, env=slow)
-    deadline = time.monotonic() + 120
-    while not list(tmp_path.glob(".o.tsv.*")) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    time.sleep(2)  # well into loading or scoring
-    process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=120)
-    assert process.returncode == 130
-    assert err.strip() == "bsx: interrupted; nothing half-written was left behind"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.txt", "r.txt"]
 
 
 def run_python(code: str) -> str:
@@ -375,6 +276,20 @@ def test_settings_that_help_shows_first_exist() -> None:
         often[name] = {*getattr(command.callback, "often", ())}
     assert sum(map(len, often.values())) > 100
     assert not {name: first - names[name] for name, first in often.items() if first - names[name]}
+
+
+def test_help_has_arguments_first_and_what_all_commands_share_last() -> None:
+    last = {*RunConfig.model_fields, "metrics", "model", "lang"}
+    commands = {name: command.params for name, command, _ in parameters()}
+    assert next(p for p in commands["bsx probe"] if p.name == "train_sizes").multiple  # of a list of numbers
+    checked = 0
+    for name, params in commands.items():
+        if {"registry", "encoder"} <= {p.name for p in params}:
+            kinds = [0 if p.param_type_name == "argument" else 2 if p.name in last else 1 for p in params]
+            end = max(place for place, p in enumerate(params) if p.name in RunConfig.model_fields)
+            assert kinds[: end + 1] == sorted(kinds[: end + 1]), name
+            checked += 1
+    assert checked > 15
 
 
 def test_an_option_takes_the_same_kind_of_value_everywhere() -> None:

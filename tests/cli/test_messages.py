@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,58 +9,16 @@ import pytest
 
 from bsx.cli.output import progress_bar
 from bsx.errors import InputError
+from tests.conftest import Cli
 
 
-def test_a_language_is_told_of_models_only_where_a_model_could_be_named(
-    cli: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_a_language_is_told_of_models_only_where_a_model_could_be_named(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "p.tsv").write_text("sentence1\tsentence2\na\tb\n")
     done = cli("factors", tmp_path / "p.tsv", "-o", tmp_path / "o.tsv", "--factors", "lex", "--lang", "qq")
     assert "unknown language 'qq'" in done.err
     assert "--model" not in done.err
     done = cli("score", tmp_path / "p.tsv", "--candidate", "sentence1", "--reference", "sentence2", "-l", "qq")
     assert "Without lang, a model that is named" in done.err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (
-            ["score", "-c", "x", "-r", "x", "--layer", "3", "--all-layers"],
-            "--layer and --all-layers exclude each",
-        ),
-        (
-            ["score", "-c", "x", "-r", "x", "--normalize", "none"],
-            "error: No such option: --normalize; write --encoder norm",
-        ),
-        (["score", "--device", "cpu"], "error: No such option: --device; write --encoder device=VALUE"),
-        (["train", "esim", "--epochs", "2"], "error: No such option: --epochs; write --network epochs=VALUE"),
-        (["factors", "--translation", "t"], "error: No such option: --translation; write --detail translation=VALUE"),
-        (["meta", "--also", "all"], "error: No such option: --also; write --detail also=VALUE"),
-        (["score", "--no-final-norm"], "error: No such option: --no-final-norm; write --encoder final_norm=VALUE"),
-        (["score", "-c", "x", "-r", "x", "--encoder", "leading_space=perhaps"], "error: --encoder leading_space: "),
-        (["score", "-c", "x", "-r", "x", "--encoder", "cache=a,b"], "error: --encoder cache: "),
-        (["score", "-c", "x", "-r", "x", "--encoder", "batch_tokens=0"], "error: --encoder batch_tokens: "),
-        (["score", "-c", "x", "-r", "x", "--metrics", "chrf", "--data-dir", "x"], "error: --data-dir has no effect"),
-        (["score", "-c", "x", "-r", "x", "--metrics", "bertr:layer=-1"], "layer: must be at least 0"),
-        (["meta", "x.tsv", "--columns", "a", "--human", "h", "--alpha", "2"], "error: --alpha: "),
-        (["meta", "x.tsv", "--columns", "a", "--human", "h", "--seed", "x"], "error: --seed: "),
-        (
-            ["meta", "x.tsv", "--columns", "a", "--detail", "human_ties=1"],
-            "error: --detail human_ties needs --statistic acc_eq, not --statistic pearson",
-        ),
-        (["disentangle", "x.tsv", "--columns", "a", "--factor-columns", "b", "--confidence", "2"], "--confidence: "),
-        (
-            ["compare", "-c", "a", "-c", "b", "--metrics", "chrf", "--resamples", "15"],
-            "at --confidence=0.95 takes at least 20",
-        ),
-    ],
-)
-def test_mistakes_are_named_as_they_were_made(cli: Callable[..., Any], arguments: list[str], message: str) -> None:
-    done = cli(*arguments)
-    assert done.status == 2
-    assert message in done.err
-    assert "--layer: " not in done.err
 
 
 DOOR = {"sample": "--sample", "columns": "--columns", "data_dir": "--data-dir", "dtype": "--encoder dtype"}
@@ -122,23 +79,19 @@ def test_a_door_leaves_what_is_merely_a_word(message: str) -> None:
         ("score --nosuchthing", ". (bsx score --help shows how)"),
     ],
 )
-def test_an_option_that_a_command_lacks_is_answered(cli: Callable[..., Any], arguments: str, told: str) -> None:
+def test_an_option_that_a_command_lacks_is_answered(cli: Cli, arguments: str, told: str) -> None:
     done = cli(*arguments.split())
     assert (done.status, done.err.count("\n")) == (2, 1)
     option = next(word for word in arguments.split() if word.startswith("--"))
     assert done.err.startswith(f"bsx: error: No such option: {option}{told}")
 
 
-def test_a_choice_that_there_is_not_names_the_near_one(cli: Callable[..., Any]) -> None:
-    assert "'hybrid'. Near: sys." in cli("meta", "x.tsv", "--level", "system").err
-
-
-def test_missing_data_name_the_option_of_their_folder(cli: Callable[..., Any], tmp_path: Path) -> None:
+def test_missing_data_name_the_option_of_their_folder(cli: Cli, tmp_path: Path) -> None:
     done = cli("meta", "--test-set", "wmt17/zh-en", "--data-dir", tmp_path)
     assert f"wmt17-da is not in {tmp_path}: `bsx data get wmt17-da` fetches it; --data-dir names another" in done.err
 
 
-def test_what_was_written_is_said_once_for_every_file(cli: Callable[..., Any], tmp_path: Path) -> None:
+def test_what_was_written_is_said_once_for_every_file(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("m\ta\tb\n1\t2\t3\n2\t1\t5\n3\t4\t4\n4\t5\t3\n5\t5\t6\n")
     words = ("meta", tmp_path / "t.tsv", "--columns", "a,b", "--human", "m", "-o")
     done = cli(*words, tmp_path / "x.tex", "--plot", tmp_path / "x.svg")
@@ -161,16 +114,14 @@ def test_a_log_gets_a_line_of_progress_at_times(capsys: pytest.CaptureFixture[st
     ]
 
 
-def test_too_few_rows_for_a_test_name_the_option(cli: Callable[..., Any], tmp_path: Path) -> None:
+def test_too_few_rows_for_a_test_name_the_option(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "t.tsv").write_text("m\ta\tb\n1\t2\t3\n2\t1\t5\n3\t4\t4\n")
     done = cli("meta", tmp_path / "t.tsv", "--columns", "a,b", "--human", "m")
     assert done.status == 2
     assert "which needs 4; --test none leaves it out" in done.err
 
 
-def test_what_works_without_a_hub_is_named_and_works(
-    cli: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_works_without_a_hub_is_named_and_works(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import huggingface_hub.constants as constants
 
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import bsx
+from tests.conftest import Cli, Model
 from tests.helpers.tables import read_rows
 
-Run = Callable[..., Any]
 CANDIDATES = ["the cat sat on the mat", "a dog", "the old train station", "rain"]
 REFERENCES = ["the cat is on the mat", "the dog walked", "a new train station", "the rain"]
 SOURCES = ["le chat", "un chien", "la gare", "la pluie"]
@@ -29,7 +27,7 @@ def table(tmp_path: Path) -> Path:
 
 
 def test_a_wide_table_keeps_the_input_and_adds_a_column_a_metric(
-    cli: Run, table: Path, tiny_model: Run, tmp_path: Path
+    cli: Cli, table: Path, tiny_model: Model, tmp_path: Path
 ) -> None:
     output = tmp_path / "scores.tsv"
     specs = "bertscore:layer=2,moverscore:ngram=2,idf=false,sbert,chrf,xmoverscore"
@@ -50,7 +48,7 @@ def test_a_wide_table_keeps_the_input_and_adds_a_column_a_metric(
     assert summary["metrics"][3]["scores"][0]["score"] != pytest.approx(summary["metrics"][3]["scores"][0]["mean"])
 
 
-def test_parquet_keeps_types_and_several_systems_make_several_rows(cli: Run, tmp_path: Path) -> None:
+def test_parquet_keeps_types_and_several_systems_make_several_rows(cli: Cli, tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(
         {"a": CANDIDATES, "b": REFERENCES, "reference": [[text, "x"] for text in REFERENCES], "n": [1, 2, 3, None]}
@@ -82,7 +80,7 @@ def long_table(folder: Path) -> Path:
     return folder / "long.tsv"
 
 
-def test_systems_below_one_another_are_several_systems(cli: Run, tmp_path: Path) -> None:
+def test_systems_below_one_another_are_several_systems(cli: Cli, tmp_path: Path) -> None:
     data = long_table(tmp_path)
     command = ("score", data, "--metrics", "bleu,ter", "-o", tmp_path / "out.tsv")
     done = cli(*command, "--format", "json")
@@ -108,7 +106,7 @@ def test_systems_below_one_another_are_several_systems(cli: Run, tmp_path: Path)
         ]
 
 
-def test_systems_below_one_another_under_bertscore(cli: Run, tiny_model: Run, tmp_path: Path) -> None:
+def test_systems_below_one_another_under_bertscore(cli: Cli, tiny_model: Model, tmp_path: Path) -> None:
     data, model = long_table(tmp_path), ("--model", tiny_model("bert"), "--layer", 2, "--format", "json")
     result = json.loads(cli("score", data, *model, "-o", tmp_path / "out.tsv").out)
     rows = read_rows(tmp_path / "out.tsv")
@@ -119,7 +117,7 @@ def test_systems_below_one_another_under_bertscore(cli: Run, tiny_model: Run, tm
     assert result["n"] == 7
 
 
-def test_a_model_that_no_metric_uses_is_said(cli: Run, tiny_model: Run, tmp_path: Path) -> None:
+def test_a_model_that_no_metric_uses_is_said(cli: Cli, tiny_model: Model, tmp_path: Path) -> None:
     data = long_table(tmp_path)
     done = cli("score", data, "--metrics", "chrf", "--model", tiny_model("bert"))
     assert "is not used: every metric has a model of its own or none" in done.err
@@ -135,7 +133,7 @@ def test_a_model_that_no_metric_uses_is_said(cli: Run, tiny_model: Run, tmp_path
 
 
 def test_a_tokenizer_that_cannot_be_downloaded_is_one_line(
-    cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from sacrebleu.tokenizers import tokenizer_spm
 
@@ -148,7 +146,7 @@ def test_a_tokenizer_that_cannot_be_downloaded_is_one_line(
     assert "tokenize=char needs nothing more" in done.err
 
 
-def test_reference_free_metrics_need_no_references(cli: Run, tiny_model: Run, tmp_path: Path) -> None:
+def test_reference_free_metrics_need_no_references(cli: Cli, tiny_model: Model, tmp_path: Path) -> None:
     for name, texts in (("c", CANDIDATES), ("s", SOURCES)):
         (tmp_path / f"{name}.txt").write_text("\n".join(texts) + "\n")
     files = ("-c", tmp_path / "c.txt", "-s", tmp_path / "s.txt", "--model", tiny_model("bert"))
@@ -158,20 +156,7 @@ def test_reference_free_metrics_need_no_references(cli: Run, tiny_model: Run, tm
     assert "no mapping is given" in done.err
 
 
-def test_what_the_data_lacks_is_named(cli: Run, table: Path, tmp_path: Path) -> None:
-    lean = tmp_path / "lean.tsv"
-    lean.write_text("candidate\treference\nx\ty\n")
-    done = cli("score", "--metrics", "xmoverscore", "--model", "minilm", lean)
-    assert (done.status, done.err.count("\n")) == (2, 1)
-    assert "xmoverscore compares candidates with sources, but the data has none" in done.err
-    taken = tmp_path / "taken.tsv"
-    taken.write_text("candidate\treference\tchrf\nx\ty\t1\n")
-    done = cli("score", "--metrics", "chrf", taken, "-o", tmp_path / "o.tsv")
-    assert "has a column 'chrf' already" in done.err
-    assert not (tmp_path / "o.tsv").exists()
-
-
-def test_the_list_and_one_metric(cli: Run) -> None:
+def test_the_list_and_one_metric(cli: Cli) -> None:
     rows = json.loads(cli("metrics", "--format", "json").out)["metrics"]
     assert {"bertscore", "moverscore", "chrf", "bleurt", "labse"} <= {row["name"] for row in rows}
     free = json.loads(cli("metrics", "--needs", "source", "--format", "json").out)["metrics"]
@@ -200,7 +185,7 @@ check: {{candidates: ["a b"], references: ["b c"], values: [0.3333]}}
 
 
 def test_a_metric_whose_code_is_missing_spoils_nothing_else(
-    cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "mine"
     monkeypatch.setenv("BSX_REGISTRY_CODE", str(folder))
@@ -218,7 +203,7 @@ def test_a_metric_whose_code_is_missing_spoils_nothing_else(
     assert "PYTHONPATH" in done.err
 
 
-def test_a_registry_folder_adds_a_metric(cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_registry_folder_adds_a_metric(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = "[set(pairs.texts[i].split()) for i in {}]"
     both = f"zip({words.format('pairs.left')}, {words.format('pairs.right')})"
     given = own_metric(
@@ -245,7 +230,7 @@ def test_a_registry_folder_adds_a_metric(cli: Run, tmp_path: Path, monkeypatch: 
     ],
 )
 def test_a_wrong_metric_of_ones_own_is_one_line(
-    body: str, message: str, cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    body: str, message: str, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = cli("score", *own_metric(body, tmp_path, monkeypatch), "-o", tmp_path / "out.tsv")
     assert (done.status, done.out, done.err.count("\n")) == (2, "", 1), done.err
@@ -256,7 +241,7 @@ def test_a_wrong_metric_of_ones_own_is_one_line(
 
 
 def test_what_a_metric_of_ones_own_leaves_undefined_is_counted(
-    cli: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     body = "return PairScores(np.array([1.0, np.nan]))"
     done = cli("score", *own_metric(body, tmp_path, monkeypatch), "--format", "json")
@@ -285,42 +270,3 @@ def own_metric(body: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tupl
     monkeypatch.delitem(sys.modules, "a_jaccard_metric", raising=False)
     (folder / "two.tsv").write_text("candidate\treference\na b\tb c\na\ta\n")
     return "--registry", folder / "mine", "--metrics", "jaccard", folder / "two.tsv"
-
-
-def test_the_layers_of_a_sentence_model_are_fetched_with_it(
-    tiny_model: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import shutil
-    from fnmatch import fnmatch
-
-    import huggingface_hub
-
-    from bsx.catalog.entries.models import Source
-    from bsx.models.files import fetch
-
-    hub, cache = tmp_path / "hub", tmp_path / "cache"
-    shutil.copytree(tiny_model("bert"), hub)
-    (hub / "1_Pooling").mkdir()
-    (hub / "1_Pooling" / "config.json").write_text('{"pooling_mode_cls_token": true}')
-    (hub / "modules.json").write_text(
-        json.dumps([{"path": "", "type": "a.Transformer"}, {"path": "1_Pooling", "type": "a.Pooling"}])
-    )
-    (hub / "onnx").mkdir()
-    (hub / "onnx" / "config.json").write_text("{}")
-
-    def download(name: str, *, revision: str, allow_patterns: list[str], ignore_patterns: Any = (), **_: Any) -> str:
-        for file in hub.rglob("*"):
-            path = file.relative_to(hub).as_posix()
-            asked = any(fnmatch(path, p) for p in allow_patterns) and not any(fnmatch(path, p) for p in ignore_patterns)
-            if file.is_file() and asked:
-                (cache / path).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(file, cache / path)
-        return str(cache)
-
-    monkeypatch.setattr(huggingface_hub, "snapshot_download", download)
-    assert fetch(Source(hub="a/b", revision="main")) == cache
-    assert not (cache / "onnx").exists()
-    assert bsx.get_metric(f"sbert:model={cache}").score(["a cat"], ["a dog"]).signature["pooling"] == "cls"
-    shutil.rmtree(cache / "1_Pooling")
-    with pytest.raises(bsx.BsxError, match="lacks 1_Pooling"):
-        bsx.get_metric(f"sbert:model={cache}")

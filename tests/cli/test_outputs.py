@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Outcome
+from tests.conftest import Cli
 from tests.fuzz.world import build
 
 TRAIN = "train esim train.tsv --valid valid.tsv -m ./bert --network hidden=4,epochs=1"
@@ -40,11 +39,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ],
 )
 def test_outputs_are_refused_before_anything_is_computed(
-    words: str,
-    said: str,
-    world: Path,
-    cli: Callable[..., Outcome],
-    monkeypatch: pytest.MonkeyPatch,
+    words: str, said: str, world: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def computed(*arguments: object, **settings: object) -> None:
         raise AssertionError("it began to compute")

@@ -6,14 +6,12 @@ import io
 import os
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Outcome
+from tests.conftest import Cli
 
-Cli = Callable[..., Outcome]
 COMMANDS = {
     "score": "score {} --metrics chrf -o out.tsv",
     "compare": "compare {} --columns a --resamples 20 --format json",

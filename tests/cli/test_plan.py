@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import bsx
-from tests.cli.test_refused import Cli
+from tests.conftest import Cli
 from tests.helpers.tables import write_lines
 
 
@@ -25,16 +24,6 @@ def pilot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             lines.append([system, f"s{i}", f"d{i // 4}", *(f"{number:.4f}" for number in numbers)])
     monkeypatch.chdir(tmp_path)
     return write_lines(tmp_path / "pilot.tsv", lines)
-
-
-def test_usual_columns_are_found(pilot: Path, cli: Cli) -> None:
-    done = cli("plan", "compare", "pilot.tsv", "--systems", "a,b", "--effect", "0.5", "--format", "json")
-    assert done.status == 0, done.err
-    found = json.loads(done.out)
-    assert (found["kind"] if "kind" in found else found["provenance"]["kind"]) == "plan"
-    assert (found["score"], found["pilot"]["documents"], found["pilot"]["units"]) == ("human", 15, 60)
-    again = bsx.plan_compare(table=str(pilot), systems=["a", "b"], effect=0.5)
-    assert again.needed.units == found["needed"]["units"]
 
 
 def test_metrics_are_planned_over_documents(pilot: Path, cli: Cli) -> None:

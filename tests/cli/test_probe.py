@@ -6,7 +6,6 @@ import csv
 import io
 import itertools
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,8 @@ import pytest
 from bsx.encode.features import sentence_features, word_features
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
+from tests.conftest import Cli, Model
 
-Run = Callable[..., Any]
 TEXTS = ["the cat sat on the mat", "rain", "an old station un-slowly said", "the cat sat on the mat"]
 BUDGET = 2**30
 
@@ -42,7 +41,7 @@ def by_hand(located: Any, text: str, layers: tuple[int, ...] = (0, 1, 3)) -> tup
 
 
 @pytest.mark.parametrize("pooling", ["mean", "max", "cls", "mean+specials", "max+specials"])
-def test_sentence_vectors_equal_transformers(pooling: str, tiny_model: Run) -> None:
+def test_sentence_vectors_equal_transformers(pooling: str, tiny_model: Model) -> None:
     located, tokenizer, view = opened(tiny_model("bert"))
     how, _, specials = pooling.partition("+")
     got = sentence_features(
@@ -64,7 +63,7 @@ def test_sentence_vectors_equal_transformers(pooling: str, tiny_model: Run) -> N
         np.testing.assert_allclose(got.vectors[:, i], expected, atol=2e-5)
 
 
-def test_vectors_beyond_the_budget_are_the_same_in_a_file(tiny_model: Run) -> None:
+def test_vectors_beyond_the_budget_are_the_same_in_a_file(tiny_model: Model) -> None:
     _, tokenizer, view = opened(tiny_model("bert"))
     small = sentence_features(TEXTS, tokenizer, view, budget=0)
     assert isinstance(small.vectors, np.memmap)
@@ -77,7 +76,7 @@ def test_vectors_beyond_the_budget_are_the_same_in_a_file(tiny_model: Run) -> No
 
 @pytest.mark.usefixtures("any_backend")
 @pytest.mark.parametrize("kind", ["bert", "roberta", "xlm-roberta", "t5"])
-def test_a_word_is_the_mean_of_its_pieces(kind: str, tiny_model: Run) -> None:
+def test_a_word_is_the_mean_of_its_pieces(kind: str, tiny_model: Model) -> None:
     located, tokenizer, view = opened(tiny_model(kind))
     sentences = [text.split() for text in TEXTS]
     got = word_features(sentences, tokenizer, view, budget=BUDGET)
@@ -99,7 +98,7 @@ def test_a_word_is_the_mean_of_its_pieces(kind: str, tiny_model: Run) -> None:
         item += len(words)
 
 
-def test_a_word_may_hold_a_space(tiny_model: Run) -> None:
+def test_a_word_may_hold_a_space(tiny_model: Model) -> None:
     _, tokenizer, view = opened(tiny_model("bert"))
     whole = word_features([["the cat", "sat"]], tokenizer, view, budget=BUDGET)
     apart = word_features([["the", "cat", "sat"]], tokenizer, view, budget=BUDGET)
@@ -108,7 +107,7 @@ def test_a_word_may_hold_a_space(tiny_model: Run) -> None:
 
 
 @pytest.mark.usefixtures("any_backend")
-def test_words_beyond_the_limit_have_no_vector(tiny_model: Run) -> None:
+def test_words_beyond_the_limit_have_no_vector(tiny_model: Model) -> None:
     _, tokenizer, view = opened(tiny_model("bert"))
     sentences = [["cat"] * 70, ["dog", "\u200b", "rain"]]
     got = word_features(sentences, tokenizer, view, budget=BUDGET)
@@ -132,15 +131,13 @@ def task(tmp_path: Path) -> Path:
     return tmp_path / "first.te.txt"
 
 
-def test_json_of_a_tiny_model(cli: Run, task: Path, tiny_model: Run, tmp_path: Path) -> None:
-    command = ("probe", task, "-m", tiny_model("bert"), "--resamples", 50, "--repeats", 2)
+def test_json_of_a_tiny_model(cli: Cli, task: Path, tiny_model: Model, tmp_path: Path) -> None:
+    command = ("probe", task, "-m", tiny_model("bert"), "--resamples", 50, "--repeats", 2, "--train-sizes", "10,500")
     out, plot = tmp_path / "rows.tsv", tmp_path / "p.svg"
-    done = cli(*command, "--format", "json", "--train-sizes", "10,500", "-o", out, "--plot", plot)
+    done = cli(*command, "--format", "json", "-o", out, "--plot", plot)
     assert done.status == 0, done.err
     assert "bsx: note: first: no curve at 500:" in done.err
     content = json.loads(done.out)
-    assert content["probe"] == "logistic"
-    assert content["agreement"] is None
     (found,) = content["tasks"]
     assert (found["task"], found["split"], found["labels"], found["seeds"]) == ("first", "drawn", ["L0", "L1"], [1, 2])
     assert found["train"] + found["validation"] + found["test"] == found["n"] == 60
@@ -148,19 +145,15 @@ def test_json_of_a_tiny_model(cli: Run, task: Path, tiny_model: Run, tmp_path: P
     assert found["layers"][0]["accuracy"] > 0.9 > found["baseline"] + 0.2
     assert found["control"]["types"] == 2
     assert [size["size"] for size in found["curve"]] == [10]
-    for name in ("probe:logistic", "layer:all/3", "vector:mean", "seeds:2", "sklearn:"):
-        assert name in next(iter(content["signatures"].values()))
     rows = list(csv.DictReader(io.StringIO(out.read_text()), delimiter="\t"))
     assert [row["task"] for row in rows] == ["first"] * 4
     assert float(rows[2]["accuracy"]) == pytest.approx(found["layers"][2]["accuracy"])
     assert float(rows[2]["accuracy_at_10"]) == pytest.approx(found["curve"][0]["accuracy"][2])
     assert (tmp_path / "rows.tsv.signature.txt").read_text().strip() in content["signatures"].values()
     assert "<svg" in plot.read_text()
-    again = json.loads(cli(*command, "--format", "json", "--train-sizes", "10,500").out)
-    assert again["tasks"] == content["tasks"]
 
 
-def test_other_formats_and_a_judged_table(cli: Run, task: Path, tiny_model: Run, tmp_path: Path) -> None:
+def test_other_formats_and_a_judged_table(cli: Cli, task: Path, tiny_model: Model, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     rows = [f"the cat sat {i % 3}\tthe cat {'sat' if i % 2 else 'walked'} {i}\t{rng.random()}" for i in range(12)]
     judged = tmp_path / "judged.tsv"
@@ -168,31 +161,22 @@ def test_other_formats_and_a_judged_table(cli: Run, task: Path, tiny_model: Run,
     named = ("--candidate", "mt", "--reference", "ref", "--human", "da")
     fast = ("--repeats", 1, "--resamples", 20, "--layers", "3,0,2")
     command = ("probe", task, "-m", tiny_model("bert"), *fast, "--judged", judged, *named)
-    content = json.loads(cli(*command, "--format", "json", "--plot", tmp_path / "p.png").out)
-    people = content["agreement"]
+    people = json.loads(cli(*command, "--format", "json").out)["agreement"]
     assert (people["n"], [*people["groups"]], people["data"]) == (12, ["all"], ["judged"])
-    assert [row["layer"] for row in people["layers"]] == [0, 1, 2, 3]
     tuned = cli("registry", "tune", tiny_model("bert"), judged, "-l", "en", *named, "--format", "json")
     expected = json.loads(tuned.out)
     assert people["layers"][3]["f1"] == pytest.approx(expected["layers"][3]["f1"], abs=1e-6)
     assert people["signatures"] == expected["signatures"]
-    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
-    text = cli(*command, "--detail", "control_task=false").out
-    assert "selectivity" not in text
-    whole = cli(*command, "--full").out
-    for word in ("judged", "n = 12", "2 types", "selectivity"):
-        assert word in whole
+    assert "selectivity" not in cli(*command, "--detail", "control_task=false").out
+    assert "selectivity" in cli(*command, "--full").out
     table = list(csv.DictReader(io.StringIO(cli(*command, "--format", "csv").out)))
     assert [row["layer"] for row in table] == ["0", "2", "3"]
     assert float(table[1]["agreement"]) == pytest.approx(people["layers"][2]["f1"], abs=1e-5)
     difference = float(table[1]["accuracy"]) - float(table[1]["control"])
     assert float(table[1]["selectivity"]) == pytest.approx(difference, abs=2e-6)
-    latex = cli(*command, "--format", "latex").out
-    assert latex.startswith("\\begin{table}\n\\centering\n\\begin{tabular}{lrr}")
-    assert r"\textbf{" in latex
 
 
-def test_words_and_the_split_of_senteval(cli: Run, tiny_model: Run, tmp_path: Path) -> None:
+def test_words_and_the_split_of_senteval(cli: Cli, tiny_model: Model, tmp_path: Path) -> None:
     tags = {"the": "D", "cat": "N", "sat": "V", "slowly": "A"}
     orders = list(itertools.permutations(tags)) * 2  # each sentence stands twice
     lines = [f"{word}\t{tags[word]}" if word else "" for order in orders for word in (*order, "")]
@@ -210,7 +194,7 @@ def test_words_and_the_split_of_senteval(cli: Run, tiny_model: Run, tmp_path: Pa
     assert (found["split"], found["test"], found["train"] + found["validation"]) == ("given", 20, 30)
 
 
-def test_probes_are_tested_on_further_files(cli: Run, task: Path, tiny_model: Run, tmp_path: Path) -> None:
+def test_probes_are_tested_on_further_files(cli: Cli, task: Path, tiny_model: Model, tmp_path: Path) -> None:
     other, plot = tmp_path / "first.zh.txt", tmp_path / "p.svg"
     other.write_text(task.read_text(encoding="utf-8").replace("rain", "train"), encoding="utf-8")
     command = ("probe", task, "-m", tiny_model("bert"), "--resamples", 50, "--repeats", 2, "--layers", "0,3")
@@ -248,7 +232,7 @@ def treebank(tmp_path: Path) -> Path:
 
 
 def test_a_treebank_gives_the_figures_of_a_file_of_words(
-    cli: Run, treebank: Path, tiny_model: Run, tmp_path: Path
+    cli: Cli, treebank: Path, tiny_model: Model, tmp_path: Path
 ) -> None:
     rows = [line.split("\t") for line in treebank.read_text().split("\n")]
     (tmp_path / "w.txt").write_text("\n".join(f"{row[1]}\t{row[3]}" if len(row) > 1 else "" for row in rows))
@@ -264,17 +248,15 @@ def test_a_treebank_gives_the_figures_of_a_file_of_words(
     assert found["tested_on"][0]["name"] == "de.conllu"
 
 
-def test_wrong_use_is_one_line(cli: Run, task: Path, treebank: Path, tiny_model: Run, tmp_path: Path) -> None:
-    def fails(message: str, *arguments: object) -> None:
-        done = cli("probe", *arguments)
-        assert done.status == 2
-        assert message in done.err
-        assert len(done.err.splitlines()) == 1
-
-    model = ("-m", tiny_model("bert"))
-    fails("test on are called first.te.txt: rename one", task, *model, "--test-data", task, "--test-data", task)
+def test_wrong_use_is_one_line(cli: Cli, task: Path, treebank: Path, tiny_model: Model, tmp_path: Path) -> None:
     short = tmp_path / "short.txt"
     short.write_text("a b\tL0\nc d\tL1\n")
-    fails("short.txt has 2 sentences, first 60", task, *model, "--test-data", short, "--detail", "parallel=true")
-    fails("--test-data is for the probes of one task, and there are 2", task, short, *model, "--test-data", short)
-    fails("en.conllu: is CoNLL-U, where words have labels", treebank, *model)
+    for message, *arguments in (
+        ("test on are called first.te.txt: rename one", task, "--test-data", task, "--test-data", task),
+        ("short.txt has 2 sentences, first 60", task, "--test-data", short, "--detail", "parallel=true"),
+        ("--test-data is for the probes of one task, and there are 2", task, short, "--test-data", short),
+        ("en.conllu: is CoNLL-U, where words have labels", treebank),
+    ):
+        done = cli("probe", *arguments, "-m", tiny_model("bert"))
+        assert (done.status, done.err.count("\n")) == (2, 1)
+        assert str(message) in done.err

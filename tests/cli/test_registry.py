@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +14,7 @@ from bsx.bertscore.baseline import BLOCK, BaselineRun
 from bsx.catalog.catalog import load_registry
 from bsx.data.writing import MINIMUM_PROBABILITY, detect_language, identified
 from bsx.errors import InputError
-from tests.cli.test_main import Cli
-from tests.conftest import SHARED
+from tests.conftest import SHARED, Cli, Model
 from tests.helpers.hub import COMMIT, cached
 
 
@@ -65,7 +63,7 @@ def test_tune_command(cli: Cli, tmp_path: Path) -> None:
     assert f"{content['best_layer']} (" in text.out.splitlines()[0] or "told apart" in text.out.splitlines()[0]
 
 
-def test_tuning_a_folder_writes_an_entry_for_it(cli: Cli, tmp_path: Path, tiny_model: Callable[[str], str]) -> None:
+def test_tuning_a_folder_writes_an_entry_for_it(cli: Cli, tmp_path: Path, tiny_model: Model) -> None:
     table, mine, folder = judged_table(tmp_path / "da.tsv"), tmp_path / "mine", tmp_path / "roberta-base"
     shutil.copytree(tiny_model("roberta"), folder)
     command = ("registry", "tune", folder, table, "-l", "en", "--resamples", 20, "--write")
@@ -87,7 +85,7 @@ def test_tuning_a_folder_writes_an_entry_for_it(cli: Cli, tmp_path: Path, tiny_m
 
 
 def test_tuning_a_hub_model_writes_an_entry_with_its_commit(
-    cli: Cli, tmp_path: Path, tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+    cli: Cli, tmp_path: Path, tiny_model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cached(tmp_path / "cache", "someone/their-bert", tiny_model("bert"), monkeypatch)
     table, mine = judged_table(tmp_path / "da.tsv"), tmp_path / "mine"
@@ -98,7 +96,7 @@ def test_tuning_a_hub_model_writes_an_entry_with_its_commit(
     assert bsx.Scorer(model="someone/their-bert", registry=mine).layers == (entry.layer,)
 
 
-def test_tuning_reads_several_references(cli: Cli, tmp_path: Path, tiny_model: Callable[[str], str]) -> None:
+def test_tuning_reads_several_references(cli: Cli, tmp_path: Path, tiny_model: Model) -> None:
     rows = judged_table(tmp_path / "da.tsv").read_text(encoding="utf-8").splitlines()[1:-1]
     table = tmp_path / "da.jsonl"
     with table.open("w", encoding="utf-8") as stream:
@@ -130,7 +128,7 @@ SENTENCES = [
 
 
 def test_an_interrupted_baseline_goes_on_where_it_was(
-    tiny_model: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny_model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bsx.bertscore.baseline.BLOCK", 100)
     scorer = bsx.Scorer(model=tiny_model("bert"), all_layers=True)

@@ -6,7 +6,6 @@ import os
 import re
 import signal
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,8 @@ import pytest
 
 from bsx.data.journal import Journal
 from bsx.errors import InputError
+from tests.conftest import Cli, Model
 
-Cli = Callable[..., Any]
 pytestmark = pytest.mark.usefixtures("one_thread")
 WORDS = "rain train house river bank old man young woman walked slowly bridge station people city water".split()  # noqa: SIM905 - prose reads better
 
@@ -67,6 +66,16 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Slow:
     return Slow(monkeypatch)
 
 
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return write_pairs(tmp_path, 120, ".tsv")
+
+
+@pytest.fixture
+def model(tiny_model: Model) -> str:
+    return tiny_model("bert")
+
+
 def command(metric: str, model: str, data: Path, output: Path) -> list[object]:
     chosen = ["--metrics", metric] if metric else ["--layer", "2"]
     return ["score", "-m", model, *chosen, data, "--segment", "key", "-o", output]
@@ -74,11 +83,8 @@ def command(metric: str, model: str, data: Path, output: Path) -> list[object]:
 
 @pytest.mark.parametrize("kind", [".tsv", ".parquet"])
 @pytest.mark.parametrize("metric", ["", "chrf,bleu,bertscore:layer=2,idf=true"])
-def test_goes_on_where_it_stopped(
-    metric: str, kind: str, cli: Cli, slow: Slow, tiny_model: Callable[[str], str], tmp_path: Path
-) -> None:
+def test_goes_on_where_it_stopped(metric: str, kind: str, cli: Cli, slow: Slow, model: str, tmp_path: Path) -> None:
     data = write_pairs(tmp_path, 120, kind)
-    model = tiny_model("bert")
     whole, parts = tmp_path / f"whole{kind}", tmp_path / f"parts{kind}"
     expected = cli(*command(metric, model, data, whole))
     assert expected.status == 0, expected.err
@@ -98,20 +104,16 @@ def test_goes_on_where_it_stopped(
     assert not list(tmp_path.glob(".*"))
 
 
-def test_idf_and_several_layers(cli: Cli, slow: Slow, tiny_model: Callable[[str], str], tmp_path: Path) -> None:
-    data = write_pairs(tmp_path, 120, ".tsv")
-    settings = ["score", "-m", tiny_model("bert"), "--all-layers", "--idf", data]
+def test_idf_and_several_layers(cli: Cli, slow: Slow, data: Path, model: str, tmp_path: Path) -> None:
+    settings = ["score", "-m", model, "--all-layers", "--idf", data]
     assert cli(*settings, "-o", tmp_path / "whole.tsv").status == 0
     slow.stop(cli, 2, *settings, "-o", tmp_path / "parts.tsv")  # the first run need not be told that it will go on
     assert cli(*settings, "-o", tmp_path / "parts.tsv", "--resume").status == 0
     assert (tmp_path / "parts.tsv").read_bytes() == (tmp_path / "whole.tsv").read_bytes()
 
 
-def test_another_input_or_other_settings(
-    cli: Cli, slow: Slow, tiny_model: Callable[[str], str], tmp_path: Path
-) -> None:
-    data = write_pairs(tmp_path, 120, ".tsv")
-    model, out = tiny_model("bert"), tmp_path / "out.tsv"
+def test_another_input_or_other_settings(cli: Cli, slow: Slow, data: Path, model: str, tmp_path: Path) -> None:
+    out = tmp_path / "out.tsv"
     slow.stop(cli, 2, *command("", model, data, out))
     other = cli(*command("", model, data, out), "--resume", "--idf")
     assert other.status == 2
@@ -128,11 +130,8 @@ def test_another_input_or_other_settings(
     assert not Journal(out).folder.exists()
 
 
-def test_a_damaged_block_is_computed_again(
-    cli: Cli, slow: Slow, tiny_model: Callable[[str], str], tmp_path: Path
-) -> None:
-    data = write_pairs(tmp_path, 120, ".tsv")
-    model, out = tiny_model("bert"), tmp_path / "out.tsv"
+def test_a_damaged_block_is_computed_again(cli: Cli, slow: Slow, data: Path, model: str, tmp_path: Path) -> None:
+    out = tmp_path / "out.tsv"
     assert cli(*command("", model, data, tmp_path / "whole.tsv")).status == 0
     slow.stop(cli, 3, *command("", model, data, out))
     blocks = sorted(Journal(out).folder.glob("block-*.npz"))
@@ -143,9 +142,7 @@ def test_a_damaged_block_is_computed_again(
     assert out.read_bytes() == (tmp_path / "whole.tsv").read_bytes()
 
 
-def test_nothing_to_go_on_with(cli: Cli, tiny_model: Callable[[str], str], tmp_path: Path) -> None:
-    data = write_pairs(tmp_path, 10, ".tsv")
-    model = tiny_model("bert")
+def test_nothing_to_go_on_with(cli: Cli, data: Path, model: str, tmp_path: Path) -> None:
     assert cli(*command("", model, data, tmp_path / "out.tsv"), "--resume").status == 0
     without = cli(*command("", model, data, tmp_path / "out.tsv")[:-2], "--resume")
     assert without.status == 2

@@ -6,17 +6,15 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.analysis.present.test_results import check_latex
+from tests.conftest import Cli
 from tests.helpers.tables import write_columns
 
-Run = Callable[..., Any]
 FORMS = {"txt": "text", "md": "markdown", "tex": "latex", "csv": "csv", "json": "json", "html": "html"}
 
 
@@ -61,7 +59,7 @@ COMMANDS = {
 }
 
 
-def test_every_form_by_option_and_by_name(cli: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_form_by_option_and_by_name(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     command = COMMANDS["pairs"]
     written = {}
@@ -93,7 +91,7 @@ KNOWN = "end the name in .txt, .md, .tex, .csv, .json, .html, .xlsx"
     ],
 )
 def test_a_name_of_another_form_is_refused(
-    cli: Run, folder: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], name: str, said: str
+    cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], name: str, said: str
 ) -> None:
     monkeypatch.chdir(folder)
     done = cli(*command, "-o", name)
@@ -101,7 +99,7 @@ def test_a_name_of_another_form_is_refused(
     assert said in done.err
 
 
-def test_a_spreadsheet_needs_a_file_of_its_own(cli: Run, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_spreadsheet_needs_a_file_of_its_own(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     before = sorted(folder.iterdir())
     for also in ((), ("--plot", "p.svg")):
@@ -111,7 +109,7 @@ def test_a_spreadsheet_needs_a_file_of_its_own(cli: Run, folder: Path, monkeypat
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_tables_name_what_they_are_of_and_what_marks_mean(
-    cli: Run, folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
+    cli: Cli, folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
     command = COMMANDS[name]

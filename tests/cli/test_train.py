@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from bsx.networks.record import MODEL, SavedModel
-from tests.conftest import Outcome
+from tests.conftest import Cli, Model
 from tests.helpers.tables import write_lines
 from tests.networks.test_run import sentences
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-Cli = Callable[..., Outcome]
 SMALL = ("--network", "hidden=4,epochs=2")
-
-
-def write(file: Path, header: str, rows: list[tuple[Any, ...]]) -> Path:
-    return write_lines(file, [header.split(), *rows])
 
 
 @pytest.fixture
@@ -34,12 +27,13 @@ def tables(tmp_path: Path) -> dict[str, Path]:
         judges = np.round(rng.normal(size=(n, 3)), 2)
         pairs = ["de-en", "fi-en", "en-de"] * (n // 3)
         rows = list(zip(pairs, *texts, judges.mean(axis=1), *judges.T, strict=True))
-        made[name] = write(tmp_path / f"{name}.tsv", "lp source reference candidate human j1 j2 j3", rows)
+        head = "lp source reference candidate human j1 j2 j3"
+        made[name] = write_lines(tmp_path / f"{name}.tsv", [head.split(), *rows])
     return made
 
 
 @pytest.fixture
-def model(tiny_model: Callable[[str], str]) -> str:
+def model(tiny_model: Model) -> str:
     return tiny_model("bert")
 
 

@@ -372,7 +372,7 @@ def test_an_unknown_model_is_scored_with_the_layer_by_rule_unless_one_is_given(
     for layer, expected in ((None, own), (1, bsx.Scorer(model=folder, layer=1))):
         ours: Any = compat.score(CANDIDATES, REFERENCES, model_type=folder, num_layers=layer, verbose=True)
         np.testing.assert_allclose(ours[2].numpy(), expected.score(CANDIDATES, REFERENCES).f1, atol=TOLERANCE)
-        assert (rule.said in capsys.readouterr().err) == (layer is None)
+        assert (rule.note in capsys.readouterr().err) == (layer is None)
 
 
 def test_what_is_said(folder: str, capsys: pytest.CaptureFixture[str]) -> None:

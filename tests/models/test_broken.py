@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Outcome
+from tests.conftest import Cli, Model, Outcome
 from tests.helpers import tiny
 
-Cli = Callable[..., Outcome]
 Change = Callable[[Path], object]
 
 pytestmark = pytest.mark.usefixtures("any_backend")
@@ -246,7 +245,7 @@ HARMLESS = ("dtype unknown", "dropout beyond")
 @pytest.mark.parametrize("backend", ["auto", "torch"])
 @pytest.mark.parametrize("name", CORRUPTIONS)
 def test_a_damaged_encoder(
-    name: str, backend: str, score: Callable[..., Outcome], tiny_model: Callable[[str], str], tmp_path: Path
+    name: str, backend: str, score: Callable[..., Outcome], tiny_model: Model, tmp_path: Path
 ) -> None:
     folder = damaged(tiny_model("bert"), CORRUPTIONS[name], tmp_path)
     gc.disable()  # what earlier tests have left would be finalised at the bottom of a deep recursion, and fail there
@@ -263,7 +262,7 @@ def test_a_damaged_encoder(
 
 @pytest.mark.parametrize("name", SENTENCE_CORRUPTIONS)
 def test_a_damaged_sentence_encoder(
-    name: str, score: Callable[..., Outcome], tiny_model: Callable[[str], str], tmp_path: Path
+    name: str, score: Callable[..., Outcome], tiny_model: Model, tmp_path: Path
 ) -> None:
     import torch
     from safetensors.torch import save_file

@@ -14,17 +14,16 @@ from bsx.catalog.catalog import load_registry
 from bsx.catalog.entries.models import Source
 from bsx.errors import ModelUnavailableError
 from bsx.models.files import resolve_commit
-from tests.conftest import Outcome
+from tests.conftest import Cli, Model
 from tests.helpers import hub as hubs
 from tests.helpers import tiny
 from tests.helpers.hub import COMMIT, Hub
 
-Cli = Callable[..., Outcome]
 NAME = "someone/some-bert"
 
 
 @pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_model: Callable[[str], str]) -> Iterator[Hub]:
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_model: Model) -> Iterator[Hub]:
     """A hub with one model, and an empty cache."""
     import huggingface_hub
     import huggingface_hub.constants as constants
@@ -47,7 +46,7 @@ def downloaded(hub: Hub) -> set[str]:
     return {entry.partition(f"{COMMIT}/")[2] for entry in hub.asked if entry.startswith("GET") and "resolve" in entry}
 
 
-def test_a_model_is_fetched_once_and_scores_as_its_folder_does(hub: Hub, tiny_model: Callable[[str], str]) -> None:
+def test_a_model_is_fetched_once_and_scores_as_its_folder_does(hub: Hub, tiny_model: Model) -> None:
     (hub.models[NAME] / "onnx").mkdir()
     (hub.models[NAME] / "onnx" / "model.onnx").write_bytes(b"not wanted")
     (hub.models[NAME] / "tf_model.h5").write_bytes(b"not wanted")
@@ -153,6 +152,7 @@ def test_pulled_found_and_pinned(hub: Hub, cli: Cli, tmp_path: Path) -> None:
     pinned = cli("models", "pin", "bert-base-uncased", "--registry", mine)
     assert f"pinned to {COMMIT}" in pinned.out, pinned.err
     assert load_registry(mine).model("bert-base-uncased").source.revision == COMMIT
+    assert "only hub models" in cli("models", "pin", "minilm", "--registry", mine).err
     pulled = cli("models", "pull", "bert-base-uncased", "--registry", mine)
     assert pulled.status == 0, pulled.err
     assert cli("models", "where", "bert-base-uncased", "--registry", mine).out.strip().endswith(COMMIT)

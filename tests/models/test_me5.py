@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import bsx
 from bsx.catalog.catalog import shipped
@@ -83,31 +82,6 @@ def test_words_are_matched_across_languages(me5: bsx.Scorer) -> None:
     assert found[1:-1] == ["The", "dog", "is", "big"]
 
 
-@pytest.mark.slow
-def test_what_minilm_can_do_works(me5: bsx.Scorer, tmp_path: Path) -> None:
-    vectors = torch.randn(1, 5, 384, requires_grad=True)
-    me5.loss(vectors, [TEXTS[0]]).backward()
-    assert vectors.grad is not None
-    expected = me5.score(TEXTS, TEXTS[::-1]).f1
-    cached = bsx.Scorer(model="me5-small-q4", cache=tmp_path / "cache", long="window")
-    assert np.allclose(cached.score(TEXTS, TEXTS[::-1]).f1, expected, atol=1e-5)
-    long = " ".join(TEXTS) * 30
-    assert cached.score([long, long], [long, TEXTS[0]]).f1[0] == pytest.approx(1, abs=1e-6)
-    cached = bsx.Scorer(model="me5-small-q4", cache=tmp_path / "cache", long="window")
-    assert np.allclose(cached.score(TEXTS, TEXTS[::-1]).f1, expected, atol=1e-5)
-
-
-@pytest.mark.slow
-def test_it_is_tuned_and_has_baselines(tmp_path: Path) -> None:
-    rows = "".join(f"{a}\t{b}\t{len(a)}\n" for a in TEXTS for b in TEXTS)
-    (tmp_path / "judged.tsv").write_text(f"candidate\treference\thuman\n{rows}", encoding="utf-8")
-    tuned = bsx.tune(model="me5-small-q4", tables=[str(tmp_path / "judged.tsv")], lang="ru", resamples=20)
-    assert len(tuned.layers) == 13
-    (tmp_path / "texts.txt").write_text("\n".join(TEXTS * 2), encoding="utf-8")
-    baseline = bsx.baseline(model="me5-small-q4", lang="ru", corpus=tmp_path / "texts.txt", pairs=20)
-    assert len(baseline.f1) == 13
-
-
 def test_scores_are_rescaled_by_baselines_of_news_length(me5: bsx.Scorer) -> None:
     languages = shipped().baseline_languages("me5-small-q4")
     assert set(languages) >= {*NINE, "am", "gu", "ha", "he", "id", "kk", "lt", "lv", "pt", "ro"}
@@ -160,12 +134,3 @@ def test_onnx_and_int8_give_its_numbers(me5: bsx.Scorer) -> None:
     ):
         scores = scorer.score(TEXTS, TEXTS[::-1])
         assert np.abs(scores.f1 - expected).max() < off
-
-
-@pytest.mark.slow
-def test_it_is_what_compares_sources_with_candidates() -> None:
-    metric = bsx.get_metric("sentence-qe")
-    own, other = metric.score(TEXTS[:2], sources=[TEXTS[3], "Der Zug fährt um neun."])
-    assert own > other + 0.05
-    assert metric.signature()["model"] == "me5-small-q4@sha256-9f7ad40f7082"
-    assert metric.signature()["prefix"] == "query:"

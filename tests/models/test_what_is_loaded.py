@@ -7,7 +7,6 @@ import json
 import pickle
 import shutil
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from bsx.catalog.entries.models import Source
 from bsx.encode.model import identified
 from bsx.errors import InputError
 from bsx.models.files import config_digest, file_digest, weight_files
+from tests.conftest import Model
 from tests.helpers import tiny
 
 TEXTS = (["a cat sat on the mat", "rain"], ["the cat is on the mat", "a train"])
@@ -37,7 +37,7 @@ def change(folder: Path, **said: Any) -> None:
 
 
 @pytest.fixture
-def folder(tiny_model: Callable[[str], str], tmp_path: Path) -> Path:
+def folder(tiny_model: Model, tmp_path: Path) -> Path:
     return Path(shutil.copytree(tiny_model("bert"), tmp_path / "model"))
 
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import functools
-import http.server
 import json
 import os
 import shutil
 import subprocess
 import sys
-import threading
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +16,7 @@ import bsx
 from bsx.catalog.catalog import load_registry
 from bsx.catalog.datasets import load_datasets
 from bsx.support.environment import SILENT, silence
+from tests.cli.test_data import Server
 
 # Whatever a process opens to another one, in Python or beneath it. Looking up a user's name in the daemon that some
 # systems have for it is no word to anyone.
@@ -81,23 +77,6 @@ def run(program: list[str], folder: Path, **told: str) -> tuple[str, list[str]]:
         file for place in (home, temporary) for file in place.rglob("*") if file.is_file() or not any(file.iterdir())
     ]
     return done.stdout, [str(file.relative_to(folder)) for file in made]
-
-
-@contextlib.contextmanager
-def file_server(folder: Path) -> Iterator[str]:
-    """Serve the files of a folder on this machine until the block ends; yield the address."""
-
-    class Quiet(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *said: object) -> None:
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 # One process for many calls: what its metrics import is imported once. GUARD sees it all the same.
@@ -162,8 +141,7 @@ def test_what_may_be_fetched_goes_into_the_cache_of_bsx(tmp_path: Path, monkeypa
     spm = pytest.importorskip("sacrebleu.tokenizers.tokenizer_spm")
     sentencepiece = pytest.importorskip("sentencepiece")
     texts = iter(f"the {a} {b} sat on a {c}" for a in "abcdefgh" for b in "ijkl" for c in "mnop")
-    model = tmp_path / "served" / "spm.model"
-    model.parent.mkdir()
+    model = tmp_path / "spm.model"
     with model.open("wb") as stream:
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=texts, model_writer=stream, vocab_size=22, minloglevel=2
@@ -172,8 +150,10 @@ def test_what_may_be_fetched_goes_into_the_cache_of_bsx(tmp_path: Path, monkeypa
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(spm, "SACREBLEU_DIR", str(tmp_path / "home"))
     monkeypatch.setenv("BSX_CACHE", str(tmp_path / "cache"))
-    with file_server(model.parent) as url:
-        known = {"url": f"{url}/spm.model", "signature": "flores200"}
+    server = Server()
+    try:
+        server.content["/spm.model"] = model.read_bytes()
+        known = {"url": f"{server.url}/spm.model", "signature": "flores200"}
         monkeypatch.setattr(spm, "SPM_MODELS", {**spm.SPM_MODELS, "flores200": known})
         monkeypatch.setenv("HF_HUB_OFFLINE", "1")
         with pytest.raises(bsx.ModelUnavailableError, match="HF_HUB_OFFLINE is set"):
@@ -181,6 +161,8 @@ def test_what_may_be_fetched_goes_into_the_cache_of_bsx(tmp_path: Path, monkeypa
         assert not (tmp_path / "cache").exists()
         monkeypatch.setenv("HF_HUB_OFFLINE", "0")
         found = bsx.get_metric("bleu:tokenize=flores200").score(["the a sat"], [["the a sat"]])
+    finally:
+        server.close()
     assert found.values.tolist() == [pytest.approx(100)]
     assert (tmp_path / "cache/sacrebleu/models/spm.model").read_bytes() == model.read_bytes()
     assert not (tmp_path / "home").exists()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from base64 import b64encode
 from collections.abc import Iterator
 from importlib.resources import files
@@ -305,7 +304,7 @@ def paths(folder: Path) -> list[str]:
     shown = [
         path for name in by_state.values() for path in (f"/runs/{name}", f"/runs/{name}/files", f"/runs/{name}/metrics")
     ]
-    return ["/", "/runs", "/metrics", "/nothing", *shown]
+    return ["/", "/runs", "/metrics", *shown]
 
 
 @pytest.mark.slow
@@ -318,8 +317,6 @@ def test_accessibility(browser: Browser, page: Page, folder: Path, scheme: Any) 
     root = "/".join(page.url.split("/")[:3])
     page.emulate_media(color_scheme=scheme)
     for path in paths(folder):
-        if path == "/nothing":
-            continue
         page.goto(root + path)
         page.locator("h1").wait_for()
         for summary in page.locator("summary").all():
@@ -330,27 +327,9 @@ def test_accessibility(browser: Browser, page: Page, folder: Path, scheme: Any) 
 @pytest.mark.slow
 def test_no_page_is_wider_than_its_screen(page: Page, folder: Path) -> None:
     root = "/".join(page.url.split("/")[:3])
-    shots = os.environ.get("BSX_SHOTS")
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
-        for place, path in enumerate(paths(folder)):
-            if path == "/nothing":
-                continue
+        for path in paths(folder):
             page.goto(root + path)
             page.locator("h1").wait_for()
             assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (width, path)
-            if shots:
-                page.screenshot(path=f"{shots}/{width}-{place}-{path.strip('/').replace('/', '-')}.png", full_page=True)
-
-
-@pytest.mark.slow
-def test_a_folder_is_shown_without_a_button(browser: Browser, folder: Path) -> None:
-    Workspace(folder).new("earlier").update(state="done")
-    with served("--read-only", str(folder)) as (_, address, _ask):
-        page = browser.new_page()
-        page.set_default_timeout(PATIENCE)
-        page.goto(address)
-        page.get_by_role("link", name="earlier", exact=True).click()
-        expect(page.locator("h1")).to_have_text("earlier")
-        assert page.locator("main button, main form, main input").count() == 0
-        page.close()

@@ -187,12 +187,3 @@ def test_titles_and_names_are_escaped(client: TestClient, workspace: Workspace) 
         assert "<script>alert" not in text
         assert "<b>x" not in text
     assert [file.stored for file in run.record.files] == ["input-1.tsv"]
-
-
-def test_an_error_that_nobody_foresaw_does_not_stop_the_server(client: TestClient, workspace: Workspace) -> None:
-    run = workspace.new("x")
-    (run.folder / RECORD).write_text("{damaged")
-    assert client.get("/runs").status_code == 200
-    assert "cannot be read" in client.get(f"/runs/{run.name}").text
-    client.get(f"/runs/{run.name}/files")
-    assert client.get("/").status_code == 200

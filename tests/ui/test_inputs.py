@@ -34,33 +34,35 @@ def run_of(workspace: Workspace, file: Path) -> Run:
     return run
 
 
-def test_columns_and_language_of_a_table_are_found(workspace: Workspace) -> None:
-    run = run_of(workspace, EXAMPLE)
-    found = inputs.understand(run)
-    assert found.table
-    assert not found.problems
-    assert found.choices.candidate == ("atlas", "brook", "cinder")
-    assert found.choices.reference == ("reference",)
-    assert (found.choices.segment, found.choices.source) == ("id", None)
+XLIFF = (
+    '<xliff version="1.2"><file original="a" source-language="en-US" target-language="de-DE"><body>'
+    '<trans-unit id="1"><source>a b</source><target>c d</target></trans-unit></body></file></xliff>'
+)
+COLUMNS = {"candidate": ("atlas", "brook", "cinder"), "reference": ("reference",), "segment": "id", "source": None}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("de-systems.tsv", EXAMPLE.read_text(encoding="utf-8"), {**COLUMNS, "lang": "de"}),
+        ("job.xlf", XLIFF, {"source_lang": "en", "lang": "de"}),
+        ("t.tsv", "id\treference\tatlas\tgrade\n1\tthe old man\tx y\t3\n2\ta cat\tz\t1\n", {"candidate": ("atlas",)}),
+        (
+            "long.tsv",
+            "system\tid\tcandidate\treference\na\t1\tx y\tz\nb\t1\tx\tz\n",
+            {"system": "system", "segment": "id", "candidate": ("candidate",)},
+        ),
+    ],
+    ids=["a column a system", "languages with a region", "a column of no known name", "systems below one another"],
+)
+def test_what_files_are_taken_for(
+    workspace: Workspace, tmp_path: Path, name: str, content: str, expected: dict[str, object]
+) -> None:
     pytest.importorskip("py3langid")
-    assert found.choices.lang == "de"
-
-
-def test_a_language_with_a_region_is_the_language(workspace: Workspace, tmp_path: Path) -> None:
-    (tmp_path / "job.xlf").write_text(
-        '<xliff version="1.2"><file original="a" source-language="en-US" target-language="de-DE"><body>'
-        '<trans-unit id="1"><source>a b</source><target>c d</target></trans-unit></body></file></xliff>'
-    )
-    run = run_of(workspace, tmp_path / "job.xlf")
-    choices = inputs.understand(run).choices
-    assert (choices.source_lang, choices.lang) == ("en", "de")
-
-
-def test_a_column_of_texts_of_no_known_name_holds_candidates(workspace: Workspace, tmp_path: Path) -> None:
-    table = tmp_path / "t.tsv"
-    table.write_text("id\treference\tatlas\tgrade\n1\tthe old man\tx y\t3\n2\ta cat\tz\t1\n")
-    run = run_of(workspace, table)
-    assert inputs.understand(run).choices.candidate == ("atlas",)
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    understood = inputs.understand(run_of(workspace, tmp_path / name))
+    assert (understood.table, understood.problems) == (True, ())
+    assert {field: getattr(understood.choices, field) for field in expected} == expected
 
 
 def test_what_was_chosen_is_kept(workspace: Workspace) -> None:
@@ -77,8 +79,6 @@ def test_rows_of_several_systems_are_counted(workspace: Workspace, tmp_path: Pat
     table = tmp_path / "long.tsv"
     table.write_text("system\tid\tcandidate\treference\na\t1\tx y\tz\nb\t1\tx\tz\n")
     run = run_of(workspace, table)
-    choices = inputs.understand(run).choices
-    assert (choices.system, choices.segment, choices.candidate) == ("system", "id", ("candidate",))
     form = {"candidate": ["candidate"], "reference": ["reference"], "system": ["system"], "segment": ["id"]}
     inputs.settle(run, form)
     assert run.record.size == Size(segments=1, systems=2, letters=2.0)
@@ -103,23 +103,20 @@ def test_texts_of_a_line_a_segment_become_one_table(workspace: Workspace, tmp_pa
     assert len(inputs.understand(run).seen) == 4  # the table that was made is none of the user's files
 
 
-def test_files_of_different_lengths_are_told_by_their_names(workspace: Workspace, tmp_path: Path) -> None:
-    run = handed_in(workspace, tmp_path, atlas="a\nb\n", refs="a\n")
-    inputs.understand(run)
-    with pytest.raises(InputError) as raised:
-        inputs.settle(run, {})
-    assert "atlas.txt has 2, refs.txt has 1" in str(raised.value)
-    assert not (run.folder / inputs.TEXTS).exists()
-
-
-def test_a_line_that_is_not_text_is_told_by_file_and_line(workspace: Workspace, tmp_path: Path) -> None:
-    run = handed_in(workspace, tmp_path, refs="a\nb\n")
-    bad = tmp_path / "atlas.txt"
-    bad.write_bytes(b"fine\nbad \xff here\n")
-    inputs.copy_in(run, bad)
-    with pytest.raises(InputError, match=r"atlas\.txt: line 2") as caught:
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [(b"a\nb\n", r"refs\.txt has 1, atlas\.txt has 2"), (b"bad \xff here\n", r"atlas\.txt: line 1 is not")],
+)
+def test_texts_that_do_not_fit_are_told_by_their_names(
+    workspace: Workspace, tmp_path: Path, bad: bytes, message: str
+) -> None:
+    run = handed_in(workspace, tmp_path, refs="a\n")
+    (tmp_path / "atlas.txt").write_bytes(bad)
+    inputs.copy_in(run, tmp_path / "atlas.txt")
+    with pytest.raises(InputError, match=message) as caught:
         inputs.settle(run, {"role-input-1.txt": ["references"], "role-input-2.txt": ["candidates"], "lang": ["en"]})
     assert str(workspace.folder) not in str(caught.value)
+    assert not (run.folder / inputs.TEXTS).exists()
 
 
 POLISH = "Rada miasta zdecydowała, że ciężkie ciężarówki nie mogą jeździć.\r\nŁódź jest wielka.\r\n"
@@ -269,12 +266,24 @@ def test_a_table_that_comes_later_is_joined_with_one_that_was_accepted(workspace
     assert run.record.choices.reference == ("reference",)
 
 
-def test_tables_of_systems_in_rows_are_not_joined(workspace: Workspace, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("head", "problem"),
+    [
+        ("system\tsource\tcandidate", "a column for each system, not rows"),
+        ("key\tsource\treference", "mt.xlf and other.tsv share no source text and no id"),
+    ],
+)
+def test_tables_that_cannot_be_joined_are_refused(
+    workspace: Workspace, tmp_path: Path, head: str, problem: str
+) -> None:
     run = run_of(workspace, xliff(tmp_path / "mt.xlf", UNITS))
     rows = [f"{name}\t{source}\t{target}" for name in "XY" for source, target in UNITS.values()]
-    (tmp_path / "more.tsv").write_text("\n".join(["system\tsource\tcandidate", *rows, ""]))
-    inputs.copy_in(run, tmp_path / "more.tsv")
-    assert "a column for each system, not rows" in inputs.understand(run).problems[0]
+    rows = rows if head.startswith("system") else ["a\tQuite another.\tGanz anders."]
+    (tmp_path / "other.tsv").write_text("\n".join([head, *rows, ""]))
+    inputs.copy_in(run, tmp_path / "other.tsv")
+    assert problem in inputs.understand(run).problems[0]
+    with pytest.raises(InputError, match=problem):
+        inputs.settle(run, {})
 
 
 def test_a_wrong_encoding_is_mended_and_a_right_one_stays(
@@ -328,16 +337,6 @@ def test_folders_of_others_are_no_drafts(workspace: Workspace) -> None:
     assert sorted(workspace.folder.iterdir()) == before
 
 
-def test_tables_with_nothing_in_common_are_refused(workspace: Workspace, tmp_path: Path) -> None:
-    run = run_of(workspace, xliff(tmp_path / "mt.xlf", UNITS))
-    (tmp_path / "other.tsv").write_text("key\tsource\treference\na\tQuite another.\tGanz anders.\n")
-    inputs.copy_in(run, tmp_path / "other.tsv")
-    problem = inputs.understand(run).problems[0]
-    assert "mt.xlf and other.tsv share no source text and no id" in problem
-    with pytest.raises(InputError, match="share no source text"):
-        inputs.settle(run, {})
-
-
 def test_uploads_go_through_the_page(client: TestClient, workspace: Workspace) -> None:
     name = client.post("/new", params={"title": "C:\\texts\\mine.tsv"}, headers=OWN).json()["name"]
     content = EXAMPLE.read_bytes()
@@ -370,16 +369,6 @@ def test_what_a_memory_says_of_its_languages_is_taken(client: TestClient, worksp
     assert (choices.candidate, choices.lang, choices.source_lang) == (("ja-JP",), "ja", "en")
 
 
-def test_a_file_in_a_format_that_is_not_read_says_so(client: TestClient, workspace: Workspace) -> None:
-    name = client.post("/new", headers=OWN).json()["name"]
-    client.put(f"/upload/{name}?name=report.pdf", content=b"%PDF-1.4\n\xff\xfe", headers=OWN)
-    page = client.get(f"/runs/{name}/files")
-    assert page.status_code == 200
-    assert "report.pdf" in page.text
-    assert 'role="alert"' in page.text
-    assert client.get("/").status_code == 200
-
-
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
@@ -387,6 +376,7 @@ def test_a_file_in_a_format_that_is_not_read_says_so(client: TestClient, workspa
         ("texts.csv", b"Source;Reference;System A\n", "no rows below them"),
         ("texts.csv", b"Source;A;A\nx;y;z\n", "rename one"),
         ("texts.docx", b"PK\x03\x04", "put its texts into a spreadsheet"),
+        ("report.pdf", b"%PDF-1.4\n\xff\xfe", "report.pdf"),
         ("texts.csv", b"a;b\n" + b"x;y;z\n" * 30, "There are more problems"),
     ],
 )

@@ -10,9 +10,9 @@ import functools
 import hashlib
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, ClassVar, Literal, TypeVar
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -38,33 +38,22 @@ EntryT = TypeVar("EntryT", bound=Entry)
 
 
 def validate(kind: type[EntryT], value: object, file: Path | str, where: str = "") -> EntryT:
-    """Build an entry from parsed YAML.
+    """Build an entry from what a YAML file holds, at the place ``where`` in it.
 
-    Args:
-        kind: the entry class.
-        value: what the YAML file holds at that place.
-        file: the file's path, for the message.
-        where: the place inside the file, for the message.
-
-    Raises:
-        RegistryError: with file and field, if anything is unknown, missing, of the wrong type or contradictory.
+    RegistryError names file and field of what is unknown, missing, of the wrong type or contradictory.
     """
     try:
         return kind.model_validate(value)
     except ValidationError as error:
         problems = []
         for problem in error.errors():
-            field = ".".join(str(part) for part in ([where] if where else []) + list(problem["loc"]))
+            field = ".".join(map(str, [*([where] if where else []), *problem["loc"]]))
             problems.append(f"{field or 'entry'}: {problem['msg']}")
         raise RegistryError(f"{'; '.join(problems)}", file=file) from error
 
 
 def read_yaml(file: Path) -> object:
-    """Parse one YAML file safely.
-
-    Raises:
-        RegistryError: naming the file, and the line of a syntax error or an undecodable byte.
-    """
+    """Parse one YAML file safely; RegistryError names the file, and the line of what cannot be read."""
     try:
         return plain_yaml(NamedFile(file))
     except InputError as error:
@@ -72,74 +61,58 @@ def read_yaml(file: Path) -> object:
 
 
 def read_entry(kind: type[EntryT], file: Path) -> EntryT:
-    """Read a file of one entry.
-
-    Raises:
-        RegistryError: with file and field, if anything is wrong.
-    """
+    """Read a file of one entry; RegistryError names file and field of what is wrong."""
     return validate(kind, read_yaml(file), file)
 
 
-def read_list(kind: type[EntryT], file: Path, key: str, what: str) -> dict[str, EntryT]:
-    """Read a file that is a list of entries, by their names.
+class Listed(Entry):
+    """An entry of a list, which is one file of a registry folder; ``key`` is the field that names it."""
 
-    Args:
-        kind: the entry class.
-        file: the file.
-        key: the field that names an entry.
-        what: what the entries are, for the message.
+    file: ClassVar[str]
+    what: ClassVar[str]
+    key: ClassVar[str] = "name"
+
+
+ListedT = TypeVar("ListedT", bound=Listed)
+
+
+def read_list(kind: type[ListedT], file: Path) -> dict[str, ListedT]:
+    """Read a list of entries, by their names.
 
     Raises:
         RegistryError: with file and field, if anything is wrong, or a name stands there twice.
     """
     listed = read_yaml(file)
     if not isinstance(listed, list):
-        raise RegistryError(f"must be a list of {what}", file=file)
-    entries: dict[str, EntryT] = {}
+        raise RegistryError(f"must be a list of {kind.what}", file=file)
+    entries: dict[str, ListedT] = {}
     for index, value in enumerate(listed):
         entry = validate(kind, value, file, f"[{index}]")
-        name = getattr(entry, key)
+        name = getattr(entry, kind.key)
         if name in entries:
-            raise RegistryError(f"[{index}].{key}: {name!r} is listed twice", file=file)
+            raise RegistryError(f"[{index}].{kind.key}: {name!r} is listed twice", file=file)
         entries[name] = entry
     return entries
 
 
-def read_lists(kind: type[EntryT], folders: Sequence[Path], name: str, key: str, what: str) -> dict[str, EntryT]:
-    """Read the lists of one name in several registry folders; a later folder's entry replaces one that is called so.
+def read_lists(kind: type[ListedT], folders: Sequence[Path]) -> dict[str, ListedT]:
+    """Read the lists of registry folders, in rising precedence: a later folder's entry replaces one of its name.
 
-    Args:
-        kind: the entry class.
-        folders: in rising precedence; only the first needs the file.
-        name: of the files.
-        key: the field that names an entry.
-        what: what the entries are, for the message.
-
-    Raises:
-        RegistryError: naming file and field of a malformed entry.
+    Only the first folder needs the file. Errors are those of `read_list`.
     """
-    entries: dict[str, EntryT] = {}
+    entries: dict[str, ListedT] = {}
     for folder in folders:
-        if os.path.lexists(folder / name) or folder == folders[0]:
-            entries |= read_list(kind, folder / name, key, what)
+        if os.path.lexists(folder / kind.file) or folder == folders[0]:
+            entries |= read_list(kind, folder / kind.file)
     return entries
 
 
 def read_named(kind: type[EntryT], file: Path) -> EntryT:
     """Read a file of one entry, which is to be called like the file."""
     entry = read_entry(kind, file)
-    name = dict(entry)["name"]
-    if name != file.stem:
+    if (name := dict(entry)["name"]) != file.stem:
         raise RegistryError(f"name: is {name!r}, but the file is called {file.stem!r}", file=file)
     return entry
-
-
-def read_mapping(file: Path) -> Mapping[str, object]:
-    """Return what a file says about each of several names."""
-    value = read_yaml(file)
-    if not isinstance(value, dict):
-        raise RegistryError("must be a mapping of names to entries", file=file)
-    return value
 
 
 Judged = Literal["human-translation", "human-summary", "similarity"]

@@ -98,13 +98,9 @@ class Combination(Entry):
         return {member.metric: member.weight for member in self.members}
 
     def normalised(self, columns: Mapping[str, ArrayLike]) -> NDArray[np.float64]:
-        """Return every member's turned and normalised scores (n, members).
+        """Return every member's turned and normalised scores (n, members) of columns, metric -> raw scores (n,).
 
-        Args:
-            columns: metric -> its raw scores (n,).
-
-        Raises:
-            InputError: if a member has no column.
+        InputError is raised if a member has no column.
         """
         absent = [member.metric for member in self.members if member.metric not in columns]
         if absent:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from bsx.catalog.entries import Code, Entry, Evidence, Sha256
+from bsx.catalog.entries import Code, Entry, Evidence, Listed, Sha256
 
 FamilyKind = Literal["encoder", "encoder-decoder", "decoder"]
 
@@ -121,7 +121,7 @@ class ModelEntry(Entry):
         return self
 
 
-class LanguageEntry(Entry):
+class LanguageEntry(Listed):
     """One language: the model that scores it unless the user names another, and what other tools call it.
 
     ``model`` is null where no model with a validated layer was trained on it. ``codes`` are further codes that mean the
@@ -131,6 +131,9 @@ class LanguageEntry(Entry):
     codes of those packages' models, if they have one.
     """
 
+    file: ClassVar[str] = "languages.yaml"
+    what: ClassVar[str] = "languages"
+    key: ClassVar[str] = "code"
     code: Code
     name: str
     codes: list[Code] = []

@@ -22,10 +22,6 @@ def _compiled(pattern: object) -> Any:
         raise ValueError(f"{pattern!r} is no regular expression: {error}") from error
 
 
-def _compiles(pattern: str) -> str:
-    return str(_compiled(pattern).pattern)
-
-
 def _alternatives(listed: object) -> object:
     return "|".join(listed) if isinstance(listed, list) and all(isinstance(each, str) for each in listed) else listed
 
@@ -41,12 +37,9 @@ def _table(kind: regex.Pattern[str]) -> AfterValidator:
 
 
 Pattern = Annotated[
-    Any,
-    BeforeValidator(_compiled),
-    WithJsonSchema({"type": "string", "format": "regex"}),
-    Field(validate_default=True),
+    Any, BeforeValidator(_compiled), WithJsonSchema({"type": "string", "format": "regex"}), Field(validate_default=True)
 ]
-Part = Annotated[str, AfterValidator(_compiles)]
+Part = Annotated[str, AfterValidator(lambda pattern: str(_compiled(pattern).pattern))]
 """Of a pattern that code puts together."""
 Alternatives = Annotated[Part, BeforeValidator(_alternatives, json_schema_input_type=list[str])]
 Pairs = Annotated[str, _table(_PAIR)]

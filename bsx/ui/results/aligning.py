@@ -43,11 +43,11 @@ class Aligners:
         with self._lock:
             if self._key != key or self._scorer is None:
                 self._scorer, self._key = _scorer(*key), key
-            found: JsonObject = self._scorer.align(candidate, reference).to_dict()
-        longest = max(len(found[side]["tokens"]) for side in ("candidate", "reference"))
+            alignment: JsonObject = self._scorer.align(candidate, reference).to_dict()
+        longest = max(len(alignment[side]["tokens"]) for side in ("candidate", "reference"))
         if longest > MOST_TOKENS:
             raise InputError(f"the texts are too long to draw: {longest} tokens, {MOST_TOKENS} are the most")
-        return found
+        return alignment
 
 
 def _scorer(model: str | None, layer: int | None, lang: str | None) -> Scorer:

@@ -70,20 +70,20 @@ def exports(run: Run, documents: Sequence[str], selection: Path, kept: Kept, *, 
         return Export(command[-1], title, about, command, of_selection)
 
     report = ("report", table, *map(_plain, documents), f"--title={title}", "-o", out("report.html"))
-    found = [export("Report", "One page to send or to print; it needs nothing else.", *report)]
+    offered = [export("Report", "One page to send or to print; it needs nothing else.", *report)]
     if comparison is not None:
         ranking = ("convert", _plain(comparison), "-o", out("ranking.tex"))
-        found.append(export("Ranking for a paper", "LaTeX, with intervals and tests.", *ranking))
+        offered.append(export("Ranking for a paper", "LaTeX, with intervals and tests.", *ranking))
     for ending in endings:
         name = f"All scores ({ending[1:].upper()})"
-        found.append(export(name, "A row a segment and system.", "convert", table, "-o", out(f"table{ending}")))
+        offered.append(export(name, "A row a segment and system.", "convert", table, "-o", out(f"table{ending}")))
     if not kept.notes:
-        return found
+        return offered
     chosen = ("convert", table, f"--segments={selection.name}", "-o")
     for ending in endings:
         name, about = f"Selection ({ending[1:].upper()})", "The segments you keep, with your notes."
-        found.append(export(name, about, *chosen, out(f"selection{ending}"), of_selection=True))
-    return found
+        offered.append(export(name, about, *chosen, out(f"selection{ending}"), of_selection=True))
+    return offered
 
 
 def make(export: Export, run: Run, folder: Path) -> Path:
@@ -104,8 +104,8 @@ def make(export: Export, run: Run, folder: Path) -> Path:
         except TimeoutExpired as error:
             raise InputError(f"{export.name}: took more than {_LONGEST} seconds") from error
         if done.returncode != 0:
-            said = [line for line in done.stderr.splitlines() if line.startswith("bsx: error: ")]
-            raise InputError((said or done.stderr.splitlines() or ["failed"])[-1].removeprefix("bsx: error: "))
+            errors = [line for line in done.stderr.splitlines() if line.startswith("bsx: error: ")]
+            raise InputError((errors or done.stderr.splitlines() or ["failed"])[-1].removeprefix("bsx: error: "))
     return folder / export.name
 
 

@@ -61,7 +61,7 @@ def read_selection(file: Path) -> Kept:
     try:
         return Kept(
             int(content.get("version", 0)),
-            {check_text(name): check_text(one.get("note") or "") for name, one in content["segments"].items()},
+            {check_text(name): check_text(entry.get("note") or "") for name, entry in content["segments"].items()},
         )
     except InputError as error:
         raise InputError(f"is damaged: {error}", file=file) from error

@@ -42,14 +42,14 @@ class RunNeighbours:
     notes: list[str] = field(default_factory=list)
 
 
-def read_beside(run: Run, *, own: bool) -> RunNeighbours:
+def read_beside(run: Run, *, has_folder: bool) -> RunNeighbours:
     """Read the documents in the folder of a run; what cannot be read is said, not fatal.
 
     Args:
         run: the run.
-        own: whether the folder is the run's own; else what names another table is left out.
+        has_folder: whether the folder is the run's own; else what names another table is left out.
     """
-    found = RunNeighbours()
+    neighbours = RunNeighbours()
     files = sorted(path for path in run.folder.iterdir() if path.is_file() and not path.name.startswith("."))
     documents = [
         path
@@ -61,16 +61,16 @@ def read_beside(run: Run, *, own: bool) -> RunNeighbours:
     for path in documents[:_MOST_FILES]:
         try:
             if run.file(path.name).stat().st_size > _LARGEST:
-                found.notes.append(f"{path.name} is larger than {_LARGEST >> 20} MB and is not read.")
+                neighbours.notes.append(f"{path.name} is larger than {_LARGEST >> 20} MB and is not read.")
                 continue
             result = parse_document(NamedFile(path).json(), path.name)
         except BsxError as error:
-            found.notes.append(f"Not shown: {error}")
+            neighbours.notes.append(f"Not shown: {error}")
             continue
         named = [] if result.provenance is None else [file.name for file in result.provenance.files]
-        if own or run.scores.name in named:
-            found.documents[path.name] = result
-    return found
+        if has_folder or run.scores.name in named:
+            neighbours.documents[path.name] = result
+    return neighbours
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ class RunFindings:
 
 def shown(run: Run, table: ScoredTable, beside: RunNeighbours) -> RunFindings:
     """Return the answer of a run, and what it rests on: as terminal and report say it, with titles of metrics."""
-    specs = [one.name for one in table.metrics if not one.human]
+    specs = [metric.name for metric in table.metrics if not metric.human]
     specs += [spec for result in beside.documents.values() for spec in result.signatures]
     named = titles([spec for spec in dict.fromkeys(specs) if spec not in table.systems], load_registry())
     documents = [Document(name, None, _named(result, named)) for name, result in beside.documents.items()]
@@ -112,7 +112,7 @@ def shown(run: Run, table: ScoredTable, beside: RunNeighbours) -> RunFindings:
         first.lead = ""
         sections = [first, *(section for section in sections if section is not first)]
     charts = tuple(block for section in sections for block in section.blocks if isinstance(block, Chart))
-    compared = next((one for one in beside.documents.values() if isinstance(one, CompareResult)), None)
+    compared = next((result for result in beside.documents.values() if isinstance(result, CompareResult)), None)
     plain = in_words(compared) if compared is not None else _alone(table.systems)
     return RunFindings(plain, lead, tuple(sections), charts, named)
 
@@ -122,7 +122,7 @@ def _named(value: Any, named: Mapping[str, str]) -> Any:
     if isinstance(value, str):
         return named.get(value, value)
     if is_dataclass(value):  # a name is that of a notice or factor
-        parts = {one.name: getattr(value, one.name) for one in fields(value) if one.name != "name"}
+        parts = {item.name: getattr(value, item.name) for item in fields(value) if item.name != "name"}
         return replace(value, **{name: _named(part, named) for name, part in parts.items()})  # type: ignore[type-var]
     if isinstance(value, dict):
         return {named.get(key, key): _named(part, named) for key, part in value.items()}
@@ -142,23 +142,23 @@ def _alone(systems: Sequence[str]) -> str:
 
 def in_words(result: CompareResult) -> str:
     """Return who is best under which metric, in words that need no statistics; empty where that takes more words."""
-    few = next((one for one in result.warnings if one.name in ("few-segments", "too-few-to-swap")), None)
+    few = next((warning for warning in result.warnings if warning.name in ("few-segments", "too-few-to-swap")), None)
     if few is not None:
         n, what = next((few.values[what], what) for what in ("segments", "documents") if what in few.values)
         return f"{n} {what} are too few to show that a system is better than another, however large the differences."
-    several_pairs = any(len(one.tests) > 1 for one in result.metrics)
+    several_pairs = any(len(metric.tests) > 1 for metric in result.metrics)
     corrected = not several_pairs or result.settings.get("correction", "none") != "none"
-    resampled = all(one.name != "few-resamples" for one in result.warnings)
+    resampled = all(warning.name != "few-resamples" for warning in result.warnings)
     if (result.baseline is not None and several_pairs) or not corrected or not resampled or not result.metrics:
         return ""
     best: dict[str | None, list[str]] = {}
-    called = titles([one.metric for one in result.metrics], load_registry())
-    for one in result.metrics:
-        won = [(test.better, test.worse) for test in one.tests if test.better is not None]
+    called = titles([metric.metric for metric in result.metrics], load_registry())
+    for metric in result.metrics:
+        won = [(test.better, test.worse) for test in metric.tests if test.better is not None]
         ahead = [name for name, _ in won if sum(other == name for other, _ in won) == len(result.systems) - 1]
         if not ahead and won:
             return ""
-        best.setdefault(next(iter(ahead), None), []).append(called[one.metric])
+        best.setdefault(next(iter(ahead), None), []).append(called[metric.metric])
     several = sum(map(len, best.values())) > 1
     if [*best] == [None]:
         under = f"{'either' if len(result.metrics) == 2 else 'any'} metric" if several else best[None][0]
@@ -171,10 +171,10 @@ def in_words(result: CompareResult) -> str:
         count = "both" if len(metrics) == 2 else f"all {len(metrics)}"
         under = f"{count} metrics ({listed(metrics)})" if several else metrics[0]
         return f"{name} scores best under {under}, by more than chance would explain."
-    said = [f"{name} scores best under {listed(metrics)}" for name, metrics in best.items() if name is not None]
+    parts = [f"{name} scores best under {listed(metrics)}" for name, metrics in best.items() if name is not None]
     if None in best:
-        said.append(f"under {listed(best[None])}, the differences may be chance")
-    return f"The metrics do not all say the same: {'; '.join(said)}."
+        parts.append(f"under {listed(best[None])}, the differences may be chance")
+    return f"The metrics do not all say the same: {'; '.join(parts)}."
 
 
 def _rows(run: Run, table: ScoredTable, named: Mapping[str, str]) -> ScoreRows:
@@ -182,13 +182,13 @@ def _rows(run: Run, table: ScoredTable, named: Mapping[str, str]) -> ScoreRows:
     known = read_sidecar(run.scores)
     if known is None or not known.metrics:
         made = [
-            ScoredMetricRow(metric=one.name, higher_is_better=one.higher, signature=one.signature)
-            for one in table.metrics
-            if not one.human
+            ScoredMetricRow(metric=metric.name, higher_is_better=metric.higher, signature=metric.signature)
+            for metric in table.metrics
+            if not metric.human
         ]
         known = Sidecar(metrics=made, outputs=[] if known is None else known.outputs)
     known = Sidecar.model_validate(_named(known.model_dump(), named))
-    names = ["human" if one.human else named.get(one.name, one.name) for one in table.metrics]
+    names = ["human" if metric.human else named.get(metric.name, metric.name) for metric in table.metrics]
     rows: list[tuple[object, ...]] = []
     for number, system in enumerate(table.systems):
         values = table.values[:, number, :].T

@@ -106,7 +106,7 @@ class ScoredTable:
     notes: tuple[str, ...]
     languages: tuple[str, str]
     _file: int
-    _one: threading.Lock = field(default_factory=threading.Lock)
+    _reading: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         weakref.finalize(self, os.close, self._file)
@@ -115,7 +115,7 @@ class ScoredTable:
         """Return the text of a segment; None where there is none."""
         if place >= len(column.starts) or column.starts[place] < 0:
             return None
-        with self._one:
+        with self._reading:
             os.lseek(self._file, column.starts[place], os.SEEK_SET)
             return os.read(self._file, column.sizes[place]).decode("utf-8")
 
@@ -125,7 +125,9 @@ class ScoredTable:
 
     def candidate(self, system: int) -> TextColumn | None:
         """Return the column of a system's candidates."""
-        return next((one for one in self.texts if (one.role, one.name) == ("candidate", self.systems[system])), None)
+        return next(
+            (column for column in self.texts if (column.role, column.name) == ("candidate", self.systems[system])), None
+        )
 
 
 @dataclass(frozen=True)
@@ -143,7 +145,9 @@ class TextNames:
     document: str | None = None
 
 
-def read_table(path: Path, named: TextNames | None = None, told: Callable[[int], None] | None = None) -> ScoredTable:
+def read_table(
+    path: Path, named: TextNames | None = None, progress: Callable[[int], None] | None = None
+) -> ScoredTable:
     """Read a table of scores.
 
     Texts go into a nameless temporary file row by row; what stays in memory is numbers and names.
@@ -151,12 +155,12 @@ def read_table(path: Path, named: TextNames | None = None, told: Callable[[int],
     Args:
         path: the table.
         named: what its columns of texts are called, next to the usual names.
-        told: is told how many rows were read, now and then.
+        progress: is told how many rows were read, now and then.
 
     Raises:
         InputError: naming file, row and column of what cannot be read.
     """
-    return _Reading(path, named or TextNames()).read(told)
+    return _Reading(path, named or TextNames()).read(progress)
 
 
 class _Reading:
@@ -187,8 +191,8 @@ class _Reading:
         human = next((name for name in HUMAN if name in columns and name not in taken), None)
         if human is not None:
             self.metrics.append(ScoreColumn(human, human=True))
-        said = {score.system for entry in known for score in entry.scores if score.system}
-        self.alone = next(iter(said)) if len(said) == 1 else ALONE
+        systems = {score.system for entry in known for score in entry.scores if score.system}
+        self.alone = next(iter(systems)) if len(systems) == 1 else ALONE
         self.sides = [
             (name, "source" if name in ("source", named.source) else "reference")
             for name in columns
@@ -219,7 +223,7 @@ class _Reading:
             if name not in roles and as_numbers(values) is not None and not all(map(is_missing, values))
         ]
 
-    def read(self, told: Callable[[int], None] | None) -> ScoredTable:
+    def read(self, progress: Callable[[int], None] | None) -> ScoredTable:
         """Read all rows."""
         with tempfile.TemporaryFile(prefix="bsx-ui-") as spool:  # what the table keeps open lives as long as it
             rows = left = twice = 0
@@ -227,8 +231,8 @@ class _Reading:
             counts = Counter[str]()
             for row in self.table.rows():
                 rows += 1
-                if told is not None and not rows % _TOLD:
-                    told(rows)
+                if progress is not None and not rows % _TOLD:
+                    progress(rows)
                 system = self.alone if self.system is None else self._name(row, self.system)
                 counts[system] += 1
                 key = self._key(row, counts[system])
@@ -337,7 +341,7 @@ class _Reading:
             documents=np.array(self.of, dtype=np.int32),
             document_names=tuple(self.documents),
             values=values,
-            texts=tuple(sorted(self.texts.values(), key=lambda one: order[one.role])),
+            texts=tuple(sorted(self.texts.values(), key=lambda text: order[text.role])),
             lengths=np.frombuffer(self.lengths, dtype=np.int64),
             notes=tuple(self.notes),
             languages=(source, target) if source.isalpha() and target else ("", ""),

@@ -73,14 +73,14 @@ class ResultViews:
         return [
             Route("/library/charts.js", self._library),
             Route("/results/{run}", self._page),
-            Route("/results/{run}/columns", _told(self._columns)),
-            Route("/results/{run}/scores", _told(self._scores)),
-            Route("/results/{run}/texts/{column}", _told(self._texts)),
-            Route("/results/{run}/align/{system}/{place}", _told(self._align)),
-            Route("/results/{run}/selection", _told(self._selection)),
+            Route("/results/{run}/columns", _answered(self._columns)),
+            Route("/results/{run}/scores", _answered(self._scores)),
+            Route("/results/{run}/texts/{column}", _answered(self._texts)),
+            Route("/results/{run}/align/{system}/{place}", _answered(self._align)),
+            Route("/results/{run}/selection", _answered(self._selection)),
             Route("/results/{run}/selection", self._change, methods=["POST"]),
-            Route("/results/{run}/exports", _told(self._exports)),
-            Route("/results/{run}/export/{name}", _told(self._export)),
+            Route("/results/{run}/exports", _answered(self._exports)),
+            Route("/results/{run}/export/{name}", _answered(self._export)),
         ]
 
     def _library(self, request: Request) -> Response:
@@ -91,28 +91,28 @@ class ResultViews:
         """Return what is known of a run, read again if its files have changed."""
         with self._reading:
             state = _state(run)
-            found = self._held.pop(run.name, None)
-            if found is None or found.state != state:
+            opened = self._held.pop(run.name, None)
+            if opened is None or opened.state != state:
                 if not run.scores.is_file():
                     raise UnknownNameError(f"the run {run.name!r} has no scores yet")
                 choices = run.record.choices
                 named = TextNames(choices.source, choices.reference, choices.document)
                 table = read_table(run.scores, named, lambda rows: self._rows.__setitem__(run.name, rows))
-                beside = read_beside(run, own=self._own(run))
-                found = _Opened(table, beside, shown(run, table, beside), state)
-            self._held[run.name] = found
+                beside = read_beside(run, has_folder=self._has_folder(run))
+                opened = _Opened(table, beside, shown(run, table, beside), state)
+            self._held[run.name] = opened
             while len(self._held) > _HELD:  # its file of texts closes when nobody reads it any more
                 self._held.popitem(last=False)
-            return found
+            return opened
 
-    def _own(self, run: Run) -> bool:
+    def _has_folder(self, run: Run) -> bool:
         return run.folder != self._workspace.folder
 
     def _run(self, request: Request) -> Run:
         return self._workspace.run(request.path_params["run"])
 
     def _selected(self, run: Run) -> Path:
-        return run.file(SELECTION if self._own(run) else f"{run.name}.{SELECTION}")
+        return run.file(SELECTION if self._has_folder(run) else f"{run.name}.{SELECTION}")
 
     def _wait(self, request: Request, run: Run) -> Response | None:
         """Return a page that says how far a large table is read; None if it has been read, or is soon."""
@@ -120,8 +120,8 @@ class ResultViews:
         if not scores.is_file() or scores.stat().st_size < _LONG:
             return None
         if run.name not in self._rows:
-            held = self._held.get(run.name)
-            if held is not None and held.state == _state(run):
+            opened = self._held.get(run.name)
+            if opened is not None and opened.state == _state(run):
                 return None
             self._rows[run.name] = 0
             reading = threading.Thread(target=self._read, args=(run,), name="bsx-read", daemon=True)
@@ -147,7 +147,7 @@ class ResultViews:
         record = run.record
         notes = [*opened.table.notes, *opened.beside.notes, *(record.joined.notes if record.joined else ())]
         notes += [f"The comparison failed: {as_called(run, record.error)}"] if record.error else []
-        made = (run.read(COMMANDS, _LONGEST_COMMANDS) if self._own(run) else None) or b""
+        made = (run.read(COMMANDS, _LONGEST_COMMANDS) if self._has_folder(run) else None) or b""
         return render(
             request,
             "results.html.jinja",
@@ -172,15 +172,19 @@ class ResultViews:
                 "rows": table.rows,
                 "systems": table.systems,
                 "metrics": [
-                    {"name": one.name, "title": opened.shown.titles.get(one.name, one.name), "human": one.human}
-                    | {"higher": one.higher, "signature": one.signature}
-                    for one in table.metrics
+                    {
+                        "name": metric.name,
+                        "title": opened.shown.titles.get(metric.name, metric.name),
+                        "human": metric.human,
+                    }
+                    | {"higher": metric.higher, "signature": metric.signature}
+                    for metric in table.metrics
                 ],
                 "segments": table.segments,
                 "documents": table.documents.tolist(),
                 "documentNames": table.document_names,
                 "lengths": table.lengths.tolist(),
-                "texts": [{"role": one.role, "name": one.name} for one in table.texts],
+                "texts": [{"role": text.role, "name": text.name} for text in table.texts],
                 "languages": {"source": languages[0], "target": languages[1]},
                 "readOnly": self._workspace.read_only,
             },
@@ -205,10 +209,10 @@ class ResultViews:
         system, place = _number(request, "system"), _number(request, "place")
         if system >= len(table.systems) or place >= len(table.segments):
             raise UnknownNameError("there is no such segment")
-        references = next((one for one in table.texts if one.role == "reference"), None)
+        references = next((text for text in table.texts if text.role == "reference"), None)
         candidate = _text(table, table.candidate(system), place, "candidate")
         reference = _text(table, references, place, "reference")
-        signature = next((one.signature for one in table.metrics if "metric:bertscore" in one.signature), "")
+        signature = next((metric.signature for metric in table.metrics if "metric:bertscore" in metric.signature), "")
         lang = run.record.choices.lang or table.languages[1] or None
         return _json(request, self._aligners.align(candidate, reference, signature, lang))
 
@@ -232,29 +236,29 @@ class ResultViews:
 
     def _all_exports(self, run: Run) -> list[Export]:
         documents, selected = self._open(run).beside.documents, self._selected(run)
-        compared = next((name for name, one in documents.items() if isinstance(one, CompareResult)), None)
+        compared = next((name for name, document in documents.items() if isinstance(document, CompareResult)), None)
         return exports(run, list(documents), selected, read_selection(selected), comparison=compared)
 
     def _exports(self, request: Request) -> Response:
-        found = self._all_exports(self._run(request))
+        offered = self._all_exports(self._run(request))
         return _json(
             request,
             [
                 {
-                    "name": one.name,
-                    "title": one.title,
-                    "about": one.about,
-                    "command": one.line,
-                    "selection": one.of_selection,
+                    "name": export.name,
+                    "title": export.title,
+                    "about": export.about,
+                    "command": export.line,
+                    "selection": export.of_selection,
                 }
-                for one in found
+                for export in offered
             ],
         )
 
     def _export(self, request: Request) -> Response:
         run = self._run(request)
         name = request.path_params["name"]
-        export = next((one for one in self._all_exports(run) if one.name == name), None)
+        export = next((candidate for candidate in self._all_exports(run) if candidate.name == name), None)
         if export is None:
             raise UnknownNameError(f"there is no {name[:80]!r} to take away; keep some segments first for a selection")
         folder = Path(tempfile.mkdtemp(prefix="bsx-ui-"))
@@ -269,13 +273,13 @@ class ResultViews:
 
 def _state(run: Run) -> tuple[object, ...]:
     """Return what changes when a file of the run does, other than its selection."""
-    found = []
+    states = []
     for path in sorted(run.folder.iterdir()):
         if path.suffix in (".json", ".xlsx", *TABLES) and not path.name.endswith(SELECTION):
             with contextlib.suppress(OSError):
                 stat = path.stat()
-                found.append((path.name, stat.st_mtime_ns, stat.st_size))
-    return tuple(found)
+                states.append((path.name, stat.st_mtime_ns, stat.st_size))
+    return tuple(states)
 
 
 def _number(request: Request, name: str) -> int:
@@ -305,7 +309,7 @@ def _guarded(call: Callable[[], Response]) -> Response:
         return JSONResponse({"error": str(error)}, 404 if isinstance(error, UnknownNameError) else 400)
 
 
-def _told(answer: Callable[[Request], Response]) -> Callable[[Request], Response]:
+def _answered(answer: Callable[[Request], Response]) -> Callable[[Request], Response]:
     return lambda request: _guarded(lambda: answer(request))
 
 

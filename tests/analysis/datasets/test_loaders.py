@@ -544,7 +544,7 @@ def test_a_wrong_entry_names_file_and_field(change: dict[str, Any], message: str
     entry = json.dumps([{**ENTRY, "language_pairs": [], "layout": None, "local": LOCAL, **change}])
     (tmp_path / "datasets.yaml").write_text(entry)  # JSON is YAML
     with pytest.raises(RegistryError) as caught:
-        read_list(DatasetEntry, tmp_path / "datasets.yaml", "name", "data sets")
+        read_list(DatasetEntry, tmp_path / "datasets.yaml")
     assert "datasets.yaml: " in str(caught.value)
     assert message in str(caught.value)
 

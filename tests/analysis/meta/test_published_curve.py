@@ -15,10 +15,11 @@ from bsx.analysis.compare.run import compare_systems, together
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.parts import Prose, TablePart
 from bsx.catalog.catalog import shipped
-from bsx.catalog.thresholds import studies
+from bsx.catalog.entries import read_lists
+from bsx.catalog.thresholds import StudyEntry
 from bsx.support.untyped import to_json
 
-STUDY = studies(shipped())["kocmi2024"]
+STUDY = read_lists(StudyEntry, shipped().folders)["kocmi2024"]
 
 
 def curve(name: str, metric: str = "m") -> PublishedCurve:
