@@ -90,6 +90,11 @@ def door_of(command: Any) -> dict[str, str]:
 class _Door:
     """What takes options: an error about its settings then calls them as the command line does."""
 
+    def get_help_option_names(self, ctx: Any) -> list[str]:
+        """Return how help is asked for, in the order stated (the library's is that of a set)."""
+        names = super().get_help_option_names(ctx)  # type: ignore[misc]
+        return [name for name in ctx.help_option_names if name in names]
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
         try:

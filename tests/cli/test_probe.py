@@ -54,7 +54,7 @@ def test_sentence_vectors_equal_transformers(pooling: str, tiny_model: Model) ->
     )
     assert got.vectors.shape == (3, 4, 32)
     assert got.vectors.dtype == np.float32
-    assert got.found.all()
+    assert got.present.all()
     assert view.shared.sequences_encoded == 3  # one text stands twice
     for i, text in enumerate(TEXTS):
         states, _, _ = by_hand(located, text)
@@ -81,7 +81,7 @@ def test_a_word_is_the_mean_of_its_pieces(kind: str, tiny_model: Model) -> None:
     sentences = [text.split() for text in TEXTS]
     got = word_features(sentences, tokenizer, view, budget=BUDGET)
     assert got.vectors.shape[1] == sum(map(len, sentences))
-    assert got.found.all()
+    assert got.present.all()
     item = 0
     for words, owner in zip(sentences, tokenizer.word_of(sentences), strict=True):
         ids = tokenizer.tokenize([" ".join(words)])[0].ids
@@ -112,9 +112,9 @@ def test_words_beyond_the_limit_have_no_vector(tiny_model: Model) -> None:
     sentences = [["cat"] * 70, ["dog", "\u200b", "rain"]]
     got = word_features(sentences, tokenizer, view, budget=BUDGET)
     assert got.truncated == 1
-    assert got.found[:70].tolist() == [True] * 62 + [False] * 8
-    assert got.found[70]
-    assert got.found[72]
+    assert got.present[:70].tolist() == [True] * 62 + [False] * 8
+    assert got.present[70]
+    assert got.present[72]
     assert (got.vectors[:, 62:70] == 0).all()
     _, tokenizer, view = opened(tiny_model("t5"))
     with pytest.raises(InputError, match="no special token in front of a text: use pooling mean or max"):

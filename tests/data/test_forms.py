@@ -22,7 +22,7 @@ from bsx.data.writing import (
     script_of,
     segment_in_form,
 )
-from tests.cli.test_main import Cli
+from tests.conftest import Cli
 
 ANY = st.text(st.characters(exclude_categories=["Cs"]))
 

@@ -169,7 +169,7 @@ MOVER: dict[str, Any] = {"pmeans": True, "last_layers": 5, "layer": -1, "drop_pu
 MOVER |= {"words": (), "idf": True, "separate_idf": True, "ngram": 1, "cost": "squared", "transform": "one-minus"}
 
 
-def mover_side(folder: str, text: str, idf: Callable[[str], float], how: dict[str, Any]) -> tuple[Any, ...]:
+def mover_side(folder: str, text: str, idf: Callable[[str], float], how: dict[str, Any]) -> tuple[Any, list[float]]:
     """Vectors of the pieces kept and their weights, step by step as SPEC section 2 has it."""
     pieces, states = literal.hidden_states(folder, text)
     if how["pmeans"]:

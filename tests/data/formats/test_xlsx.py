@@ -22,7 +22,7 @@ from bsx.errors import InputError, UnknownNameError
 Cli = Callable[..., Any]
 
 
-def book(path: Path, *rows: list[Any], merged: Sequence[str] = (), **sheets: list[list[Any]]) -> Path:
+def book(path: Path, *rows: Sequence[Any], merged: Sequence[str] = (), **sheets: list[list[Any]]) -> Path:
     """Write a workbook as others write them."""
     made = openpyxl.Workbook()
     made.worksheets[0].title = "First"
