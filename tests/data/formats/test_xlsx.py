@@ -142,7 +142,12 @@ def test_the_row_that_names_all_columns_is_found_below_a_title(tmp_path: Path) -
 
 
 def test_merged_cells_within_a_row_of_the_table_are_no_heading(tmp_path: Path) -> None:
-    rows = [["source", "candidate", "note"], ["s", "hyp A", "n"], [None, "hyp B", None], [None, "hyp C", None]]
+    rows: list[list[Any]] = [
+        ["source", "candidate", "note"],
+        ["s", "hyp A", "n"],
+        [None, "hyp B", None],
+        [None, "hyp C", None],
+    ]
     file = book(tmp_path / "t.xlsx", *rows, merged=["A2:A3", "B3:C3", "B4:C4"])
     assert [row["candidate"] for row in Table(file).rows()] == ["hyp A", "hyp B", "hyp C"]
 
