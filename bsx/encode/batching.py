@@ -170,13 +170,7 @@ class Batcher:
                 continue
             self._ahead = False
             if not (beside and len(batch) == 1):  # it may fit when it is there alone
-                longest = max(lengths[i] for i in batch)
-                if len(batch) == 1:
-                    raise InputError(
-                        f"one text of {longest} tokens does not fit in the memory of {self.embedder.device} "
-                        f"({lacking}): use a smaller model, another device or dtype"
-                    )
-                self.batch_tokens = min(self.batch_tokens, (len(batch) + 1) // 2 * longest)  # half of what this took
+                self._shrink([lengths[i] for i in batch], lacking)
             left = sorted([*batch, *(i for group in waiting for i in group)])
             groups = plan_batches([lengths[i] for i in left], self.batch_tokens, equal_lengths=equal)
             waiting = deque([left[i] for i in group] for group in groups)
@@ -200,3 +194,12 @@ class Batcher:
             return self.embedder.begin(ids, mask)
         vectors = self.embedder.encode(ids, mask)
         return lambda: vectors
+
+    def _shrink(self, lengths: Sequence[int], lacking: str) -> None:
+        """Allow a batch half of what a batch of these lengths took."""
+        if len(lengths) == 1:
+            raise InputError(
+                f"one text of {lengths[0]} tokens does not fit in the memory of {self.embedder.device} ({lacking}): "
+                "use a smaller model, another device or dtype"
+            )
+        self.batch_tokens = min(self.batch_tokens, (len(lengths) + 1) // 2 * max(lengths))

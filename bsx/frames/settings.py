@@ -244,16 +244,16 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
             raise InputError("give either candidates and references, or a table with its columns, not both")
         table = open_table(self.table, first_line=True)
         needed = ["candidate", *(["reference"] if "reference" in wants else [])]
-        columns = {"reference": self.reference} | find_columns(
-            table.columns, asked, *needed, "source", "system", "segment"
-        )
+        columns: dict[str, Sequence[str]] = {"reference": self.reference}
         for role in needed:
+            columns |= find_columns(table.columns, asked, role)
             if not columns[role]:
                 raise InputError(
                     f"no {role}s: there is no column {role!r}, so {role} must name one; it has the columns "
                     f"{', '.join(table.columns)}",
                     file=table.name,
                 )
+        columns |= find_columns(table.columns, asked, "source", "system", "segment")
         several = len(columns["candidate"]) > 1
         if self.system is not None and several:
             raise InputError("several columns of candidates are the systems already: leave out system")
