@@ -17,7 +17,7 @@ from pydantic import Field, PrivateAttr, model_validator
 from bsx.data.corpus import Corpus
 from bsx.data.documents import DOCUMENTS
 from bsx.data.lines import STDIN
-from bsx.data.long import ColumnName, ColumnNames, RowColumns, find_columns
+from bsx.data.long import SEGMENTS, SYSTEM, ColumnName, ColumnNames, RowColumns, called_references
 from bsx.data.open import HeldLines, TableFile, open_lines, open_table, table_parts
 from bsx.data.sources import IN_MEMORY, AnyTable
 from bsx.data.tables import Table
@@ -232,9 +232,10 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
             InputError: if files and a table are mixed, something is missing, or a file cannot be used.
         """
         references, sources = self._beside or (self.references, self.sources)
-        asked = {role: getattr(self, role) for role in ("candidate", "reference", "source", "system", "segment")}
+        candidate, reference = list(self.candidate), list(self.reference)
+        source, system, segment = self.source, self.system, self.segment
         if self.table is None:
-            if self.candidate or self.reference or {self.source, self.system, self.segment, self.document} != {None}:
+            if candidate or reference or {source, system, segment, self.document} != {None}:
                 raise InputError(
                     "candidate, reference, source, system, segment and document name columns of a table, which is "
                     "missing"
@@ -243,33 +244,44 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
         if self.candidates or references or sources is not None:
             raise InputError("give either candidates and references, or a table with its columns, not both")
         table = open_table(self.table, first_line=True)
-        needed = ["candidate", *(["reference"] if "reference" in wants else [])]
-        columns: dict[str, Sequence[str]] = {"reference": self.reference}
-        for role in needed:
-            columns |= find_columns(table.columns, asked, role)
-            if not columns[role]:
-                raise InputError(
-                    f"no {role}s: there is no column {role!r}, so {role} must name one; it has the columns "
-                    f"{', '.join(table.columns)}",
-                    file=table.name,
-                )
-        columns |= find_columns(table.columns, asked, "source", "system", "segment")
-        several = len(columns["candidate"]) > 1
-        if self.system is not None and several:
+        columns = table.columns
+        beside = "source" not in wants and source is None
+        candidate = candidate or _usual("candidate", table)
+        reference = reference or (_usual("reference", table) if "reference" in wants else [])
+        if source is None and "source" in columns and "source" not in (*candidate, *reference):
+            source = "source"
+        others = (*candidate, *reference, segment, source)
+        if system is not None and len(candidate) > 1:
             raise InputError("several columns of candidates are the systems already: leave out system")
-        source, system, segment = (next(iter(columns[role]), None) for role in ("source", "system", "segment"))
+        if system is None and len(candidate) == 1 and SYSTEM in columns and SYSTEM not in others:
+            system = SYSTEM
+        if system is not None and segment is None:
+            segment = next((name for name in SEGMENTS if name in columns and name not in others), None)
         return TableFile(
             table,
-            columns["candidate"],
-            columns["reference"],
-            segment if self.segment is not None or (system is not None and not several) else None,
+            candidate,
+            reference,
+            segment,
             source=source,
             keep_rows=keep_rows,
-            system=None if several else system,
+            system=system,
             partly=self.system is None,
             document=self.document,
-            beside="source" not in wants and self.source is None,
+            beside=beside,
         )
+
+
+def _usual(role: str, table: Table) -> list[str]:
+    """Return the column that is called like a role, or those whose names mean references in some language."""
+    if role in table.columns:
+        return [role]
+    if role == "reference" and (called := called_references(table.columns)):
+        return called
+    raise InputError(
+        f"no {role}s: there is no column {role!r}, so {role} must name one; it has the columns "
+        f"{', '.join(table.columns)}",
+        file=table.name,
+    )
 
 
 class HumanColumns(BaseSettings):
