@@ -93,7 +93,7 @@ def worded(notice: Notice) -> str:
     if name == "equal-weights":
         where = f"in {values['folds']} of {values['of']} folds" if values["folds"] else "on all rows"
         return f"{where} no metric was worth a weight, so all got the same."
-    return _WORDS.get(name, name).format(about=about, **values)
+    return _WORDS[name].format(**{**values, "about": about}) if name in _WORDS else name
 
 
 def _finding(result: EnsembleResult) -> str:

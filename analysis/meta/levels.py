@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -313,8 +313,9 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
     if test == "bootstrap" and not whole:
         method = f"difference of {settings.statistic} (of systems), paired bootstrap over {of}"
         values_of = {metric.metric: metric.value for metric in metrics}
-        draws = partial(drawn, statistic=settings.statistic)
-        compare = paired(draws, values_of, len(human), method, settings, lambda a, b: units)
+        compare = paired(
+            lambda name: drawn(name, settings.statistic), values_of, len(human), method, settings, lambda a, b: units
+        )
     elif swapped or (test == "perm-both" and rows.segments):
         compare = matrices_compared(rows, metrics, "means", test, settings)
     else:

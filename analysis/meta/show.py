@@ -444,7 +444,7 @@ def _tests(result: MetaResult) -> Iterator[TablePart]:
     if between or beside:
         level = _how(result)
     if average is not None and (means := average.tests or average.control_tests):
-        level += f"; average: {means[0].method}, two-sided p"
+        level = "; ".join(filter(None, [level, f"average: {means[0].method}, two-sided p"]))
         between += [(("average",), test) for test in average.tests]
         beside += [(("average",), test) for test in average.control_tests]
     controls = "Metrics compared with controls, which cannot know how good a translation is"

@@ -17,6 +17,7 @@ import pytest
 from scipy import stats
 
 import bsx
+from bsx.analysis.meta import levels
 from bsx.analysis.meta.errors import shared_units
 from bsx.analysis.meta.result import MetaResult
 from bsx.analysis.meta.run import meta_evaluate
@@ -869,3 +870,17 @@ def test_the_p_of_every_pair_stands_in_a_table(result: Any) -> None:
         test = tests[group.text, a.text, b.text]
         assert (difference.value, p.value) == (test.difference, test.p_adjusted)
         assert bool(p.mark) == (test.decisive < result.settings["alpha"])
+
+
+def test_resamples_of_systems_serve_intervals_and_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[str] = []
+    original = levels.resampled_scores
+
+    def counted(*arguments: Any, **settings: Any) -> Any:
+        drawn.append(arguments[3])
+        return original(*arguments, **settings)
+
+    monkeypatch.setattr(levels, "resampled_scores", counted)
+    columns, metrics = invented(), ["good", "fair", "poor"]
+    meta_evaluate(columns, metrics, "human", level="sys", resample="segments", resamples=50, **WHERE)
+    assert sorted(drawn) == ["pairwise_accuracy"] * 3 + ["pearson"] * 3
