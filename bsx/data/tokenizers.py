@@ -80,4 +80,5 @@ def opening(tokenizer: str, who: str) -> Iterator[None]:
             how = f"cannot be used, and needs sentencepiece ({' '.join(str(error).split())})"
         raise MissingExtraError(f"{who}: sacreBLEU's tokenizer {tokenizer} {how}; {otherwise}") from error
     finally:
-        module.SACREBLEU_DIR = usual
+        if tokenizer in module.SPM_MODELS:
+            module.SACREBLEU_DIR = usual

@@ -1,9 +1,9 @@
 """Reading XML that nobody vouches for, as a stream: no entities, no declarations, nothing fetched, bounded memory.
 
 What is refused: a document type with declarations of its own (which entities need, and so every "billion laughs" and
-whatever lies in other files), a tag or comment of more than 4 MiB, elements nested more than `_DEEPEST` deep, and a
-unit whose text does not end within `bsx.data.lines.LONGEST_LINE`. A document type that only names a file
-(``<!DOCTYPE tmx SYSTEM "tmx14.dtd">``, which most translation memories have) passes; that file is never opened.
+whatever lies in other files), a tag or comment of more than 4 MiB, elements of a unit nested more than `_DEEPEST` deep,
+and a unit that does not end within `bsx.data.lines.LONGEST_LINE` of text and elements. A document type that only names
+a file (``<!DOCTYPE tmx SYSTEM "tmx14.dtd">``, which most translation memories have) passes; that file is never opened.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ _CHUNK = 1 << 16
 _LONGEST_TAG = 4 << 20
 _LONGEST_QUOTE = 60
 _DEEPEST = 200
+_ELEMENT = 300
+"""Bytes of memory that an element takes beside its text."""
 
 
 class UnitReader(Generic[Item]):
@@ -81,13 +83,17 @@ class UnitReader(Generic[Item]):
             self._skipped += 1
             return
         self._spaces.append(attributes.setdefault(_PRESERVE, self._spaces[-1]))
-        if len(self._spaces) > _DEEPEST:
-            raise self.refuse(f"elements are nested more than {_DEEPEST} deep")
         if self._tree is None and local in self._units:
             self._tree, self._depth, self._size = TreeBuilder(), len(self._spaces), 0
             self._line = int(self._parser.CurrentLineNumber)
             self._name = attributes.get("id", attributes.get("tuid", "")).strip()
-        self.begin(space, self._tree.start(local, attributes) if self._tree is not None else Element(local, attributes))
+        if self._tree is None:
+            self.begin(space, Element(local, attributes))
+            return
+        if len(self._spaces) - self._depth > _DEEPEST:
+            raise self.refuse(f"elements are nested more than {_DEEPEST} deep")
+        self._grow(_ELEMENT)
+        self.begin(space, self._tree.start(local, attributes))
 
     def _end(self, tag: str) -> None:
         if self._skipped:
@@ -101,10 +107,12 @@ class UnitReader(Generic[Item]):
         self._spaces.pop()
 
     def _text(self, text: str) -> None:
-        if self._tree is None or self._skipped:
-            return
-        self._tree.data(text)
-        self._size += len(text)
+        if self._tree is not None and not self._skipped:
+            self._tree.data(text)
+            self._grow(len(text))
+
+    def _grow(self, size: int) -> None:
+        self._size += size
         if self._size > LONGEST_LINE:
             raise self.refuse(f"unit {quoted(self._name)} is longer than {show_bytes(LONGEST_LINE)}")
 

@@ -40,7 +40,7 @@ class Unit(NamedTuple):
 
 class _Units(UnitReader[Unit]):
     def __init__(self, file: NamedFile) -> None:
-        super().__init__(file, ["tu"])
+        super().__init__(file, ["tu"], ["prop", "note", "ude"])
         self._source = ""
 
     def begin(self, space: str, element: Element) -> None:

@@ -18,8 +18,9 @@ from bsx.errors import InputError
 
 _SPACE = "urn:oasis:names:tc:xliff:document:"
 _OURS = ("1.0", "1.1", "1.2", "2.0", "2.1", "2.2")
-_ASIDE = frozenset(["alt-trans", "bin-unit", "header", "ignorable", "originalData", "skeleton", "context-group"])
-"""What holds texts that are no translation of this file."""
+_ASIDE = frozenset(["alt-trans", "bin-unit", "header", "ignorable", "originalData", "skeleton"])
+_ASIDE |= {"context-group", "count-group", "prop-group"}
+"""What holds texts that are no translation of this file, and what says other things of it."""
 _NOTES = {True: "note", False: "notes/note"}
 _UNTRANSLATED = frozenset(["new", "needs-translation", "initial"])
 """States of a target that nobody has translated; tools put a copy of the source there, or a draft."""

@@ -31,7 +31,7 @@ from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.selection import expected_model_selection
 from bsx.analysis.stats.significance import paired_bootstrap, perm_both, williams
 from bsx.analysis.stats.systems.darr import compare_darr, preferences
-from bsx.analysis.stats.systems.grouped import compare_grouped, grid, grouped
+from bsx.analysis.stats.systems.grouped import compare_grouped, grid, grouped, resampled_scores
 from bsx.analysis.stats.systems.hybrid import (
     compare_hybrid_limits,
     hybrid_correlation_limit,
@@ -874,11 +874,10 @@ def test_the_p_of_every_pair_stands_in_a_table(result: Any) -> None:
 
 def test_resamples_of_systems_serve_intervals_and_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[str] = []
-    original = levels.resampled_scores
 
     def counted(*arguments: Any, **settings: Any) -> Any:
         drawn.append(arguments[3])
-        return original(*arguments, **settings)
+        return resampled_scores(*arguments, **settings)
 
     monkeypatch.setattr(levels, "resampled_scores", counted)
     columns, metrics = invented(), ["good", "fair", "poor"]

@@ -282,6 +282,16 @@ def test_a_huge_attribute_is_refused_at_once(tmp_path: Path) -> None:
         table(tmp_path / "t.xlf", one(f'<group id="{"x" * (9 << 20)}"/>'))
 
 
+def test_groups_and_what_a_memory_says_beside_its_texts_have_no_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(markup, "LONGEST_LINE", 2**12)
+    grouped = one("<group>" * 300 + unit(1, "a", "b") + "</group>" * 300)
+    assert [row["candidate"] for row in table(tmp_path / "t.xlf", grouped).rows()] == ["b"]
+    properties = memory(tu(en_US="a", de="b").replace("<tuv", f"<prop>{'x' * 2**13}</prop>{'<prop/>' * 1000}<tuv", 1))
+    assert [row["de"] for row in table(tmp_path / "t.tmx", properties).rows()] == ["b"]
+
+
 def test_a_tag_or_text_without_an_end_is_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With bounds far below the real ones."""
     monkeypatch.setattr(markup, "LONGEST_LINE", 2**17)
@@ -293,6 +303,7 @@ def test_a_tag_or_text_without_an_end_is_not_kept(tmp_path: Path, monkeypatch: p
         one(f'<group id="{long}"/>'),
         one(f"<!-- {long}"),
         one(unit(1, long, "a")),
+        one(unit(1, "<x/>" * 1000, "a")),
     ):
         with pytest.raises(InputError, match="longer than 128"):
             table(tmp_path / "t.xlf", content)
