@@ -308,7 +308,8 @@ def _estimate(
 ) -> Estimate:
     """Return SciPy's test with the interval asked for."""
     x, y = vectors({"metric": metric, "human": human}, nan=nan, varied=True)
-    stats = need("scipy.stats", "correlations")
+    name = {"pearson": "Pearson's r", "spearman": "Spearman's rho"}.get(statistic, "Kendall's tau")
+    stats = need("scipy.stats", name)
     tests = {"pearson": stats.pearsonr, "spearman": stats.spearmanr}
     test = tests[statistic](x, y) if statistic in tests else stats.kendalltau(x, y, variant=statistic[-1])
     choice("interval", interval, INTERVALS)
