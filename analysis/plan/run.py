@@ -152,6 +152,7 @@ def plan_meta(settings: MetaPlan) -> PlanResult:
     # Values whose mean is the difference of the correlations, and whose variance over n is its own.
     first, second = float((x * h).mean()), float((y * h).mean())
     influence = (x - y) * h - first / 2 * (x * x + h * h) + second / 2 * (y * y + h * h)
+    # As in Fisher's interval, the variance of a correlation is over n - 3.
     values = first - second + influence * math.sqrt(len(x) / max(1, len(x) - 3))
     warnings = []
     weight = max(tail_weight(columns[name], columns[human]) for name in (a, b))

@@ -222,7 +222,7 @@ def _registered(known: Mapping[type[Shown], Any], kind: type[Shown]) -> Any:
 
 @functools.cache
 def _load_presenters(module: str) -> None:
-    """Import what shows the results of a module: ``show`` beside it; of rooms below, which show nothing, these here."""
+    """Import what shows a module's results: ``show*.py`` beside it; without any, ``scores`` and ``statistics`` here."""
     beside = sorted(Path(str(sys.modules[module].__file__)).parent.glob("show*.py"))
     package, names = module.rpartition(".")[0], [file.stem for file in beside]
     if not names:

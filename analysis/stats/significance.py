@@ -225,6 +225,7 @@ def perm_both(
         of = unit[swap][present.ravel()]
         draws = _swapped_pearson(x[present], y[present], h[present], of, resamples, seed)
     elif (by, swap) in (("item", "segments"), ("sys", "systems")):
+        # To swap a whole group swaps its two statistics, which are therefore computed once.
         of_x, of_y = (group_values(z, h, by, statistic) for z in (x, y))
         parts = [
             group_mean(np.where(mask, of_y, of_x), constant) - group_mean(np.where(mask, of_x, of_y), constant)

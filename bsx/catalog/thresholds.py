@@ -53,6 +53,7 @@ class CurveEntry(Entry):
         if self.metric is None or self.scale is None or signature.get("metric") != self.metric:
             return False
         wanted: Mapping[str, Wanted] = self.settings | self.by_language.get(language or "", {})
+        # Where the language is unknown, what any of the languages asks for will do, setting by setting.
         studied = [self.settings, *self.by_language.values()] if language is None else [wanted]
         signed = {name: value for name, value in signature.fields if name not in _UNASKED}
         # A hub model is called by its name and commit; a folder may be called like one, and hold another.

@@ -138,7 +138,7 @@ class Graph:
     def model(self) -> bytes:
         """Return the model."""
         graph = b"".join(self._parts) + _bytes(2, "encoder")
-        opsets = (_bytes(2 * 4, _bytes(1, domain) + _number(2, v)) for domain, v in (("", _OPSET), (MICROSOFT, 1)))
+        opsets = (_bytes(8, _bytes(1, domain) + _number(2, v)) for domain, v in (("", _OPSET), (MICROSOFT, 1)))
         return _number(1, _IR_VERSION) + _bytes(7, graph) + b"".join(opsets)
 
 
@@ -202,6 +202,7 @@ class GraphBuilder:
         if self._eight_bits is np.uint8:
             stored, zeros = (stored.astype(np.int16) + _ZERO).astype(np.uint8), zeros * 2
         arrays = graph.array(f"{name}.int8", stored), self._number(1), graph.array(f"{name}.step", step)
+        # The state's scale is 1 here: each token has its own step, multiplied in at the end.
         product = graph.node("MatMulIntegerToFloat", rounded, *arrays, *zeros, domain=MICROSOFT)
         added = [steps.sum(axis=1, dtype=np.int64) * step]
         if bias:
@@ -362,7 +363,7 @@ class LightEmbedder:
         positions = np.broadcast_to(np.arange(ids.shape[1]), ids.shape)
         kind = self._settings["model_type"]
         if kind in _BY_CONTENT:
-            pad = 1 if kind == "mpnet" else self._settings["pad_token_id"]
+            pad = 1 if kind == "mpnet" else self._settings["pad_token_id"]  # transformers fixes MPNet's at 1
             content = (ids != pad).astype(np.int64)
             positions = np.cumsum(content, axis=1) * content + pad
         given = {

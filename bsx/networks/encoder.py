@@ -96,7 +96,7 @@ def find_again(record: EncoderRecord, encoders: Encoders, what: str) -> LocatedM
     try:
         located = encoders.locate(encoders.model or record.model)
     except LanguageError:
-        raise
+        raise  # strict refuses the language: nothing is missing, as the message below would say
     except (InputError, ModelUnavailableError, UnknownNameError) as error:
         if encoders.model is not None:
             raise
