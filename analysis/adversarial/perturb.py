@@ -127,12 +127,13 @@ class MetricFunctions:
         self.skipped: list[dict[str, object]] = []
         self.notes: list[str] = []
         self.about = about(metrics)
+        self._sources, self._skip = sources, skip
         for metric in metrics:
             if "source" in metric.needs and sources is None:
                 raise InputError(f"{metric.spec} compares candidates with sources: say which column (source)")
             if not metric.higher_is_better:
                 self.notes.append(f"{metric.spec}: lower is better, so its scores are multiplied by -1")
-            self.functions[metric.spec] = partial(self._scores, metric, sources, skip)
+            self.functions[metric.spec] = partial(self._scores, metric)
 
     def left_out(self) -> list[str]:
         """Return how many texts metrics failed on, if they were skipped, and the first of them."""
@@ -144,21 +145,10 @@ class MetricFunctions:
             f"on row {first['row']}: {first['error']}"
         ]
 
-    def _scores(
-        self,
-        metric: Metric,
-        sources: list[str] | None,
-        skip: bool,
-        candidates: Sequence[str],
-        references: Sequence[str],
-    ) -> Array:
-        scored = score_rows(
-            [metric],
-            candidates,
-            references if "reference" in metric.needs else None,
-            sources if "source" in metric.needs else None,
-            skip_errors=skip,
-        )
+    def _scores(self, metric: Metric, candidates: Sequence[str], references: Sequence[str]) -> Array:
+        compared = references if "reference" in metric.needs else None
+        sources = self._sources if "source" in metric.needs else None
+        scored = score_rows([metric], candidates, compared, sources, skip_errors=self._skip)
         self.signatures.setdefault(metric.spec, scored.signatures[metric.spec])
         for row, why in scored.failed.get(metric.spec, {}).items():
             entry = {"metric": metric.spec, "row": row + 1, "text": candidates[row], "error": why}

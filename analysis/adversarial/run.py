@@ -32,7 +32,7 @@ from bsx.errors import InputError, MissingExtraError
 from bsx.frames.metrics import open_distinct
 from bsx.frames.open import no_scores
 from bsx.frames.settings import FORMATS, NEEDED, MetricSettings, Skipping, Watched, on_table
-from bsx.metrics.failures import RowScores, score_rows
+from bsx.metrics.failures import score_rows
 from bsx.metrics.summary import about
 from bsx.support.checks import Array
 from bsx.support.progress import reporter
@@ -227,8 +227,15 @@ def prefer_paraphrases(settings: TriplesRun) -> TriplesResult:
 
     sides = [[t.anchor for t in triples], [t.paraphrase for t in triples], [t.nonparaphrase for t in triples]]
     where = [f"the {side} of the triple in row {t.row}" for side in ("paraphrase", "non-paraphrase") for t in triples]
-    computed, both = _score_sides(settings, metrics, sides[1], sides[2], sides[0], None, where)
-    scores |= both
+    computed = score_rows(
+        metrics,
+        sides[1] + sides[2],
+        sides[0] * 2,
+        skip_errors=settings.skip_errors,
+        where=where.__getitem__,
+        progress=reporter(settings.progress),
+    )
+    scores |= {name: (values[:n], values[n:]) for name, values in computed.values.items()}
     notes += computed.notes
     asked = {name: getattr(settings, name) for name in TripleTests.model_fields}
     if computed.failed:
@@ -253,28 +260,6 @@ def prefer_paraphrases(settings: TriplesRun) -> TriplesResult:
         signatures=computed.signatures,
         notes=(*about(metrics), *notes),
     )
-
-
-def _score_sides(
-    settings: TriplesRun | ChallengeRun,
-    metrics: Sequence[Metric],
-    good: list[str],
-    bad: list[str],
-    references: list[str] | None,
-    sources: list[str] | None,
-    where: Sequence[str],
-) -> tuple[RowScores, dict[str, tuple[Array, Array]]]:
-    """Score two texts of each row (n,) against the same references or sources; ``where`` names them all (2 n,)."""
-    computed = score_rows(
-        metrics,
-        good + bad,
-        None if references is None else references * 2,
-        None if sources is None else sources * 2,
-        skip_errors=settings.skip_errors,
-        where=where.__getitem__,
-        progress=reporter(settings.progress),
-    )
-    return computed, {name: (values[: len(good)], values[len(good) :]) for name, values in computed.values.items()}
 
 
 class ChallengeColumns(BaseSettings):
@@ -338,13 +323,20 @@ def challenge_metrics(settings: ChallengeRun) -> ChallengeResult:
             )
 
     references, sources = (
-        [str(getattr(pair, kind)) for pair in pairs] if kind in challenge_set.has else None
+        [str(getattr(pair, kind)) for pair in pairs] * 2 if kind in challenge_set.has else None
         for kind in ("reference", "source")
     )
     where = [f"the {side} text of {pair.where}" for side in ("good", "bad") for pair in pairs]
-    texts = [pair.good for pair in pairs], [pair.bad for pair in pairs]
-    computed, both = _score_sides(settings, metrics, *texts, references, sources, where)
-    scores |= both
+    computed = score_rows(
+        metrics,
+        [pair.good for pair in pairs] + [pair.bad for pair in pairs],
+        references,
+        sources,
+        skip_errors=settings.skip_errors,
+        where=where.__getitem__,
+        progress=reporter(settings.progress),
+    )
+    scores |= {name: (values[:n], values[n:]) for name, values in computed.values.items()}
     complete = np.all([np.isfinite(side) for both in scores.values() for side in both], axis=0)
     asked = {name: getattr(settings, name) for name in ChallengeSettings.model_fields}
     missing = any(np.isnan(side).any() for both in scores.values() for side in both)

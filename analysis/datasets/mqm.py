@@ -85,13 +85,23 @@ def load_mqm(
             if severity.lower() == "hotw-test":
                 checks += 1
                 continue
-            weight = _weight(category, severity, known, row)
+            special_first = (f"{severity} {category}".lower(), category.lower(), severity.lower())
+            weight = next((known[kind] for kind in special_first if kind in known), None)
+            if weight is None:
+                raise InputError(
+                    f"{row.where}: the severity {severity!r} (category {category!r}) has no weight; weights gives it "
+                    f"one in addition to {', '.join(known)}"
+                )
             source, target = (_MARK.sub("", row.text(side)) for side in ("source", "target"))
             texts.setdefault(key, (source, target))
             rating = ratings.setdefault(key, {}).setdefault(row.name("rater"), [])
             if severity.lower() != _NOTHING and category.lower() != _NOTHING:
                 rating.append((category, severity, weight))
-    references = _references(table.name, texts, reference)
+    systems = list(dict.fromkeys(system for system, _, _ in texts))
+    if reference is not None and reference not in systems:
+        known_systems = f"it has {', '.join(systems)}.{did_you_mean(reference, systems)}"
+        raise UnknownNameError(f"has no system {reference!r} to take references from; {known_systems}", file=table.name)
+    references = {key[1:]: text for key, (_, text) in texts.items() if key[0] == reference}
     parts = _parts(ratings)
     documents: dict[str, set[str]] = {}
     for _, document, item in texts:
@@ -123,33 +133,6 @@ def load_mqm(
     if len(uneven) > 1 and not per_rater:
         builder.notes.append(f"translations have {min(uneven)} to {max(uneven)} raters; scores are their means")
     return builder.finish(drop_human=drop_human)
-
-
-def _weight(category: str, severity: str, known: Mapping[str, float], row: Row) -> float:
-    for key in (f"{severity} {category}".lower(), category.lower(), severity.lower()):
-        if key in known:
-            return known[key]
-    raise InputError(
-        f"{row.where}: the severity {severity!r} (category {category!r}) has no weight; weights gives it one in "
-        f"addition to {', '.join(known)}"
-    )
-
-
-def _references(
-    file: str, texts: Mapping[tuple[str, str, str], tuple[str, str]], reference: str | None
-) -> dict[tuple[str, str], str]:
-    if reference is None:
-        return {}
-    systems = list(dict.fromkeys(system for system, _, _ in texts))
-    if reference not in systems:
-        raise UnknownNameError(
-            f"has no system {reference!r} to take references from; it has {', '.join(systems)}."
-            f"{did_you_mean(reference, systems)}",
-            file=file,
-        )
-    return {
-        (document, segment): text for (system, document, segment), (_, text) in texts.items() if system == reference
-    }
 
 
 def _parts(ratings: Mapping[tuple[str, str, str], Mapping[str, _Rating]]) -> dict[str, tuple[int, str]]:

@@ -365,14 +365,19 @@ def _tables(folder: Path, lp: str, *needed: str) -> dict[str, Path]:
 def _scores_of_tables(folder: Path, lp: str, human: str, wanted: Collection[str] | None) -> ScoreSet:
     """Read tables: PAIR.texts, PAIR.human, PAIR.metrics, PAIR.sys, and further ones such as PAIR.sentinels."""
     tables = _tables(folder, lp, "human", "metrics", "sys")
-    texts = tables.pop("texts", None)
+    texts, keys_and_scores = tables.pop("texts", None), ("system", "seg", "mqm", "da-sqm", human)
     judged = read_columns(tables["human"], [], ["system"], keys=["seg"])
     systems, segments = (list(dict.fromkeys(map(str, judged[key]))) for key in ("system", "seg"))
     scores: dict[str, dict[str, dict[str, Array]]] = {kind: {"seg": {}, "sys": {}} for kind in ("human", "metrics")}
     for kind, file in tables.items():
         level, keys = ("sys", ["system"]) if kind.endswith("sys") else ("seg", ["system", "seg"])
         due = list(product(*[systems, segments][: len(keys)]))
-        names = {} if kind == "human" else _scored(file, kind, ("system", "seg", "mqm", "da-sqm", human), wanted)
+        names = {}  # column -> name of the metric, which for a learned sentinel says what it sees
+        for name in () if kind == "human" else Table(file).columns:
+            sees = (STANDARD if "-REF-" in name else "src") if kind.startswith("sentinels") else ""
+            full = f"{name}-{sees}" if sees else name
+            if name not in keys_and_scores and (wanted is None or references_of(full)[0] in wanted):
+                names[name] = full
         judged_by = [human] if kind in ("human", "sys") else []
         columns = read_columns(file, [*judged_by, *names], ["system"], keys=keys[1:])
         rows = list(zip(*(map(str, columns[key]) for key in keys), strict=True))
@@ -388,11 +393,3 @@ def _scores_of_tables(folder: Path, lp: str, human: str, wanted: Collection[str]
     references = tuple(name.removeprefix("reference_") for name in heads if name.startswith("reference_"))
     files = tuple(tables.values())
     return ScoreSet(folder, lp, tuple(systems), tuple(segments), references, scores["human"], scores["metrics"], files)
-
-
-def _scored(file: Path, kind: str, others: Collection[str], wanted: Collection[str] | None) -> dict[str, str]:
-    """Return column -> name of the metric, which for a learned sentinel says what it sees."""
-    names = {name: name for name in Table(file).columns if name not in others}
-    if kind.startswith("sentinels"):
-        names = {name: f"{name}-{STANDARD if '-REF-' in name else 'src'}" for name in names}
-    return {name: full for name, full in names.items() if wanted is None or references_of(full)[0] in wanted}

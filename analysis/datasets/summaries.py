@@ -12,7 +12,6 @@ import numpy as np
 from bsx.analysis.datasets.judged import Builder, Given, JudgedTable
 from bsx.data import cells
 from bsx.data.lines import NamedFile
-from bsx.data.tables import Row
 from bsx.errors import InputError, UnknownNameError, did_you_mean
 from bsx.support.untyped import Untyped
 
@@ -57,7 +56,14 @@ def load_summeval(
     builder, judged = Builder(path, name, skip_malformed), f"{annotators}_annotations"
     for row in builder.table(path, "id", "model_id", "decoded", "references", judged).rows():
         with builder.problems:
-            marks = _marks(row, judged)
+            given, where = row[judged], f"{row.where}, column {judged!r}"
+            if not isinstance(given, list) or not given or not all(isinstance(mark, Mapping) for mark in given):
+                raise InputError(f"{where} is not a list of annotations")
+            marks = []
+            for mark in given:
+                if lacking := [aspect for aspect in ASPECTS if aspect not in mark]:
+                    raise InputError(f"{where}: an annotation has no {lacking[0]}")
+                marks.append([cells.finite(mark[aspect], f"{where}, {aspect}") for aspect in ASPECTS])
             texts: dict[str, Given] = {
                 "system": row.name("model_id"),
                 "segment": row.name("id"),
@@ -75,20 +81,6 @@ def load_summeval(
             f"human is the mean of {', '.join(ASPECTS)}, which measure different things: human takes one"
         )
     return builder.finish()
-
-
-def _marks(row: Row, column: str) -> list[tuple[float, ...]]:
-    where = f"{row.where}, column {column!r}"
-    given = row[column]
-    if not isinstance(given, list) or not given or not all(isinstance(mark, Mapping) for mark in given):
-        raise InputError(f"{where} is not a list of annotations")
-    results = []
-    for mark in given:
-        lacking = next((aspect for aspect in ASPECTS if aspect not in mark), None)
-        if lacking is not None:
-            raise InputError(f"{where}: an annotation has no {lacking}")
-        results.append(tuple(cells.finite(mark[aspect], f"{where}, {aspect}") for aspect in ASPECTS))
-    return results
 
 
 def load_realsumm(

@@ -10,7 +10,7 @@ from bsx.analysis.datasets.judged import JudgedTable
 from bsx.analysis.datasets.store import find_layout, load_data
 from bsx.catalog.datasets import DatasetEntry, find_dataset, load_datasets
 from bsx.catalog.protocols import load_protocols
-from bsx.errors import InputError, UnknownNameError, did_you_mean
+from bsx.errors import UnknownNameError, did_you_mean
 from bsx.support.untyped import Settings
 
 _OTHER = frozenset({"wmt_da_system", "darr", "paws", "qqp", "challenge", "mt_metrics_eval"})
@@ -123,9 +123,5 @@ def load_test_set(name: str, data_dir: Path | str | None = None) -> JudgedTable:
     """
     result = find_test_set(name)
     if result.folder is not None:
-        table = load_data(str(result.folder), loader=result.dataset, **result.options)
-    else:
-        table = load_data(result.dataset, data_dir=data_dir, **result.options)
-    if not len(table):
-        raise InputError(f"{name}: holds no rows")
-    return table
+        return load_data(str(result.folder), loader=result.dataset, **result.options)
+    return load_data(result.dataset, data_dir=data_dir, **result.options)

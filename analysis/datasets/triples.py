@@ -12,7 +12,6 @@ from bsx.data import cells
 from bsx.data.documents import DOCUMENTS
 from bsx.data.open import open_table
 from bsx.data.sources import AnyTable
-from bsx.data.tables import Row, Table
 from bsx.errors import InputError
 from bsx.support.checks import Array
 
@@ -97,22 +96,20 @@ def load_triples(path: AnyTable, metrics: Sequence[str] | None = None) -> Triple
                 f"and {len(bad)} non-paraphrases (label 0); each triple needs one of both, with the same sentence1"
             )
     pairs = [pair for sides in members.values() for pair in zip(*sides, strict=True)]
-    names, notes = (list(metrics), []) if metrics is not None else _numeric(table, rows)
-    columns = {name: np.array([row.number(name) for row in rows]) for name in names}
+    names, notes = list(metrics or ()), list[str]()
+    if metrics is None:
+        columns = [name for name in table.columns if name not in (*_LONG, *DOCUMENTS) and name.lower() != "id"]
+        names = [name for name in columns if cells.as_numbers(row[name] for row in rows) is not None]
+        if others := [name for name in columns if name not in names]:
+            notes = [f"{table.name}: columns without numbers are not taken for metrics: {', '.join(others)}"]
     triples = [
         Triple(row.text("sentence1"), row.text("sentence2"), rows[other].text("sentence2"), min(place, other) + 1)
         for place, other in pairs
         if (row := rows[place])
     ]
     first, second = map(list, zip(*pairs, strict=True))
-    scores = {name: (column[first], column[second]) for name, column in columns.items()}
+    scores = {}
+    for name in names:
+        column = np.array([row.number(name) for row in rows])
+        scores[name] = column[first], column[second]
     return TripleTable(tuple(triples), scores, tuple(notes))
-
-
-def _numeric(table: Table, rows: Sequence[Row]) -> tuple[list[str], list[str]]:
-    columns = [name for name in table.columns if name not in (*_LONG, *DOCUMENTS) and name.lower() != "id"]
-    names = [name for name in columns if cells.as_numbers(row[name] for row in rows) is not None]
-    others = [name for name in columns if name not in names]
-    if not others:
-        return names, []
-    return names, [f"{table.name}: columns without numbers are not taken for metrics: {', '.join(others)}"]

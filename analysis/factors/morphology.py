@@ -220,5 +220,5 @@ class Morphology(Factor[MorphologyConfig]):
         trained = train_vectors(corpus)
         if file is not None:
             file.parent.mkdir(parents=True, exist_ok=True)
-            write_vectors(file, trained, own=True)
+            write_vectors(file, trained, internal=True)
         return trained, origin

@@ -215,18 +215,15 @@ class ParseCache:
         claim_cache(folder)
         spelled = json.dumps(identity, sort_keys=True, ensure_ascii=False)
         self._file = folder / f"parses-{hashlib.sha256(spelled.encode()).hexdigest()[:16]}.jsonl"
-        if self._file.exists():
-            self._load(self._file)
-        else:
+        if not self._file.exists():
             with atomic_text(self._file, internal=True) as stream:
                 stream.write(json.dumps({"parser": dict(identity)}, ensure_ascii=False) + "\n")
-
-    def _load(self, file: Path) -> None:
-        raw = file.read_bytes()
+            return
+        raw = self._file.read_bytes()
         end = raw.rfind(b"\n") + 1
         if end < len(raw):
-            with file.open("r+b") as stream:
-                stream.truncate(end)
+            with self._file.open("r+b") as whole:
+                whole.truncate(end)
         damaged = 0
         for line in raw[:end].split(b"\n")[1:-1]:
             try:
@@ -235,7 +232,7 @@ class ParseCache:
             except (ValueError, KeyError, TypeError):
                 damaged += 1
         if damaged:
-            _log.warning("bsx: note: %s: damaged lines: %s; what they held is parsed again", file, damaged)
+            _log.warning("bsx: note: %s: damaged lines: %s; what they held is parsed again", self._file, damaged)
 
     def parse(
         self,

@@ -72,13 +72,13 @@ def _read_bin(file: Path, keep: Collection[str] | None) -> Iterator[tuple[str, N
             yield word, np.asarray(model.get_word_vector(word), dtype=np.float32)
 
 
-def write_vectors(file: Path, vectors: Mapping[str, NDArray[np.floating]], *, own: bool = False) -> None:
+def write_vectors(file: Path, vectors: Mapping[str, NDArray[np.floating]], *, internal: bool = False) -> None:
     """Write vectors (d,) by word as a ``.vec`` file, with enough digits to read the same 32-bit numbers again.
 
-    ``own`` says that the file belongs to a cache of bsx; otherwise it may be no input of the run.
+    ``internal`` says that the file belongs to a cache of bsx; otherwise it may be no input of the run.
     """
     dimensions = len(next(iter(vectors.values()))) if vectors else 0
-    with atomic_text(file, internal=own) as stream:
+    with atomic_text(file, internal=internal) as stream:
         stream.write(f"{len(vectors)} {dimensions}\n")
         for word, vector in vectors.items():
             stream.write(" ".join([word, *(f"{value:.9g}" for value in vector)]) + "\n")

@@ -6,9 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from bsx.analysis.perturbations.perturb import PERTURBATIONS, Perturbed
+from bsx.analysis.perturbations.perturb import PERTURBATIONS
 from bsx.data.output import ScoreTable
 from bsx.support.checks import Array
 
@@ -38,13 +36,6 @@ class EditScores:
     falls: list[Array]
     rounding: float
     ignores_case: bool | None
-
-    def unseen(self, made: Sequence[Perturbed]) -> list[str]:
-        """Return the edits, of those that have scores, under which no score changes."""
-        sizes = {
-            pairs.perturbation.name: np.abs(fall[~np.isnan(fall)]) for pairs, fall in zip(made, self.falls, strict=True)
-        }
-        return [name for name, size in sizes.items() if len(size) and bool((size < self.rounding).all())]
 
 
 PAIR_COLUMNS = ("row", "edit", "aim", "reference", "original", "edited")

@@ -112,16 +112,6 @@ def _clustered(y: Array, x: Array, sentences: Array, confidence: float) -> Ols:
     return fit_ols(y, x, se="cluster", clusters=clusters, confidence=confidence)
 
 
-@dataclass(frozen=True, eq=False)
-class MetricEffects:
-    """One metric's coefficients, its two fits, what each edit costs it, and what to know of them."""
-
-    effects: list[Effect]
-    fit: EffectFit
-    drops: list[EditDrop]
-    warnings: list[Notice]
-
-
 class Sides:
     """The texts, their edits and what these measure, and the factors: everything that metrics of one casing share.
 
@@ -253,13 +243,18 @@ class Sides:
             )
         return results
 
-    def of_metric(self, scores: EditScores, confidence: float) -> MetricEffects:
-        """Return what a metric goes with and what it reacts to.
+    def of_metric(
+        self, scores: EditScores, confidence: float
+    ) -> tuple[list[Effect], EffectFit, list[EditDrop], list[Notice]]:
+        """Return a metric's coefficients, its two fits, what each edit costs it, and what to know of them.
 
         Raises:
             InputError: if it has no scores to explain, or a regression is not defined.
         """
-        name, unseen = scores.name, scores.unseen(self._made)
+        name, unseen = scores.name, list[str]()  # edits, of those that have scores, under which no score changes
+        for pairs, by_text in zip(self._made, scores.falls, strict=True):
+            sizes = np.abs(by_text[~np.isnan(by_text)])
+            unseen += [pairs.perturbation.name] if len(sizes) and (sizes < scores.rounding).all() else []
         drops = np.concatenate([fall[pairs.changed] for fall, pairs in zip(scores.falls, self._made, strict=True)])
         scored = self._good & ~np.isnan(drops)
         blind = np.array([pairs.perturbation.name in unseen for pairs in self._made])[self._of]
@@ -342,7 +337,7 @@ class Sides:
         warnings = [Notice("edits-unseen", name, {"edits": unseen})] if unseen else []
         if seen is not None and moved is not None and moved.r2 < COLLAPSE * seen.r2:
             warnings.append(Notice("explains-less", name, {"observed": seen.r2, "edited": moved.r2}))
-        return MetricEffects(effects, fit, rows, warnings)
+        return effects, fit, rows, warnings
 
 
 def _defined(value: float) -> float | None:

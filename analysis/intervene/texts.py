@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import compress
+from itertools import chain, compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bsx.analysis.factors.lexical import Lexical
 from bsx.analysis.factors.zoo import compute_factors, get_factor
 from bsx.analysis.intervene.edits import AIMS, STRENGTH, SURFACE, EditScores
-from bsx.analysis.intervene.result import ROUNDING, Interventions, ignoring_case
+from bsx.analysis.intervene.result import ROUNDING, Effect, Interventions, ignoring_case
 from bsx.analysis.intervene.settings import InterveneData
 from bsx.analysis.intervene.sides import SEM, Sides
 from bsx.analysis.perturbations.perturb import Perturbed, get_perturbation, perturb
@@ -115,7 +115,8 @@ def intervene_texts(
     }
     first = sides[casings[0]]
     tables = [sides[bool(of_metric.ignores_case)].of_metric(of_metric, settings.confidence) for of_metric in scores]
-    effects = [effect for table in tables for effect in table.effects]
+    coefficients, fits, drops, remarks = zip(*tables, strict=True)
+    effects: list[Effect] = list(chain.from_iterable(coefficients))
     for kind in ("p", "edited_p"):
         values = [getattr(effect, kind) for effect in effects]
         p = adjust([np.nan if value is None else value for value in values], settings.correction)
@@ -132,15 +133,15 @@ def intervene_texts(
     if True in casings:
         blind_metrics = [of_metric.name for of_metric in scores if of_metric.ignores_case]
         warnings.append(Notice("case-ignored", ", ".join(uncased), {"metrics": blind_metrics}))
-    warnings += [notice for table in tables for notice in table.warnings]
+    warnings += chain.from_iterable(remarks)
     ordered = [name for name in scales if name != SURFACE] + [name for name in scales if name == SURFACE]
     return Interventions(
         base=base,
         factors=tuple(ordered),
         effects=tuple(effects),
-        fits=tuple(table.fit for table in tables),
+        fits=fits,
         edits=tuple(first.edits()),
-        drops=tuple(drop for table in tables for drop in table.drops),
+        drops=tuple(chain.from_iterable(drops)),
         scales=tuple(scales[name] for name in ordered),
         left_out=left_out,
         confidence=settings.confidence,

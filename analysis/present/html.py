@@ -17,7 +17,6 @@ from bsx.analysis.present.parts import (
     Prose,
     Segments,
     TablePart,
-    TextRun,
 )
 from bsx.analysis.present.pictures import svg
 
@@ -104,8 +103,12 @@ def _part(part: Part, data: str, *, charts: bool) -> Iterator[str]:
         if charts and (drawn := svg(part)):
             yield f"<figure><figcaption>{escape(part.title)}</figcaption>\n{drawn}</figure>"
     elif isinstance(part, Example):
+        shown = ""
+        for label, runs in part.texts:
+            marked = (f"<mark>{escape(run.text)}</mark>" if run.differs else escape(run.text) for run in runs)
+            shown += f"<dt>{escape(label)}</dt><dd dir=auto>{''.join(marked)}</dd>"
         yield f"<h3>{escape(part.title)}</h3>"
-        yield _texts(part.texts)
+        yield f"<dl>{shown}</dl>"
         yield _table(part.scores, "")
     elif isinstance(part, Segments):
         yield f"<p>{escape(part.caption)}: {len(part.rows):,} rows.</p>"
@@ -139,12 +142,3 @@ def _cell(cell: Cell, numeric: bool, *, head: bool) -> str:
     shown = f"<b>{shown}</b>" if cell.strong else f"<code>{shown}</code>" if cell.code else shown
     shade = "" if cell.heat is None else f" style='background: rgb(31 78 121 / {5 * cell.heat}%)'"
     return f"<{tag}{' class=n' if numeric else ''}{shade}>{shown}{escape(cell.mark)}</{tag[:2]}>"
-
-
-def _texts(texts: Iterable[tuple[str, tuple[TextRun, ...]]]) -> str:
-    lines = (f"<dt>{escape(label)}</dt><dd dir=auto>{''.join(map(_run, runs))}</dd>" for label, runs in texts)
-    return f"<dl>{''.join(lines)}</dl>"
-
-
-def _run(run: TextRun) -> str:
-    return f"<mark>{escape(run.text)}</mark>" if run.differs else escape(run.text)

@@ -46,7 +46,26 @@ def latex(
     made = []
     for number, table in enumerate((part for part in parts if isinstance(part, TablePart)), start=1):
         name = label if number == 1 or not label else f"{label}-{number}"
-        made.append(_floating(table, data, name, below if number == 1 else ()))
+        caption = ": ".join(filter(None, [data, table.caption]))
+        places, numeric = range(len(table.columns)), table.numeric
+        marks = [max((row[place].mark for row in table.rows), key=len, default="") for place in places]
+        rows = [[escaped(head) for head in table.columns]]
+        rows += [[_cell(row[i], marks[i] if i >= table.names else "") for i in places] for row in table.rows]
+        filled = [any(row[place].value for row in table.rows) for place in places]
+        columns = "".join("l" if i < table.names or (i not in numeric and filled[i]) else "r" for i in places)
+        lines = (table.note, *(below if number == 1 else ()))
+        small = [escaped(line).replace("|", r"|\allowbreak ") for line in lines if line]
+        around = "table*" if len(table.columns) > _WIDE else "table"
+        floating = [
+            rf"\begin{{{around}}}",
+            r"\centering",
+            tabular(rows, columns=columns, foot=table.foot),
+            *([rf"\caption{{{escaped(caption)}}}"] if caption else []),
+            *([rf"\label{{{name}}}"] if name else []),
+            *([r"\par\medskip\footnotesize " + "\\\\\n".join(small)] if small else []),
+            rf"\end{{{around}}}",
+        ]
+        made.append("\n".join(floating))
     return "\n\n".join(made) + "\n"
 
 
@@ -69,29 +88,6 @@ def tabular(rows: Sequence[Sequence[str]], *, columns: str, foot: int = 0) -> st
         body.insert(-foot, r"\midrule")
     begin = rf"\begin{{tabular}}{{{columns}}}"
     return "\n".join([begin, r"\toprule", header, r"\midrule", *body, r"\bottomrule", r"\end{tabular}"])
-
-
-def _floating(table: TablePart, data: str, label: str, below: Sequence[str]) -> str:
-    caption = ": ".join(filter(None, [data, table.caption]))
-    places, numeric = range(len(table.columns)), table.numeric
-    marks = [max((row[place].mark for row in table.rows), key=len, default="") for place in places]
-    rows = [[escaped(name) for name in table.columns]]
-    rows += [[_cell(row[i], marks[i] if i >= table.names else "") for i in places] for row in table.rows]
-    filled = [any(row[place].value for row in table.rows) for place in places]
-    columns = "".join("l" if i < table.names or (i not in numeric and filled[i]) else "r" for i in places)
-    small = [escaped(line).replace("|", r"|\allowbreak ") for line in (table.note, *below) if line]
-    around = "table*" if len(table.columns) > _WIDE else "table"
-    return "\n".join(
-        [
-            rf"\begin{{{around}}}",
-            r"\centering",
-            tabular(rows, columns=columns, foot=table.foot),
-            *([rf"\caption{{{escaped(caption)}}}"] if caption else []),
-            *([rf"\label{{{label}}}"] if label else []),
-            *([r"\par\medskip\footnotesize " + "\\\\\n".join(small)] if small else []),
-            rf"\end{{{around}}}",
-        ]
-    )
 
 
 def _cell(cell: Cell, widest: str) -> str:

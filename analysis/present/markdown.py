@@ -19,7 +19,6 @@ from bsx.analysis.present.parts import (
     Prose,
     Segments,
     TablePart,
-    TextRun,
 )
 
 _ROWS = 100  # of a table of segments; the HTML page holds all
@@ -119,13 +118,12 @@ def _cell(cell: Cell) -> str:
     return (f"**{shown}**" if cell.strong and shown else shown) + escape(cell.mark)
 
 
-def _runs(runs: tuple[TextRun, ...]) -> str:
-    return "".join(f"**{escape(run.text)}**" if run.differs else escape(run.text) for run in runs) or "*(empty)*"
-
-
 def _example(example: Example) -> Iterator[str]:
     yield from (f"#### {escape(example.title)}", "")
-    yield from (*(f"- {label}: {_runs(runs)}" for label, runs in example.texts), "")
+    for label, runs in example.texts:
+        marked = (f"**{escape(run.text)}**" if run.differs else escape(run.text) for run in runs)
+        yield f"- {label}: {''.join(marked) or '*(empty)*'}"
+    yield ""
     yield from _table(example.scores, "")
     for grid in example.alignments:
         # As lists: a grid of cosines is too wide for Markdown.

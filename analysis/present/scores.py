@@ -181,11 +181,23 @@ def draw_alignment(alignment: Alignment, path: Path | str) -> None:
             "shorten the texts" + (", or write .html" if path.suffix != ".html" else ""),
             file=path,
         )
-    if path.suffix == ".html":
-        with atomic_text(path) as stream:
-            stream.write(html.page(_page(alignment), "Token alignment", signatures=[str(alignment.signature)]))
-    else:
+    if path.suffix != ".html":
         alignment.plot(path)
+        return
+    matched, back = alignment.candidate.match.tolist(), alignment.reference.match.tolist()
+    cells = []
+    for i, (token, cosines) in enumerate(zip(alignment.candidate.tokens, alignment.cosines.tolist(), strict=True)):
+        marks = ["c" * (matched[i] == j) + "r" * (place == i) for j, place in enumerate(back)]
+        marked = zip(cosines, marks, strict=True)
+        cells.append([text(token), *(number(c, 2, mark=m, strong=bool(m), heat=heat(c)) for c, m in marked)])
+    note = "Bold: a greedy match (c: the candidate token's, r: the reference token's)."
+    for name, side, *_ in _sides(alignment):
+        idle = [token for token, weight, *_ in _matches(side) if weight == 0]
+        note += f"\nWithout weight in the {name}: {' '.join(idle) or 'none'}"
+    every = table("Cosines", ["", *alignment.reference.tokens], cells, note=note, sortable=False)
+    with atomic_text(path) as stream:
+        shown = html.page([*_pair(alignment), every], "Token alignment", signatures=[str(alignment.signature)])
+        stream.write(shown)
 
 
 def _segments(n: int) -> str:
@@ -218,21 +230,3 @@ def _matches(side: Side) -> Iterator[tuple[str, float, int, float]]:
     columns: Sequence[Sequence[float]] = [side.weights.tolist(), side.match.tolist(), side.similarity.tolist()]
     for token, weight, match, cosine in zip(side.tokens, *columns, strict=True):
         yield token, weight, int(match), cosine
-
-
-def _page(alignment: Alignment) -> list[Part]:
-    """Return a pair with the cosine of each token with each other."""
-    matched, back = alignment.candidate.match.tolist(), alignment.reference.match.tolist()
-    rows = []
-    for i, (token, cosines) in enumerate(zip(alignment.candidate.tokens, alignment.cosines.tolist(), strict=True)):
-        marks = ["c" * (matched[i] == j) + "r" * (place == i) for j, place in enumerate(back)]
-        cells = zip(cosines, marks, strict=True)
-        rows.append([text(token), *(number(c, 2, mark=m, strong=bool(m), heat=heat(c)) for c, m in cells)])
-    idle = {
-        name: [token for token, weight, *_ in _matches(side) if weight == 0] for name, side, *_ in _sides(alignment)
-    }
-    note = "Bold: a greedy match (c: the candidate token's, r: the reference token's).\n" + "\n".join(
-        f"Without weight in the {name}: {' '.join(tokens) or 'none'}" for name, tokens in idle.items()
-    )
-    heads = ["", *alignment.reference.tokens]
-    return [*_pair(alignment), table("Cosines", heads, rows, note=note, sortable=False)]

@@ -7,6 +7,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
+from itertools import groupby
+from operator import itemgetter
 
 from bsx.analysis.present.cells import NONE, SHOWN, number, table_of
 from bsx.analysis.present.cells import text as cell
@@ -32,23 +34,13 @@ def differing(text: str, base: str) -> tuple[TextRun, ...]:
     ours, theirs = [piece.strip() for piece in pieces], [piece.strip() for piece in other]
     matcher = SequenceMatcher(None, theirs, ours, autojunk=len(pieces) > _LONG)
     kept = {place for block in matcher.get_matching_blocks() for place in range(block.b, block.b + block.size)}
-    runs: list[TextRun] = []
-    for place, piece in enumerate(pieces):
-        differs = place not in kept
-        if differs:  # white space round a marked word is not marked
-            core = piece.strip()
-            start = piece.index(core) if core else 0
-            parts = [(piece[:start], False), (core, True), (piece[start + len(core) :], False)]
-        else:
-            parts = [(piece, False)]
-        for part, mark in parts:
-            if not part:
-                continue
-            if runs and runs[-1].differs == mark:
-                runs[-1] = TextRun(runs[-1].text + part, mark)
-            else:
-                runs.append(TextRun(part, mark))
-    return tuple(runs)
+    parts: list[tuple[str, bool]] = []
+    for place, (piece, core) in enumerate(zip(pieces, ours, strict=True)):
+        # White space round a marked word is not marked.
+        before, marked, after = piece.partition(core) if core and place not in kept else ("", "", piece)
+        parts += [(before, False), (marked, True), (after, False)]
+    runs = groupby((part for part in parts if part[0]), key=itemgetter(1))
+    return tuple(TextRun("".join(piece for piece, _ in run), differs) for differs, run in runs)
 
 
 def example(
