@@ -145,7 +145,6 @@ class Scorer:
 
         Source: Zhang et al. 2020, section 3.
         """
-        progress = reporter(progress)
         systems = {"candidate": candidates}
         return self.score_systems(systems, references, documents=documents, progress=progress)["candidate"]
 

@@ -111,7 +111,7 @@ def soft_pairwise_accuracy(
                 reached += (beyond > slack).sum(axis=0) + (np.abs(beyond) <= slack).sum(axis=0) / 2
         p = [reached / permutations for reached in p]
     gaps = np.abs(p[0] - p[1])
-    over = sampled_units(resample, documents=clusters is not None)
+    over = sampled_units(resample, clusters)
     over = "families" if resample == "systems" and families is not None else over
     interval = f"bootstrap over {over}"
     if over == "systems" and len(x) < FEW_ITEMS:
