@@ -85,8 +85,7 @@ def _sums(columns: Array, of: Codes) -> Array:
 
 
 def _centred(columns: Array, of: Codes) -> Array:
-    left: Array = columns - (_sums(columns, of) / np.bincount(of)[:, None])[of]
-    return left
+    return np.asarray(columns - (_sums(columns, of) / np.bincount(of)[:, None])[of])
 
 
 def _crossed(a: Codes, b: Codes) -> Untyped:

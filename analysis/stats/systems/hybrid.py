@@ -110,15 +110,12 @@ def hybrid_correlation_limit(
     settings(resamples=resamples, confidence=confidence)
     scores, clusters = _stack({"metric": metric}, human, nan, cluster)
     values, draws, units = _limits(scores, resamples, seed, clusters)
-    low, high = percentile_interval(draws[0], confidence, units)
-    over = sampled_units("segments", clusters)
-    method = f"limit of pearson over hybrid systems, bootstrap over {over}"
     return Estimate(
         estimate=values[0],
-        ci=(low, high),
+        ci=percentile_interval(draws[0], confidence, units),
         p=bootstrap_p(draws[0], units=units)[1],
         n=scores.shape[2],
-        method=method,
+        method=f"limit of pearson over hybrid systems, bootstrap over {sampled_units('segments', clusters)}",
         confidence=confidence,
     )
 

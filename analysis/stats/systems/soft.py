@@ -140,8 +140,7 @@ def soft_pairwise_accuracy(
 def wmt_signs(permutations: int, segments: int) -> NDArray[np.float32]:
     """Return the signs of mt-metrics-eval's permutations, from its generator (permutations, segments)."""
     draws = np.random.default_rng(4).random((permutations, segments), dtype=np.float32)
-    signs: NDArray[np.float32] = np.rint(draws) * np.float32(2) - np.float32(1)
-    return signs
+    return np.asarray(np.rint(draws) * np.float32(2) - np.float32(1))
 
 
 def wmt_p_values(scores: Array, signs: NDArray[np.float32]) -> Array:

@@ -106,7 +106,6 @@ def pairwise_accuracy_with_ties(
     epsilon = pairs.best_epsilon() if epsilon is None else epsilon
     tied, alike = np.abs(pairs.metric) <= epsilon, pairs.alike(epsilon)
     drawn_alike = pairs.resampled(alike[None], resamples, seed, clusters)[0]
-    low, high = percentile_interval(drawn_alike, confidence, pairs.units(clusters))
     acc_eq = pairs.mean(alike)
     human_tied = pairs.human == 0
     tie_share = pairs.mean(human_tied)
@@ -114,7 +113,7 @@ def pairwise_accuracy_with_ties(
     drawn = "" if pairs.share == 1 else f", {pairs.share:.2%} of the pairs"
     return TiedAccuracy(
         estimate=acc_eq,
-        ci=(low, high),
+        ci=percentile_interval(drawn_alike, confidence, pairs.units(clusters)),
         tau_eq=2 * acc_eq - 1,
         epsilon=float(epsilon),
         chance=max(tie_share, (1 - tie_share) / 2),
