@@ -114,11 +114,9 @@ def preference(
     a, b, of = _with_clusters({"first": first, "second": second}, cluster, nan)
     margin = a - b
     n, wins, losses = len(margin), int((margin > 0).sum()), int((margin < 0).sum())
-    ends = wilson_interval(wins, n, confidence)
     sums, sizes = (np.bincount(of, weights=column) for column in (margin, np.ones(n)))
     draws = np.concatenate([(c @ sums) / (c @ sizes) for c in bootstrap_counts(resamples, len(sums), seed)])
-    if len(sums) < n:
-        ends = clustered_share(margin > 0, of, confidence)
+    ends = wilson_interval(wins, n, confidence) if len(sums) == n else clustered_share(margin > 0, of, confidence)
     one_sided, two_sided = _signs_p(np.sign(margin), of)
     return Preference(
         n=n,

@@ -29,7 +29,7 @@ def vectors(
     Raises:
         InputError: naming the column and what is wrong with it.
     """
-    arrays, missing = _checked(columns, 1, nan)
+    arrays, missing = _checked(columns, nan)
     if missing.any():
         arrays = {name: values[~missing] for name, values in arrays.items()}
     for name, values in arrays.items():
@@ -53,11 +53,7 @@ def grids(columns: Mapping[str, ArrayLike], *, nan: NanPolicy = "error", systems
     Raises:
         InputError: naming the column and what is wrong with it.
     """
-    arrays, missing = _checked(columns, 2, nan)
-    for name, values in arrays.items():
-        if values.shape[0] < systems or values.shape[1] < 1:
-            shape = f"{values.shape[0]} systems x {values.shape[1]} segments"
-            raise InputError(f"{name}: {shape} are too few, at least {systems} x 1 are needed")
+    arrays, missing = _checked(columns, nan, systems)
     if missing.any():
         arrays = {name: np.where(missing, np.nan, values) for name, values in arrays.items()}
     if missing.all():
@@ -115,13 +111,18 @@ def refuse_rounding(name: str, values: Array) -> None:
 
 
 def _checked(
-    columns: Mapping[str, ArrayLike], dimensions: int, nan: NanPolicy
+    columns: Mapping[str, ArrayLike], nan: NanPolicy, systems: int | None = None
 ) -> tuple[dict[str, Array], NDArray[np.bool_]]:
-    """Return columns of one shape as float64, and where any of them misses a value."""
+    """Return vectors, or matrices of some systems, of one shape as float64, and where any of them misses a value."""
+    dimensions = 1 if systems is None else 2
     arrays = {name: _numbers(name, values, dimensions=dimensions) for name, values in columns.items()}
     if len({values.shape for values in arrays.values()}) > 1:
         sizes = ", ".join(f"{name} {' x '.join(map(str, values.shape))}" for name, values in arrays.items())
         raise InputError(f"columns differ in size: {sizes}")
+    for name, values in arrays.items():
+        if systems is not None and (values.shape[0] < systems or values.shape[1] < 1):
+            shape = f"{values.shape[0]} systems x {values.shape[1]} segments"
+            raise InputError(f"{name}: {shape} are too few, at least {systems} x 1 are needed")
     absent = {name: np.isnan(values) for name, values in arrays.items()}
     missing: NDArray[np.bool_] = np.any(list(absent.values()), axis=0)
     if missing.any():
