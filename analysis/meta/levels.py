@@ -201,7 +201,7 @@ def _grouped(rows: Rows, settings: MetaSettings) -> Agreement:
     test = settings.test_for(dependent=True)
     if over == "segments":
         like = {name: units_of((x,), human, by, statistic, over, rows.clusters) for name, x in rows.metrics.items()}
-        unit = sampled_units(over, documents=rows.clusters is not None)
+        unit = sampled_units(over, rows.clusters)
         notes = about_weights(like, drawn_units(rows.human.shape[1], rows.clusters), unit)
     if test != "williams":
         return Agreement(metrics, test, matrices_compared(rows, metrics, by, test, settings), notes)
@@ -267,7 +267,7 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
         raise InputError(f"resample {over} needs scores of segments: name the column segment", setting="resample")
     whole: dict[str, Any] = {} if rows.families is None else {"clusters": rows.families, "unit": "families"}
     heavy = heavy_tails(scores, human, settings) if not whole else []
-    of = sampled_units(over, documents=rows.clusters is not None)
+    of = sampled_units(over, rows.clusters)
     # What an interval over segments or documents rests on.
     sample = rows.whole or rows
     units = drawn_units(sample.human.shape[1], sample.clusters) if over == "segments" else None
@@ -508,7 +508,7 @@ def matrices_compared(
         return resampled_groups(x[name], human, by, statistic, **draws)
 
     values = {metric.metric: metric.value for metric in agreements}
-    drawn = sampled_units(over, documents=clusters is not None)
+    drawn = sampled_units(over, clusters)
     method = f"difference of {statistic} ({POOLING[by]}), paired bootstrap over {drawn}"
     n = int((~np.isnan(human)).sum())
 

@@ -212,8 +212,7 @@ def influence(x: Array, y: Array) -> Array:
     Source: Devlin, Gnanadesikan & Kettenring 1975.
     """
     x, y = ((z - z.mean()) / z.std() for z in (x, y))
-    added: Array = x * y - float((x * y).mean()) / 2 * (x * x + y * y)
-    return added
+    return np.asarray(x * y - float((x * y).mean()) / 2 * (x * x + y * y))
 
 
 WEIGHTY = 5.0
@@ -256,10 +255,9 @@ def without_each(x: Array, y: Array, statistic: str) -> Array:
 
     ``statistic`` is as for `bootstrap_correlations`.
     """
-    n, row_statistic = len(x), ROWS[statistic.removesuffix("-b").replace("-", "_")]
+    n = len(x)
     kept = np.arange(n)[None].repeat(n, axis=0)[~np.eye(n, dtype=bool)].reshape(n, n - 1)
-    values: Array = row_statistic(x[kept], y[kept])
-    return values
+    return ROWS[statistic.removesuffix("-b").replace("-", "_")](x[kept], y[kept])
 
 
 def _analytic(statistic: str, value: float, n: int, confidence: float) -> tuple[float, float]:

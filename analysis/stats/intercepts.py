@@ -52,14 +52,9 @@ def absorb(columns: Array, codes: Sequence[Codes]) -> Array:
 
     The intercepts of the column with more levels are means, so that only those of the other are left to be solved for.
 
+    Of columns (n, k) as much is left (n, k).
+
     Source: Frisch & Waugh 1933 for taking out; Gaure 2013 and Correia 2017 for two columns.
-
-    Args:
-        columns: (n, k).
-        codes: level of each row, of one or two columns.
-
-    Returns:
-        What is left (n, k).
     """
     if len(codes) == 1:
         return _centred(columns, codes[0])
@@ -90,8 +85,7 @@ def _sums(columns: Array, of: Codes) -> Array:
 
 
 def _centred(columns: Array, of: Codes) -> Array:
-    left: Array = columns - (_sums(columns, of) / np.bincount(of)[:, None])[of]
-    return left
+    return np.asarray(columns - (_sums(columns, of) / np.bincount(of)[:, None])[of])
 
 
 def _crossed(a: Codes, b: Codes) -> Untyped:

@@ -217,15 +217,10 @@ def _choose(
     resamples: int,
     seed: int,
 ) -> tuple[Indices, Array, Array]:
-    """Choose a layer by one figure, on all data and in each resample.
+    """Choose a layer by one figure, on all data and in each resample within groups.
 
-    Args:
-        parts: scores (layers, figures, n), human scores (n,) and clusters (n,) of each group.
-        mean: mean correlations over groups (layers, figures).
-        figure: which one.
-        statistic: correlation.
-        resamples: bootstrap resamples within groups.
-        seed: of them.
+    Of each group there are scores (layers, figures, n), human scores (n,) and clusters (n,), of all groups their mean
+    correlations (layers, figures).
 
     Returns:
         Layers that have a mean correlation, the best first; their means in resamples (resamples, layers); and of the

@@ -114,11 +114,9 @@ def preference(
     a, b, of = _with_clusters({"first": first, "second": second}, cluster, nan)
     margin = a - b
     n, wins, losses = len(margin), int((margin > 0).sum()), int((margin < 0).sum())
-    ends = wilson_interval(wins, n, confidence)
     sums, sizes = (np.bincount(of, weights=column) for column in (margin, np.ones(n)))
     draws = np.concatenate([(c @ sums) / (c @ sizes) for c in bootstrap_counts(resamples, len(sums), seed)])
-    if len(sums) < n:
-        ends = clustered_share(margin > 0, of, confidence)
+    ends = wilson_interval(wins, n, confidence) if len(sums) == n else clustered_share(margin > 0, of, confidence)
     one_sided, two_sided = _signs_p(np.sign(margin), of)
     return Preference(
         n=n,
@@ -139,10 +137,7 @@ def mcnemar(a: ArrayLike, b: ArrayLike, *, cluster: ArrayLike | None = None) -> 
 
     Source: McNemar 1947, with exact binomial p; Durkalski et al. 2003 for clusters.
 
-    Args:
-        a: whether the first is right (n,).
-        b: whether the second is (n,).
-        cluster: as `preference`.
+    ``a`` and ``b`` say whether the first and the second is right (n,); ``cluster`` is as for `preference`.
 
     Raises:
         InputError: if sizes differ or there are no items.
@@ -236,11 +231,7 @@ def wilson_of_worth(
 ) -> tuple[float, float]:
     """Return Wilson's interval of a share that rests on what is worth so many independent items.
 
-    Args:
-        share: between 0 and 1.
-        worth: its share * (1 - share) over its variance.
-        confidence: level of the interval.
-        degrees: of freedom of that variance, for a quantile of t.
+    That worth is share * (1 - share) over the share's variance, which has some ``degrees`` of freedom, for t.
     """
     z = float(need("scipy.stats", "intervals of shares").t.ppf((1 + confidence) / 2, degrees))
     centre, scale = share + z * z / (2 * worth), 1 + z * z / worth

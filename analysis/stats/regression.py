@@ -204,11 +204,8 @@ def standardised_errors(fit: Ols, *, confidence: float = 0.95) -> Ols:
     smaller stay: with outliers in the metric these come nearer to their level. ``statistic`` and ``p`` stay, which are
     of the slope, and so do classic errors, which take factors as fixed.
 
-    Source: Yuan & Chan 2011; Jones & Waller 2015, for any distribution.
-
-    Args:
-        fit: of columns with mean 0 and (population) variance 1.
-        confidence: level of the intervals.
+    The columns have mean 0 and (population) variance 1. Source: Yuan & Chan 2011; Jones & Waller 2015, for any
+    distribution.
     """
     y = fit.fitted + fit.residuals
     return _scaled(fit, fit.coef * _moves(fit.design, y, fit.leverage, len(y)), fit.se, confidence)
@@ -329,20 +326,9 @@ def pooled_test(
 
     Source: Chow 1960; Gujarati 1970 for its form with products; Yuan & Chan 2011 for standardised coefficients.
 
-    Args:
-        metric: name of the response.
-        factors: names of the factors (p,).
-        parts: group -> (response (n_g,), factors (n_g, p)), in units that all groups share.
-        se: ``classic``, ``hc3`` or ``cluster``.
-        clusters: group -> cluster of each of its rows.
-        crossed: group -> cluster of each of its rows in a second way.
-        intercept: give each group one.
-
-    Returns:
-        p is NaN where there are too few clusters for so many coefficients.
-
-    Raises:
-        InputError: if there are too few rows or clusters.
+    ``metric`` names the response and ``factors`` the factors (p,); ``parts`` has both by group, (n_g,) and (n_g, p), in
+    units that all groups share, and clusters, in one way or two, are by group too. Other arguments and errors: as for
+    `fit_ols`. p is NaN where there are too few clusters for so many coefficients.
     """
     groups, p = list(parts), len(factors)
     member = np.repeat(np.arange(len(groups)), [len(response) for response, _ in parts.values()])

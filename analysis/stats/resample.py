@@ -24,9 +24,9 @@ SAMPLED = {"segments": "segments", "systems": "systems", "both": "systems and se
 """What is taken for a random sample, and so resampled: what the interval and the test speak about."""
 
 
-def sampled_units(sampled: Sampled, *, documents: bool) -> str:
+def sampled_units(sampled: Sampled, documents: Clustered) -> str:
     """Return what is resampled in words: documents, where segments are drawn by them."""
-    return SAMPLED[sampled].replace("segments", "documents") if documents else SAMPLED[sampled]
+    return SAMPLED[sampled] if documents is None else SAMPLED[sampled].replace("segments", "documents")
 
 
 class DrawOptions(TypedDict):

@@ -39,12 +39,10 @@ def pearson_rows(x: Array, y: Array) -> Array:
 def spearman_rows(x: Array, y: Array) -> Array:
     """Return Spearman's rho of each row of x (…, n) with that of y (…, n): Pearson of mid-ranks within the row."""
     rank = need("scipy.stats", "Spearman's rho").rankdata
-    x, y = np.broadcast_arrays(x, y)
     missing = np.isnan(x) | np.isnan(y)
     # Missing items rank above all others, where they change no rank, and are then taken out again.
-    steady = (_steady(z, ~missing) for z in (x, y))
-    ranks = [np.where(missing, np.nan, rank(np.where(missing, np.inf, z), axis=-1)) for z in steady]
-    return pearson_rows(ranks[0], ranks[1])
+    filled = (np.where(missing, np.inf, z) for z in _both_steady(x, y))
+    return pearson_rows(*(np.where(missing, np.nan, rank(z, axis=-1)) for z in filled))
 
 
 def kendall_rows(x: Array, y: Array) -> Array:
@@ -149,8 +147,7 @@ def clip_variance(variances: ArrayLike, size: ArrayLike) -> Array:
         size: what the terms add up to without their signs (…,); up to `NEGLIGIBLE` of it counts as rounding.
     """
     values = np.asarray(variances, dtype=np.float64)
-    result: Array = np.where(values > NEGLIGIBLE * np.asarray(size), values, 0.0)
-    return result
+    return np.where(values > NEGLIGIBLE * np.asarray(size), values, 0.0)
 
 
 def quadratic_form(contrast: Array, covariance: Array) -> float:
@@ -182,21 +179,16 @@ def _centred(x: Array, present: NDArray[np.bool_], count: NDArray[np.int64]) -> 
     centred = np.where(present, values - mean, 0.0)
     size = (values * values).sum(axis=-1, keepdims=True)
     moving = (centred * centred).sum(axis=-1, keepdims=True) > NEGLIGIBLE * size
-    result: Array = np.where(moving, centred, 0.0)
-    return result
+    return np.where(moving, centred, 0.0)
 
 
-def _steady(x: Array, present: NDArray[np.bool_]) -> Array:
-    """Return x (…, n) with 0 in whole rows that do not vary among what is present: ranks would order the rounding."""
-    moving = _centred(x, present, np.maximum(present.sum(axis=-1), 1)).any(axis=-1, keepdims=True)
-    result: Array = np.where(moving | np.isnan(x), x, 0.0)
-    return result
-
-
-def _both_steady(x: Array, y: Array) -> tuple[Array, Array]:
-    x, y = np.broadcast_arrays(x, y)
+def _both_steady(x: Array, y: Array) -> list[Array]:
+    """Return x and y (…, n), each with 0 in whole rows that do not vary where both are: ranks would order rounding."""
+    both = np.broadcast_arrays(x, y)
     present = ~(np.isnan(x) | np.isnan(y))
-    return _steady(x, present), _steady(y, present)
+    count = np.maximum(present.sum(axis=-1), 1)
+    moving = (_centred(z, present, count).any(axis=-1, keepdims=True) for z in both)
+    return [np.where(moves | np.isnan(z), z, 0.0) for z, moves in zip(both, moving, strict=True)]
 
 
 def _over_pairs(statistic: RowStatistic, x: Array, y: Array) -> Array:

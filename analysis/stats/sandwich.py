@@ -6,8 +6,6 @@ at most, so its eigenvectors in that basis are all that is kept: memory grows wi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -40,13 +38,10 @@ class ClusterRobust:
         self.back = np.linalg.inv(upper)
         """Coefficients of the design from those of the basis (p, p)."""
         self.codes, self.many = codes, int(codes.max()) + 1
-        self._parts = list(self._eigen())
-
-    def _eigen(self) -> Iterator[tuple[Codes, Array, Array]]:
-        """Yield clusters of one size (m,), eigenvectors of their Q_g'Q_g as rows (m, r, p), and eigenvalues (m, r)."""
-        p = self.basis.shape[1]
-        order = np.argsort(self.codes, kind="stable")
-        sizes = np.bincount(self.codes)
+        self._parts: list[tuple[Codes, Array, Array]] = []
+        """Clusters of one size (m,), eigenvectors of their Q_g'Q_g as rows (m, r, p), and eigenvalues (m, r)."""
+        order, p = np.argsort(codes, kind="stable"), self.basis.shape[1]
+        sizes = np.bincount(codes)
         starts = np.cumsum(sizes) - sizes
         for size in np.unique(sizes):
             chosen = np.flatnonzero(sizes == size)
@@ -58,7 +53,7 @@ class ClusterRobust:
             else:
                 values, vectors = np.linalg.eigh(np.swapaxes(rows, 1, 2) @ rows)
                 across = np.swapaxes(vectors, 1, 2)
-            yield chosen, across, np.clip(values, 0.0, 1.0)
+            self._parts.append((chosen, across, np.clip(values, 0.0, 1.0)))
 
     @staticmethod
     def _weights(values: Array, power: float) -> Array:
@@ -76,10 +71,8 @@ class ClusterRobust:
                 through the columns' standard deviations; summed over clusters, with the correction G / (G - 1).
         """
         cells = self.basis * residuals[:, None]
-        sums: Array = np.zeros((self.many, cells.shape[1]))
-        for j, column in enumerate(cells.T):
-            sums[:, j] = np.bincount(self.codes, column, self.many)
-        adjusted = np.empty_like(sums)
+        sums = np.column_stack([np.bincount(self.codes, column, self.many) for column in cells.T])
+        adjusted = np.empty(sums.shape)
         for chosen, across, values in self._parts:
             scaled = np.einsum("grp,gp->gr", across, sums[chosen]) * self._weights(values, -0.5)
             adjusted[chosen] = np.einsum("grp,gr->gp", across, scaled)

@@ -93,8 +93,7 @@ def expected_model_selection(
 def _log_binomial(n: Array | NDArray[np.int64] | int, k: Array | NDArray[np.int64] | int) -> Array:
     """Return log C(n, k)."""
     gammaln = need("scipy.special", "model selection").gammaln
-    value: Array = gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
-    return value
+    return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))
 
 
 def _share(upper: NDArray[np.int64], lower: NDArray[np.int64], n: int, sample: int) -> Array:

@@ -56,16 +56,9 @@ def williams(
 def williams_from_correlations(
     r_ah: float, r_bh: float, r_ab: float, n: int, *, confidence: float = 0.95
 ) -> Comparison:
-    """Run the Williams test on three known correlations.
+    """Run the Williams test on three known correlations: of metrics a and b with human judgments, and of a with b.
 
-    Source and result: as `williams`.
-
-    Args:
-        r_ah: metric a with human judgments.
-        r_bh: metric b with human judgments.
-        r_ab: metric a with metric b.
-        n: items.
-        confidence: level of the interval.
+    They are of ``n`` items. Source and result: as for `williams`.
 
     Raises:
         InputError: if a correlation lies outside -1..1, the three cannot occur together, or n is under 4.
@@ -223,7 +216,7 @@ def perm_both(
         unit = {"cells": across if pooled else np.arange(present.size), "segments": np.tile(across, shape[0])}
         unit["systems"] = np.repeat(np.arange(shape[0]), shape[1])
         of = unit[swap][present.ravel()]
-        draws = _swapped_pearson(x[present], y[present], h[present], of, resamples, seed)
+        parts = [_swapped_pearson(x[present], y[present], h[present], of, resamples, seed)]
     elif (by, swap) in (("item", "segments"), ("sys", "systems")):
         # To swap a whole group swaps its two statistics, which are therefore computed once.
         of_x, of_y = (group_values(z, h, by, statistic) for z in (x, y))
@@ -231,7 +224,6 @@ def perm_both(
             group_mean(np.where(mask, of_y, of_x), constant) - group_mean(np.where(mask, of_x, of_y), constant)
             for mask in swaps(resamples, len(of_x), seed, clusters)
         ]
-        draws = np.concatenate(parts)
     elif (by, swap) == ("means", "segments"):
         judged = np.maximum((~np.isnan(h)).sum(axis=1), 1)
         (of_x, of_y, of_h), change = (system_means(z) for z in (x, y, h)), np.nan_to_num(y - x).T / judged
@@ -239,7 +231,6 @@ def perm_both(
         for mask in swaps(resamples, h.shape[1], seed, clusters):
             moved = mask.astype(np.float64) @ change
             parts.append(rows(of_x + moved, of_h) - rows(of_y - moved, of_h))
-        draws = np.concatenate(parts)
     else:
         shape, parts = {"cells": h.shape, "segments": (1, h.shape[1]), "systems": (h.shape[0], 1)}[swap], []
         for block in swaps(resamples, math.prod(shape), seed, clusters):
@@ -249,10 +240,9 @@ def perm_both(
                 swapped = (np.where(mask, y, x), np.where(mask, x, y))
                 first, second = (group_mean(group_values(z, h, by, statistic), constant) for z in swapped)
                 parts.append(first - second)
-        draws = np.concatenate(parts)
     test = _PERMUTATIONS[swap] if clusters is None else f"permutation of {'clusters' if pooled else 'documents'}"
     method = f"difference of {statistic} ({POOLING[by]}), {test}"
-    return permuted(values[0], values[1], draws, int(present.sum()), method, plus_one=plus_one)
+    return permuted(values[0], values[1], np.concatenate(parts), int(present.sum()), method, plus_one=plus_one)
 
 
 def _standardised(scores: Array, scale: str) -> Array:

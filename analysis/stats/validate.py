@@ -18,7 +18,7 @@ from bsx.support.settings import MOST_DRAWS
 def vectors(
     columns: Mapping[str, ArrayLike], *, nan: NanPolicy = "error", minimum: int = 3, varied: bool = False
 ) -> tuple[Array, ...]:
-    """Return the columns as float64 vectors of one length without missing values.
+    """Return the columns, in their order, as float64 vectors of one length without missing values, each (n,).
 
     Args:
         columns: name in messages -> (n,).
@@ -26,17 +26,11 @@ def vectors(
         minimum: fewest items that may remain.
         varied: also refuse a column whose values are all the same.
 
-    Returns:
-        The columns in the given order, each (n,).
-
     Raises:
         InputError: naming the column and what is wrong with it.
     """
-    arrays = {name: _numbers(name, values, dimensions=1) for name, values in columns.items()}
-    _same_shape(arrays)
-    missing = np.any([np.isnan(values) for values in arrays.values()], axis=0)
+    arrays, missing = _checked(columns, nan)
     if missing.any():
-        _refuse_missing(arrays, nan)
         arrays = {name: values[~missing] for name, values in arrays.items()}
     for name, values in arrays.items():
         if len(values) < minimum:
@@ -49,28 +43,18 @@ def vectors(
 
 
 def grids(columns: Mapping[str, ArrayLike], *, nan: NanPolicy = "error", systems: int = 2) -> tuple[Array, ...]:
-    """Return the columns as float64 matrices (systems, segments) that miss the same cells.
+    """Return the columns, in their order, as float64 matrices (systems, segments) that miss the same cells.
 
     Args:
         columns: name in messages -> (systems, segments).
         nan: ``error`` refuses NaN; ``omit`` makes a cell NaN in all columns if it is NaN in any.
         systems: fewest rows.
 
-    Returns:
-        The matrices in the given order; with ``omit`` a missing cell is NaN in all of them.
-
     Raises:
         InputError: naming the column and what is wrong with it.
     """
-    arrays = {name: _numbers(name, values, dimensions=2) for name, values in columns.items()}
-    _same_shape(arrays)
-    for name, values in arrays.items():
-        if values.shape[0] < systems or values.shape[1] < 1:
-            shape = f"{values.shape[0]} systems x {values.shape[1]} segments"
-            raise InputError(f"{name}: {shape} are too few, at least {systems} x 1 are needed")
-    missing = np.any([np.isnan(values) for values in arrays.values()], axis=0)
+    arrays, missing = _checked(columns, nan, systems)
     if missing.any():
-        _refuse_missing(arrays, nan)
         arrays = {name: np.where(missing, np.nan, values) for name, values in arrays.items()}
     if missing.all():
         raise InputError(f"{' and '.join(arrays)}: no system x segment has all of their values")
@@ -126,6 +110,30 @@ def refuse_rounding(name: str, values: Array) -> None:
         )
 
 
+def _checked(
+    columns: Mapping[str, ArrayLike], nan: NanPolicy, systems: int | None = None
+) -> tuple[dict[str, Array], NDArray[np.bool_]]:
+    """Return vectors, or matrices of some systems, of one shape as float64, and where any of them misses a value."""
+    dimensions = 1 if systems is None else 2
+    arrays = {name: _numbers(name, values, dimensions=dimensions) for name, values in columns.items()}
+    if len({values.shape for values in arrays.values()}) > 1:
+        sizes = ", ".join(f"{name} {' x '.join(map(str, values.shape))}" for name, values in arrays.items())
+        raise InputError(f"columns differ in size: {sizes}")
+    for name, values in arrays.items():
+        if systems is not None and (values.shape[0] < systems or values.shape[1] < 1):
+            shape = f"{values.shape[0]} systems x {values.shape[1]} segments"
+            raise InputError(f"{name}: {shape} are too few, at least {systems} x 1 are needed")
+    absent = {name: np.isnan(values) for name, values in arrays.items()}
+    missing: NDArray[np.bool_] = np.any(list(absent.values()), axis=0)
+    if missing.any():
+        choice("nan", nan, ("error", "omit"))
+        if nan == "error":
+            name, where = next((name, where) for name, where in absent.items() if where.any())
+            count, place = int(where.sum()), _place(where)
+            raise InputError(f"{name}: {count} missing values (NaN), the first at {place}; nan=omit leaves them out")
+    return arrays, missing
+
+
 def _numbers(name: str, values: ArrayLike, *, dimensions: int) -> Array:
     try:
         array = floats(values, _item)
@@ -139,21 +147,6 @@ def _numbers(name: str, values: ArrayLike, *, dimensions: int) -> Array:
     if (large := np.abs(array) > LARGEST).any():
         raise InputError(f"{name}: the value at {_place(large)} is too large to compute with: scale the column")
     return array
-
-
-def _same_shape(arrays: dict[str, Array]) -> None:
-    if len({values.shape for values in arrays.values()}) > 1:
-        sizes = ", ".join(f"{name} {' x '.join(map(str, values.shape))}" for name, values in arrays.items())
-        raise InputError(f"columns differ in size: {sizes}")
-
-
-def _refuse_missing(arrays: dict[str, Array], nan: NanPolicy) -> None:
-    choice("nan", nan, ("error", "omit"))
-    if nan == "error":
-        name, values = next((name, values) for name, values in arrays.items() if np.isnan(values).any())
-        count = int(np.isnan(values).sum())
-        place = _place(np.isnan(values))
-        raise InputError(f"{name}: {count} missing values (NaN), the first at {place}; nan=omit leaves them out")
 
 
 def _place(mask: NDArray[np.bool_]) -> str:

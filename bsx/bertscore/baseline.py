@@ -133,8 +133,7 @@ class BaselineRun:
     def standard_error(self) -> np.ndarray:
         """Return the standard error of each mean (layers, 3), taking pairs as independent."""
         variance = np.maximum(self._squares / self.pairs - self.mean() ** 2, 0)
-        result: np.ndarray = np.sqrt(variance / max(self.pairs - 1, 1))
-        return result
+        return np.asarray(np.sqrt(variance / max(self.pairs - 1, 1)))
 
     def result(self, language: str, corpus: str, domain: str | None = None) -> Baseline:
         """Return the registry entry.

@@ -100,12 +100,7 @@ class BertScore(Metric[BertScoreConfig | ScorerConfig]):
 
     @classmethod
     def of(cls, settings: ScorerConfig, encoders: Encoders | None = None) -> BertScore:
-        """Return BERTScore of which all three figures are wanted.
-
-        Args:
-            settings: its settings.
-            encoders: encoders to share with other metrics; of its own unless given, as the settings say.
-        """
+        """Return BERTScore of which all three figures are wanted, with encoders of its own unless some are given."""
         if encoders is None:
             encoders = Encoders(remember=False, normalize=settings.normalize, **part(settings, RunConfig))
         return cls(find_metric("bertscore", encoders.catalog)[1], narrowed(settings, ScorerConfig), encoders)

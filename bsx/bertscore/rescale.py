@@ -107,12 +107,7 @@ def read_baseline(path: Path, layers: int, choice: Choice, catalog: Catalog, ide
     YAML says which model and language it is for. A CSV says nothing, but bert-score's are called after the model, in a
     folder called after the language: ``en/roberta-large.tsv``.
 
-    Args:
-        path: the file.
-        layers: of the model.
-        choice: the model, to be held against what the file says.
-        catalog: the registry that knows names of models and languages.
-        identity: of the model's weights; see `bsx.encode.model.LocatedModel`.
+    What the file says is held against the model's name and languages; other arguments are as for `find_baseline`.
 
     Raises:
         InputError: if the file is missing, malformed, of another model, or has another number of layers than the model.

@@ -145,7 +145,6 @@ class Scorer:
 
         Source: Zhang et al. 2020, section 3.
         """
-        progress = reporter(progress)
         systems = {"candidate": candidates}
         return self.score_systems(systems, references, documents=documents, progress=progress)["candidate"]
 
@@ -161,14 +160,8 @@ class Scorer:
     ) -> dict[str, Scores]:
         """Score several systems' candidates against the same references; every distinct text is encoded once.
 
-        Args:
-            systems: system name -> its n candidates.
-            references: as in `score`.
-            documents: as in `score`.
-            progress: as in `score`.
-
-        Returns:
-            System name -> scores.
+        ``systems`` holds each system's n candidates by its name, as the result does its scores. Other arguments and
+        errors: as for `score`.
         """
         progress = reporter(progress)
         corpus: Corpus = MemoryCorpus(systems, references, documents=documents)

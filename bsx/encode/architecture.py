@@ -421,12 +421,9 @@ class StoredArrays:
         return InputError(f"{self._folder}: {part_of(self._folder, 'its weights', WEIGHTS)} {why}")
 
     def get(self, name: str, shape: tuple[int, ...], *, whole: bool = True) -> NDArray[np.float32]:
-        """Return an array in fp32: a view of its file where it has that format there.
+        """Return an array of some shape in fp32: a view of its file where it has that format there.
 
-        Args:
-            name: the array.
-            shape: what it must have.
-            whole: whether all of it is used, and so looked at.
+        Where the ``whole`` of it is used, all its numbers are looked at.
 
         Raises:
             InputError: if it is missing, has another shape, or holds what is no finite number.

@@ -75,12 +75,8 @@ class IdfCounter:
     """Counts documents one block at a time, so that the corpus need not fit in memory.
 
     Args:
-        documents: how many texts were counted elsewhere.
-        frequency: id -> how many of these hold it.
-
-    Attributes:
-        documents: how many texts were counted.
-        frequency: id -> how many of them hold it.
+        documents: how many texts were counted elsewhere; the attribute counts on from there.
+        frequency: id -> how many of these hold it; likewise.
     """
 
     def __init__(self, documents: int = 0, frequency: Mapping[int, int] | None = None) -> None:

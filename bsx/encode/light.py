@@ -158,10 +158,6 @@ class GraphBuilder:
 
     Attributes:
         graph: the graph.
-        names: what the checkpoint's arrays are called.
-        dim: size of a state.
-        heads: attention heads.
-        mask: 1 for tokens, 0 for padding (batch, tokens).
     """
 
     def __init__(self, settings: JsonObject, weights: StoredArrays, *, eight_bits: Byte | None) -> None:
@@ -182,21 +178,17 @@ class GraphBuilder:
 
     def product(self, state: str, name: str, rows: int, columns: int, *, bias: bool = False) -> str:
         """Multiply by a matrix (rows, columns) of the checkpoint, of which a row makes one number, and add its bias."""
-        if self._eight_bits is not None:
-            return self._rough_product(state, name, self.weights.get(f"{name}.weight", (rows, columns)), bias=bias)
-        product = self.graph.node(
-            "FusedMatMul", state, self.array(f"{name}.weight", rows, columns), domain=MICROSOFT, transB=1
-        )
-        return self.graph.node("Add", product, self.array(f"{name}.bias", rows)) if bias else product
-
-    def _rough_product(self, state: str, name: str, matrix: NDArray[np.float32], *, bias: bool) -> str:
-        """Multiply by a matrix in bytes; what the shift and the bias add is one product of two columns and two rows."""
-        graph, (rows, columns) = self.graph, matrix.shape
+        graph = self.graph
+        if self._eight_bits is None:
+            matrix = self.array(f"{name}.weight", rows, columns)
+            product = graph.node("FusedMatMul", state, matrix, domain=MICROSOFT, transB=1)
+            return graph.node("Add", product, self.array(f"{name}.bias", rows)) if bias else product
         if state not in self._rounded:
             self._rounded[state] = self._round(state, columns)
         rounded, state_step, column = self._rounded[state]
-        step = np.abs(matrix).max(axis=1) / np.float32(127)  # of each row; its numbers go from -127 to 127 steps
-        steps = np.rint(matrix / np.where(step > 0, step, np.float32(1))[:, None]).astype(np.int8)
+        weights = self.weights.get(f"{name}.weight", (rows, columns))
+        step = np.abs(weights).max(axis=1) / np.float32(127)  # of each row; its numbers go from -127 to 127 steps
+        steps = np.rint(weights / np.where(step > 0, step, np.float32(1))[:, None]).astype(np.int8)
         zeros = [self._number(_ZERO, np.uint8)]
         stored: NDArray[np.generic] = steps.T.copy()
         if self._eight_bits is np.uint8:
@@ -204,6 +196,7 @@ class GraphBuilder:
         arrays = graph.array(f"{name}.int8", stored), self._number(1), graph.array(f"{name}.step", step)
         # The state's scale is 1 here: each token has its own step, multiplied in at the end.
         product = graph.node("MatMulIntegerToFloat", rounded, *arrays, *zeros, domain=MICROSOFT)
+        # What the shift and the bias add is one product of two columns and two rows.
         added = [steps.sum(axis=1, dtype=np.int64) * step]
         if bias:
             added.append(self.weights.get(f"{name}.bias", (rows,)))

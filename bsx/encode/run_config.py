@@ -206,14 +206,11 @@ def choose_dtype(name: Dtype, device: str) -> Precision:
             raise InputError(f"int8 runs on the CPU only, the device is {device}: use device=cpu, or bf16 or fp16")
         return name
     torch: Untyped = need("torch", f"The number format {name}")
-    if kind == "cuda":
-        if name == "tf32":
-            supported = torch.version.hip is None and torch.cuda.get_device_capability(device) >= (8, 0)
-        else:
-            supported = torch.cuda.is_bf16_supported(including_emulation=False) if name == "bf16" else True
-    elif name == "tf32":
-        supported = False
-    elif kind == "mps":
+    if kind == "cuda" and name == "tf32":
+        supported = torch.version.hip is None and torch.cuda.get_device_capability(device) >= (8, 0)
+    elif kind == "cuda":
+        supported = name == "fp16" or torch.cuda.is_bf16_supported(including_emulation=False)
+    elif kind == "mps" or name == "tf32":
         supported = name == "fp16"
     else:
         capabilities = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}

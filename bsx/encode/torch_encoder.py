@@ -18,14 +18,8 @@ from bsx.models.files import WEIGHTS, part_of
 from bsx.support.arrays import Array, device_type, fetch, finite, finite_later, short_of_memory, tensor
 from bsx.support.untyped import Untyped, blaming
 
-# The format of vectors; an encoder with int8 weights still returns fp32.
-TORCH_DTYPES = {
-    "fp32": torch.float32,
-    "tf32": torch.float32,
-    "bf16": torch.bfloat16,
-    "fp16": torch.float16,
-    "int8": torch.float32,
-}
+TORCH_DTYPES = {"fp32": torch.float32, "tf32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
+"""The format of weights and vectors."""
 
 
 @contextlib.contextmanager
@@ -46,17 +40,6 @@ def _quiet_loading() -> Iterator[None]:
         logging.set_verbosity(verbosity)
         if bars:
             logging.enable_progress_bar()
-
-
-@contextlib.contextmanager
-def _multiplying(how: Literal["highest", "high"]) -> Iterator[None]:
-    """Have matrix products of fp32 computed as the encoder's number format says, whatever PyTorch was told before."""
-    before = torch.get_float32_matmul_precision()
-    torch.set_float32_matmul_precision(how)
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
 
 
 class _Padded(torch.Tensor):
@@ -170,11 +153,16 @@ class TransformerEmbedder:
         """Give a padded batch to a graphics card; see `bsx.encode.batching.Embedder.begin`."""
         done: list[tuple[Array, Callable[[], bool]]] = []
 
+        @torch.inference_mode()
         def work() -> None:
-            with torch.inference_mode(), _multiplying(self._multiplies):
+            before = torch.get_float32_matmul_precision()
+            torch.set_float32_matmul_precision(self._multiplies)  # as the number format says, whoever said otherwise
+            try:
                 states = self.hidden_states(tensor(ids), None if mask is None else tensor(mask).as_subclass(_Padded))
-                vectors = fetch(states) if device_type(self.device) == "cpu" else states
-                done.append((vectors, finite_later(vectors)))
+            finally:
+                torch.set_float32_matmul_precision(before)
+            vectors = fetch(states) if device_type(self.device) == "cpu" else states
+            done.append((vectors, finite_later(vectors)))
 
         if (short := short_of_memory(work)) is not None:
             raise MemoryError(short)

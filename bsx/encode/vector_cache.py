@@ -232,11 +232,9 @@ class CachedEncoding:
     def run(
         self, sequences: Sequence[Sequence[int]], batcher: Callable[[], Batcher]
     ) -> Iterator[tuple[list[int], Array]]:
-        """Encode all sequences, or read them; see `bsx.encode.states.LayerView.run`.
+        """Encode all sequences of token ids, or read them; see `bsx.encode.states.LayerView.run`.
 
-        Args:
-            sequences: token ids.
-            batcher: loads what runs the encoder; it is not called if the cache holds all of them.
+        ``batcher`` loads what runs the encoder; it is not called if the cache holds all of them.
         """
         self._cache.look_around()
         keys, depth = [self.keys(sequence) for sequence in sequences], len(self._hashes)

@@ -119,11 +119,10 @@ def darr_from_pairs(
     (outcome,), groups, names, over = _outcomes({"": (better, worse)}, segment, ties, unit, nan, cluster)
     counts = np.stack([outcome > 0, outcome < 0, outcome == 0]).astype(np.float64)  # (3, pairs)
     draws = tau_of(_resampled(counts, groups, unit, resamples, seed), ties)
-    low, high = percentile_interval(draws, confidence, None if unit == "judgment" else int(groups.max()) + 1)
     concordant, discordant, tied = (int(c) for c in counts.sum(axis=1))
     return DarrTau(
         estimate=float(tau_of(counts.sum(axis=1), ties)),
-        ci=(low, high),
+        ci=percentile_interval(draws, confidence, None if unit == "judgment" else int(groups.max()) + 1),
         concordant=concordant,
         discordant=discordant,
         ties=tied,

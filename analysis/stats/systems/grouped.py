@@ -170,7 +170,7 @@ def grouped(
         groups=len(values) if constant == "zero" else len(values) - undefined,
         undefined=undefined,
         n=int((~np.isnan(x).all(axis=1)).sum()) if by == "means" else int((~np.isnan(x)).sum()),
-        method=f"{statistic} {means[by]}, bootstrap over {sampled_units(resample, documents=clusters is not None)}",
+        method=f"{statistic} {means[by]}, bootstrap over {sampled_units(resample, clusters)}",
         confidence=confidence,
     )
 
@@ -211,7 +211,7 @@ def compare_grouped(
         for z in (x, y)
     ]
     differences = drawn[0] - drawn[1]
-    over = sampled_units(resample, documents=clusters is not None)
+    over = sampled_units(resample, clusters)
     method = f"difference of {statistic} ({POOLING[by]}), paired bootstrap over {over}"
     units = units_of((x, y), h, by, statistic, resample, clusters)
     return compared(first.estimate, second.estimate, differences, first.n, method, confidence, units)
@@ -341,16 +341,9 @@ def resampled_scores(
 ) -> Array:
     """Return the correlation of two scores of systems in each bootstrap resample (resamples,).
 
-    Args:
-        x: from how often each segment was drawn (b, segments) to the systems' scores (b, systems), such as the means of
-            segments or the corpus scores of a metric.
-        y: the same of human judgments.
-        shape: systems and segments.
-        statistic: as for `grouped`, as is ``resample``.
-        resample: what is drawn anew.
-        resamples: how often; draw i of one seed rests on the same segments and systems.
-        seed: of the draws.
-        clusters: document of each segment (segments,), counted from 0, drawn as a whole.
+    ``x`` and, of human judgments, ``y`` make of how often each segment was drawn (b, segments) the systems' scores (b,
+    systems), such as the means of segments or the corpus scores of a metric; ``shape`` is systems and segments. Other
+    arguments: as for `resampled_groups`.
     """
     (systems, segments), rng, draws = shape, np.random.default_rng(seed), []
     if resample == "segments":

@@ -101,18 +101,8 @@ def hybrid_correlation_limit(
 
     Source: the limit of Graham & Liu 2016; equal to Pearson's r of scores centred within segments.
 
-    Args:
-        metric: scores (systems, segments).
-        human: human scores (systems, segments).
-        confidence: level of the interval.
-        resamples: bootstrap resamples of segments.
-        seed: of the bootstrap.
-        nan: as in `hybrid_systems`.
-        cluster: number of the document that each segment belongs to (segments,); whole documents are then drawn. None:
-            segments are independent.
-
-    Returns:
-        Estimate; ``n`` counts segments.
+    ``metric`` and ``human`` are scores (systems, segments); the estimate's ``n`` counts segments. ``nan`` is as for
+    `hybrid_systems`, other arguments as for `bsx.analysis.grouped`.
 
     Raises:
         InputError: if shapes differ, values are missing or infinite, or the systems do not differ on any segment.
@@ -120,15 +110,12 @@ def hybrid_correlation_limit(
     settings(resamples=resamples, confidence=confidence)
     scores, clusters = _stack({"metric": metric}, human, nan, cluster)
     values, draws, units = _limits(scores, resamples, seed, clusters)
-    low, high = percentile_interval(draws[0], confidence, units)
-    over = sampled_units("segments", documents=clusters is not None)
-    method = f"limit of pearson over hybrid systems, bootstrap over {over}"
     return Estimate(
         estimate=values[0],
-        ci=(low, high),
+        ci=percentile_interval(draws[0], confidence, units),
         p=bootstrap_p(draws[0], units=units)[1],
         n=scores.shape[2],
-        method=method,
+        method=f"limit of pearson over hybrid systems, bootstrap over {sampled_units('segments', clusters)}",
         confidence=confidence,
     )
 
@@ -157,7 +144,7 @@ def compare_hybrid_limits(
     settings(resamples=resamples, confidence=confidence)
     scores, clusters = _stack({"a": a, "b": b}, human, nan, cluster)
     values, draws, units = _limits(scores, resamples, seed, clusters)
-    over = sampled_units("segments", documents=clusters is not None)
+    over = sampled_units("segments", clusters)
     method = f"difference of limits over hybrid systems, paired bootstrap over {over}"
     return compared(values[0], values[1], draws[0] - draws[1], scores.shape[2], method, confidence, units)
 

@@ -132,7 +132,8 @@ def bootstrapped(
     Draws are centred on their mean, which gives their spread if the systems were equal; p is the share that reaches the
     observed difference, (b + 1) / (n + 1), one-sided for "a better than b". The interval holds the differences that
     this test does not reject. Of under 100 segments (documents), p and interval are those of t. sacreBLEU centres
-    absolute differences, which for a clear difference is the one-sided p here.
+    absolute differences, which for a clear difference is the one-sided p here. Of error rates such as TER lower ones
+    are better. With a ``margin``, the largest difference that does not matter, equivalence is tested too.
 
     Source: Koehn 2004; Riezler & Maxwell 2005 for the shift; Hesterberg 2015, section 5.3, for few segments;
     Schuirmann 1987 for equivalence.
@@ -187,14 +188,8 @@ def studentised(
     Source: Hall 1988, On symmetric bootstrap confidence intervals; Davison & Hinkley 1997, sections 2.4 and 5.2, with
     the standard error by influence values; Schuirmann 1987 for equivalence.
 
-    Args:
-        pair: both systems.
-        draws: differences in bootstrap resamples (resamples,).
-        errors: their standard errors in the same resamples (resamples,).
-        added: what each unit adds to the difference (units,).
-        higher_is_better: False for error rates such as TER: p then speaks of a being lower.
-        confidence: level of the difference's interval.
-        margin: largest difference that does not matter: test equivalence too.
+    ``draws`` are differences in bootstrap resamples, ``errors`` their standard errors there (resamples,), and ``added``
+    is what each unit adds to the difference (units,). Other arguments: as for `bootstrapped`.
     """
     a, b = pair.observed()
     difference, n, units = a - b, len(draws), pair.units

@@ -111,7 +111,7 @@ def soft_pairwise_accuracy(
                 reached += (beyond > slack).sum(axis=0) + (np.abs(beyond) <= slack).sum(axis=0) / 2
         p = [reached / permutations for reached in p]
     gaps = np.abs(p[0] - p[1])
-    over = sampled_units(resample, documents=clusters is not None)
+    over = sampled_units(resample, clusters)
     over = "families" if resample == "systems" and families is not None else over
     interval = f"bootstrap over {over}"
     if over == "systems" and len(x) < FEW_ITEMS:
@@ -140,8 +140,7 @@ def soft_pairwise_accuracy(
 def wmt_signs(permutations: int, segments: int) -> NDArray[np.float32]:
     """Return the signs of mt-metrics-eval's permutations, from its generator (permutations, segments)."""
     draws = np.random.default_rng(4).random((permutations, segments), dtype=np.float32)
-    signs: NDArray[np.float32] = np.rint(draws) * np.float32(2) - np.float32(1)
-    return signs
+    return np.asarray(np.rint(draws) * np.float32(2) - np.float32(1))
 
 
 def wmt_p_values(scores: Array, signs: NDArray[np.float32]) -> Array:

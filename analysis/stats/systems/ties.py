@@ -106,7 +106,6 @@ def pairwise_accuracy_with_ties(
     epsilon = pairs.best_epsilon() if epsilon is None else epsilon
     tied, alike = np.abs(pairs.metric) <= epsilon, pairs.alike(epsilon)
     drawn_alike = pairs.resampled(alike[None], resamples, seed, clusters)[0]
-    low, high = percentile_interval(drawn_alike, confidence, pairs.units(clusters))
     acc_eq = pairs.mean(alike)
     human_tied = pairs.human == 0
     tie_share = pairs.mean(human_tied)
@@ -114,7 +113,7 @@ def pairwise_accuracy_with_ties(
     drawn = "" if pairs.share == 1 else f", {pairs.share:.2%} of the pairs"
     return TiedAccuracy(
         estimate=acc_eq,
-        ci=(low, high),
+        ci=percentile_interval(drawn_alike, confidence, pairs.units(clusters)),
         tau_eq=2 * acc_eq - 1,
         epsilon=float(epsilon),
         chance=max(tie_share, (1 - tie_share) / 2),
@@ -125,7 +124,7 @@ def pairwise_accuracy_with_ties(
         tied_both=int((tied & human_tied).sum()),
         n=len(pairs.human),
         segments=pairs.units(),
-        method=f"acc_eq, mean over {_OVER[by]}, bootstrap over {_drawn(clusters)}{drawn}",
+        method=f"acc_eq, mean over {_OVER[by]}, bootstrap over {sampled_units('segments', clusters)}{drawn}",
         confidence=confidence,
     )
 
@@ -176,11 +175,7 @@ def compare_ties(
         nan: ``error``, or ``omit`` to leave out cells that miss any of the three.
         cluster: as `pairwise_accuracy_with_ties`; documents trade places too.
 
-    Returns:
-        Comparison; ``n`` counts pairs.
-
-    Raises:
-        InputError: if shapes differ, values are missing or infinite, or no group has a pair.
+    The comparison's ``n`` counts pairs; errors are as for `pairwise_accuracy_with_ties`.
     """
     choice("swap", swap, ("segments", "pairs"))
     settings(resamples=resamples, confidence=confidence)
@@ -188,33 +183,23 @@ def compare_ties(
     results = [TiedPairs.of(z, h, by, human_epsilon) for z in (x, y)]
     both = zip(results, (epsilon_a, epsilon_b), strict=True)
     right = np.stack([pair.alike(pair.best_epsilon() if given is None else given) for pair, given in both])
-    values, pairs = [results[0].mean(alike) for alike in right], results[0]
+    pairs = results[0]
+    first, second = (pairs.mean(alike) for alike in right)
     clusters = clusters_of(cluster, h.shape[1])
     drawn, units = pairs.resampled(right, resamples, seed, clusters), pairs.units(clusters)
+    over = sampled_units("segments", clusters)
     if by != "item" or test == "bootstrap":
-        method = f"difference of acc_eq ({_OVER[by]}), paired bootstrap over {_drawn(clusters)}"
-        return compared(values[0], values[1], drawn[0] - drawn[1], len(h), method, confidence, units)
+        method = f"difference of acc_eq ({_OVER[by]}), paired bootstrap over {over}"
+        return compared(first, second, drawn[0] - drawn[1], len(h), method, confidence, units)
     difference = (right[0].astype(np.float64) - right[1]) * pairs.weight
     if swap == "segments":
         difference = np.bincount(pairs.first if clusters is None else clusters[pairs.first], weights=difference)
     matters = difference[difference != 0]
-    draws = [np.where(mask, -1.0, 1.0) @ matters for mask in swaps(resamples, len(matters), seed)]
+    draws = np.concatenate([np.where(mask, -1.0, 1.0) @ matters for mask in swaps(resamples, len(matters), seed)])
     ends = percentile_interval(drawn[0] - drawn[1], confidence, units)
-    method = f"difference of acc_eq, permutation of {_drawn(clusters) if swap == 'segments' else swap}"
-    return permuted(
-        values[0],
-        values[1],
-        np.concatenate(draws),
-        len(pairs.human),
-        method,
-        plus_one=plus_one,
-        ends=ends,
-        confidence=confidence,
-    )
-
-
-def _drawn(clusters: Clustered) -> str:
-    return sampled_units("segments", documents=clusters is not None)
+    method = f"difference of acc_eq, permutation of {over if swap == 'segments' else swap}"
+    n = len(pairs.human)
+    return permuted(first, second, draws, n, method, plus_one=plus_one, ends=ends, confidence=confidence)
 
 
 @dataclass(frozen=True)
@@ -277,8 +262,7 @@ class TiedPairs:
     def alike(self, epsilon: float) -> NDArray[np.bool_]:
         """Return which pairs the metric, with ties up to epsilon, judges as human judgments do (pairs,)."""
         tied = np.abs(self.metric) <= epsilon
-        right: NDArray[np.bool_] = np.where(tied, self.human == 0, np.sign(self.metric) == np.sign(self.human))
-        return right
+        return np.asarray(np.where(tied, self.human == 0, np.sign(self.metric) == np.sign(self.human)))
 
     def mean(self, right: NDArray[np.bool_]) -> float:
         """Return the mean over groups of the share of pairs that are right."""

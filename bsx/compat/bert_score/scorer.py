@@ -167,11 +167,8 @@ class BERTScorer:
 
         metric, depth = self._scorer.metric, self._scorer.depth
         where = (depth, metric.choice, self._scorer.encoders.catalog, metric.located.identity)
-        result = metric.baselines
-        if result is None and self.baseline_path is not None:
-            result = read_baseline(Path(self.baseline_path), *where)
-        elif result is None:
-            result = find_baseline(*where)
+        path = self.baseline_path
+        result = metric.baselines or (find_baseline(*where) if path is None else read_baseline(Path(path), *where))
         figures = torch.from_numpy(result.figures)
         return figures[:, None] if self.all_layers else figures[self.num_layers]
 

@@ -98,8 +98,8 @@ def test_blocks_and_draws_do_not_depend_on_each_other(monkeypatch: pytest.Monkey
 def test_what_is_drawn() -> None:
     assert (drawn_units(7), drawn_units(7, CLUSTERS)) == (7, 3)
     assert cluster_codes(["b", "a", "b", "c"]).tolist() == [0, 1, 0, 2]
-    assert sampled_units("both", documents=True) == "systems and documents"
-    assert sampled_units("segments", documents=False) == "segments"
+    assert sampled_units("both", np.zeros(2, dtype=np.int64)) == "systems and documents"
+    assert sampled_units("segments", None) == "segments"
 
 
 @pytest.mark.parametrize(("fewer", "interval"), [(FEW_LABELS - 1, "wilson"), (FEW_LABELS, "logit")])
