@@ -55,7 +55,15 @@ def retrofit(
 def retrofit_fixed_point(
     vectors: Mapping[str, NDArray[np.floating]], lexicon: Mapping[str, Sequence[str]]
 ) -> dict[str, Matrix]:
-    """Return what `retrofit` converges to, whatever the order of words: q - mean of the neighbours' q / 2 = q0 / 2."""
+    """Return what `retrofit` converges to, whatever the order of words: q - mean of the neighbours' q / 2 = q0 / 2.
+
+    Args:
+        vectors: word -> vector (d,), already normalised.
+        lexicon: word -> neighbours.
+
+    Returns:
+        Word -> vector (d,), float64, for every word of ``vectors``.
+    """
     system = _System(vectors, lexicon)
     if not system.moving:
         return system.merged(system.start)

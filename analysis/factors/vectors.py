@@ -73,9 +73,12 @@ def _read_bin(file: Path, keep: Collection[str] | None) -> Iterator[tuple[str, N
 
 
 def write_vectors(file: Path, vectors: Mapping[str, NDArray[np.floating]], *, internal: bool = False) -> None:
-    """Write vectors (d,) by word as a ``.vec`` file, with enough digits to read the same 32-bit numbers again.
+    """Write vectors as a ``.vec`` file, with enough digits to read the same 32-bit numbers again.
 
-    ``internal`` says that the file belongs to a cache of bsx; otherwise it may be no input of the run.
+    Args:
+        file: the file.
+        vectors: word -> vector (dim,).
+        internal: whether the file belongs to a cache of bsx; otherwise it may be no input of the run.
     """
     dimensions = len(next(iter(vectors.values()))) if vectors else 0
     with atomic_text(file, internal=internal) as stream:

@@ -112,8 +112,15 @@ def kendall(
     variance 0.437 / (n - 4). That holds for few ties; where ties are many, as with grades from 1 to 4, use the
     bootstrap. Tau-c has no analytic interval.
 
-    The ``variant`` ``b`` corrects for ties in both columns, ``c`` suits columns with different numbers of distinct
-    values.
+    Args:
+        x: metric scores (n,).
+        y: human scores (n,).
+        variant: ``b`` corrects for ties in both columns, ``c`` suits columns with different numbers of distinct values.
+        interval: ``analytic`` and ``leave-one-out`` (tau-b only), ``bootstrap`` or ``none``.
+        confidence: level of the interval.
+        resamples: bootstrap resamples.
+        seed: of the bootstrap.
+        nan: ``error`` or ``omit``.
     """
     choice("variant", variant, ("b", "c"))
     if variant == "c" and interval in ("analytic", "leave-one-out"):

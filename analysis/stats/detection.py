@@ -200,8 +200,19 @@ def compare_auc(
 
     Source: DeLong, DeLong & Clarke-Pearson 1988, section 3; Obuchowski 1997 for clusters.
 
-    ``a`` and ``b`` are scores of the two metrics (n,). Other arguments and errors: as for `roc_auc`. The comparison's
-    ``statistic`` is normal, or t where few clusters carry a label.
+    Args:
+        a: scores of the first metric (n,).
+        b: scores of the second (n,).
+        labels: 1 or 0 (n,).
+        cluster: as `roc_auc`.
+        confidence: level of the interval.
+        nan: ``error``, or ``omit`` to leave out items that miss any of the three.
+
+    Returns:
+        Comparison of the two areas; ``statistic`` is normal, or t where few clusters carry a label.
+
+    Raises:
+        InputError: as `roc_auc`.
     """
     settings(confidence=confidence)
     positive, columns, of = clustered({"labels": labels, "a": a, "b": b}, cluster, nan)
@@ -227,8 +238,21 @@ def compare_auc_between(
 
     Source: variances of DeLong et al. 1988, which add up for independent samples.
 
-    Labels, scores and clusters are (n,) of set a, the easy one, say, and (m,) of set b, each as for `roc_auc`, as are
-    other arguments and errors. The comparison's ``n`` counts the items of both sets.
+    Args:
+        labels_a: 1 or 0 (n,), of the easy set, say.
+        scores_a: (n,).
+        labels_b: 1 or 0 (m,), of the hard set.
+        scores_b: (m,).
+        cluster_a: as `roc_auc`, of set a (n,).
+        cluster_b: of set b (m,).
+        confidence: level of the interval.
+        nan: ``error``, or ``omit`` to leave out items that miss label or score.
+
+    Returns:
+        Comparison of the two areas; ``n`` counts the items of both sets.
+
+    Raises:
+        InputError: as `roc_auc`.
     """
     settings(confidence=confidence)
     areas, variances, degrees, n = [], [], [], 0
@@ -479,8 +503,14 @@ def best_threshold(
     Source: accuracy at the best threshold as in Zhang, Baldridge & He 2019 (PAWS), section 5; Stone 1974 for choosing
     and judging on different items.
 
-    There are at least 2 ``folds``, and at most as many as the rarer label has items; ``seed`` is of the division into
-    them. Other arguments: as for `roc_auc`.
+    Args:
+        labels: 1 or 0 (n,).
+        scores: higher means rather positive (n,).
+        cluster: number of the set that each item belongs to, such as the pairs that share a sentence (n,).
+        folds: at least 2; not more than the rarer label has items.
+        confidence: level of the interval.
+        seed: of the division into folds.
+        nan: ``error``, or ``omit`` to leave out items that miss label or score.
 
     Raises:
         InputError: as `roc_auc`, or if there are too few items for the folds.

@@ -137,7 +137,10 @@ def mcnemar(a: ArrayLike, b: ArrayLike, *, cluster: ArrayLike | None = None) -> 
 
     Source: McNemar 1947, with exact binomial p; Durkalski et al. 2003 for clusters.
 
-    ``a`` and ``b`` say whether the first and the second is right (n,); ``cluster`` is as for `preference`.
+    Args:
+        a: whether the first is right (n,).
+        b: whether the second is (n,).
+        cluster: as `preference`.
 
     Raises:
         InputError: if sizes differ or there are no items.

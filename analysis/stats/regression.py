@@ -326,9 +326,20 @@ def pooled_test(
 
     Source: Chow 1960; Gujarati 1970 for its form with products; Yuan & Chan 2011 for standardised coefficients.
 
-    ``metric`` names the response and ``factors`` the factors (p,); ``parts`` has both by group, (n_g,) and (n_g, p), in
-    units that all groups share, and clusters, in one way or two, are by group too. Other arguments and errors: as for
-    `fit_ols`. p is NaN where there are too few clusters for so many coefficients.
+    Args:
+        metric: name of the response.
+        factors: names of the factors (p,).
+        parts: group -> (response (n_g,), factors (n_g, p)), in units that all groups share.
+        se: ``classic``, ``hc3`` or ``cluster``.
+        clusters: group -> cluster of each of its rows.
+        crossed: group -> cluster of each of its rows in a second way.
+        intercept: give each group one.
+
+    Returns:
+        p is NaN where there are too few clusters for so many coefficients.
+
+    Raises:
+        InputError: if there are too few rows or clusters.
     """
     groups, p = list(parts), len(factors)
     member = np.repeat(np.arange(len(groups)), [len(response) for response, _ in parts.values()])

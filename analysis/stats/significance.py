@@ -56,9 +56,16 @@ def williams(
 def williams_from_correlations(
     r_ah: float, r_bh: float, r_ab: float, n: int, *, confidence: float = 0.95
 ) -> Comparison:
-    """Run the Williams test on three known correlations: of metrics a and b with human judgments, and of a with b.
+    """Run the Williams test on three known correlations.
 
-    They are of ``n`` items. Source and result: as for `williams`.
+    Source and result: as `williams`.
+
+    Args:
+        r_ah: metric a with human judgments.
+        r_bh: metric b with human judgments.
+        r_ab: metric a with metric b.
+        n: items.
+        confidence: level of the interval.
 
     Raises:
         InputError: if a correlation lies outside -1..1, the three cannot occur together, or n is under 4.

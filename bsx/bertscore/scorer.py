@@ -160,8 +160,14 @@ class Scorer:
     ) -> dict[str, Scores]:
         """Score several systems' candidates against the same references; every distinct text is encoded once.
 
-        ``systems`` holds each system's n candidates by its name, as the result does its scores. Other arguments and
-        errors: as for `score`.
+        Args:
+            systems: system name -> its n candidates.
+            references: as in `score`.
+            documents: as in `score`.
+            progress: as in `score`.
+
+        Returns:
+            System name -> scores.
         """
         progress = reporter(progress)
         corpus: Corpus = MemoryCorpus(systems, references, documents=documents)

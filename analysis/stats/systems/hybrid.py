@@ -101,8 +101,18 @@ def hybrid_correlation_limit(
 
     Source: the limit of Graham & Liu 2016; equal to Pearson's r of scores centred within segments.
 
-    ``metric`` and ``human`` are scores (systems, segments); the estimate's ``n`` counts segments. ``nan`` is as for
-    `hybrid_systems`, other arguments as for `bsx.analysis.grouped`.
+    Args:
+        metric: scores (systems, segments).
+        human: human scores (systems, segments).
+        confidence: level of the interval.
+        resamples: bootstrap resamples of segments.
+        seed: of the bootstrap.
+        nan: as in `hybrid_systems`.
+        cluster: number of the document that each segment belongs to (segments,); whole documents are then drawn. None:
+            segments are independent.
+
+    Returns:
+        Estimate; ``n`` counts segments.
 
     Raises:
         InputError: if shapes differ, values are missing or infinite, or the systems do not differ on any segment.

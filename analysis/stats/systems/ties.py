@@ -175,7 +175,11 @@ def compare_ties(
         nan: ``error``, or ``omit`` to leave out cells that miss any of the three.
         cluster: as `pairwise_accuracy_with_ties`; documents trade places too.
 
-    The comparison's ``n`` counts pairs; errors are as for `pairwise_accuracy_with_ties`.
+    Returns:
+        Comparison; ``n`` counts pairs.
+
+    Raises:
+        InputError: if shapes differ, values are missing or infinite, or no group has a pair.
     """
     choice("swap", swap, ("segments", "pairs"))
     settings(resamples=resamples, confidence=confidence)

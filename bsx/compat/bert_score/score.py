@@ -28,10 +28,23 @@ def score(
 ) -> Triple | tuple[Triple, str]:
     """Score candidates as ``bert_score.score`` does; see `BERTScorer` for arguments that are not described here.
 
-    ``cands`` are n texts, ``refs`` n texts or n lists of texts, of which the highest P, R and F1 count. ``idf`` counts
-    weights on ``refs``, or is weights (id -> weight; a missing id weighs what the mapping's ``__missing__`` says, or
-    1). ``verbose`` prints what is done and how long it took, and bsx's signature to standard error; ``return_hash``
-    returns bert-score's line of settings too.
+    Args:
+        cands: n candidates.
+        refs: n references, or n lists of references, of which the highest P, R and F1 count.
+        model_type: registry name, hub id or folder; ``lang``'s model unless given.
+        num_layers: layer to score with; the model's best unless given.
+        verbose: print what is done and how long it took, and bsx's signature to standard error.
+        idf: count idf weights on ``refs``, or use these (id -> weight; a missing id weighs what the mapping's
+            ``__missing__`` says, or 1).
+        device: as in torch.
+        batch_size: accepted and ignored.
+        nthreads: accepted and ignored.
+        all_layers: score every layer.
+        lang: language tag.
+        return_hash: also return bert-score's line of settings.
+        rescale_with_baseline: rescale.
+        baseline_path: baseline file.
+        use_fast_tokenizer: only in the hash.
 
     Returns:
         P, R, F1 as tensors (n,), or (layers, n) for all layers; with the hash if asked for.
