@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
-from bsx.errors import InputError
+from bsx.errors import BsxError, InputError
 from bsx.ui import inputs
 from bsx.ui.app import make_app
 from bsx.ui.jobs import Jobs
-from bsx.ui.workspace import COMMANDS, LOG, RECORD, Workspace
+from bsx.ui.workspace import COMMANDS, LOG, RECORD, SCORES, Workspace
 from tests.ui.conftest import HOST, OWN, PORT, TOKEN
 from tests.ui.results import made as results
 from tests.ui.test_jobs import Ends, a_run, made
@@ -58,6 +58,50 @@ def test_a_record_that_is_none_is_said_to_be_so(client: TestClient, workspace: W
     assert run.record.state == "failed"
     for path in ("/", "/runs", f"/runs/{run.name}", f"/runs/{run.name}/status", f"/runs/{run.name}/metrics"):
         assert client.get(path).status_code == (400 if path.endswith("metrics") else 200), path
+
+
+def test_links_that_lead_elsewhere_are_neither_read_nor_written(
+    client: TestClient, workspace: Workspace, tmp_path: Path, jobs: Jobs
+) -> None:
+    outside = tmp_path / "outside.txt"
+    outside.write_text("id\tsecret\tscore\n1\tsecret\t1\n")
+    run = a_run(workspace, tmp_path)
+    run.update(state="cancelled")
+    for name in (COMMANDS, LOG, "selection.json"):
+        (run.folder / name).symlink_to(outside)
+    page = client.get(f"/runs/{run.name}").text
+    assert "secret" not in page
+    with pytest.raises(InputError):
+        jobs.submit(run, made(run))
+    (run.folder / "input-1.tsv").unlink()
+    (run.folder / "input-1.tsv").symlink_to(outside)
+    with pytest.raises(BsxError):
+        inputs.table_of(run)
+    assert "secret" not in client.get(f"/runs/{run.name}/files").text
+    other = workspace.folder / "other"
+    other.mkdir()
+    (other / SCORES).symlink_to(outside)
+    assert client.get("/results/other").status_code == 404
+    (run.folder / RECORD).unlink()
+    (run.folder / RECORD).symlink_to(tmp_path / "new")
+    with pytest.raises(BsxError):
+        run.update(state="done")
+    assert not (tmp_path / "new").exists()
+    assert outside.read_text().startswith("id\tsecret")
+
+
+@pytest.mark.slow
+def test_a_log_with_another_name_elsewhere_leaves_that_alone(
+    workspace: Workspace, jobs: Jobs, ends: Ends, tmp_path: Path
+) -> None:
+    outside = tmp_path / "outside.txt"
+    outside.write_text("mine\n")
+    run = a_run(workspace, tmp_path)
+    (run.folder / LOG).hardlink_to(outside)
+    jobs.submit(run, made(run))
+    assert ends(run, jobs).state == "done"
+    assert outside.read_text() == "mine\n"
+    assert (run.folder / LOG).read_text().startswith("$ bsx score")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")

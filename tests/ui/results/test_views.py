@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import numpy as np
 import pytest
 from starlette.testclient import TestClient
 
+from bsx.analysis.report.run import report
 from bsx.ui.app import make_app
 from bsx.ui.workspace import Choices, Workspace
 from tests.helpers.sample import sampled
@@ -91,6 +93,24 @@ def test_large_answers_are_compressed_for_those_who_can_read_them(client: TestCl
     packed = client.get("/results/large/scores", headers={"accept-encoding": "gzip"})
     assert packed.headers["content-encoding"] == "gzip"
     assert packed.content == plain.content
+
+
+@pytest.mark.slow
+def test_fifteen_systems_of_500_segments_are_there_in_3_seconds(client: TestClient, workspace: Workspace) -> None:
+    """Of work, that is: how long it takes by the clock depends on what else the machine does."""
+    text = " ".join(["the council of the harbour has met again"] * 5)
+    table = made.write(workspace.folder / "run", made.rows(500, [f"system-{k}" for k in range(15)], [text]))
+    client.get("/library/charts.js")  # which is put together once
+    begin = time.process_time()
+    texts = [f"texts/{k}" for k in range(17)]
+    answers = [
+        client.get(f"/results/run{part}") for part in ("", *(f"/{name}" for name in ("columns", "scores", *texts)))
+    ]
+    shown = time.process_time() - begin
+    assert [answer.status_code for answer in answers] == [200] * len(answers)
+    report(files=[table, table.with_name("compare.json")], output=workspace.folder / "report.html")
+    assert shown < 3
+    assert time.process_time() - begin - shown < 3
 
 
 @pytest.mark.parametrize(
