@@ -136,6 +136,11 @@ def test_the_links_lead_to_the_folders_beside(clones: dict[str, Path]) -> None:
         assert (clones["linkless"] / link).read_text() == f"../{Path(link).name}"
 
 
+def test_nothing_is_installed_at_the_top_level_but_bsx(wheel: Path) -> None:
+    tops = {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"bsx"}
+
+
 @pytest.mark.parametrize(("clone", "kind"), EDITABLE)
 def test_an_editable_install_leads_to_the_folders_beside(
     clones: dict[str, Path], builds: dict[tuple[str, str], Path], clone: str, kind: str, tmp_path: Path

@@ -85,3 +85,10 @@ def test_versions_are_in(tiny_model: Model) -> None:
     assert fields["tokenizer"].startswith(f"tokenizers-{tokenizers.__version__}@")
     assert fields["dtype"] == "fp32"
     assert Scorer(model=tiny_model("xlm"), layer=2).signature()["tokenizer"].startswith("python-")
+
+
+@pytest.mark.parametrize("value", ["a|b", "c:d"])
+def test_values_cannot_forge_fields(value: str) -> None:
+    from bsx.support.provenance import Signature
+
+    assert str(Signature.of({"model": value, "layer": 1})).count("|") == 1
