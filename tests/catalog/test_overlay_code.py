@@ -113,6 +113,16 @@ def test_code_is_not_looked_for_in_the_working_folder(folder: Path) -> None:
     assert not (folder / "ran").exists()
 
 
+@pytest.mark.parametrize("code", ["evil", "evil:", ":Mine", "evil:Mine:x"])
+@pytest.mark.parametrize("kind", ["metrics", "factors"])
+def test_what_names_no_class_is_a_problem(folder: Path, cli: Cli, kind: str, code: str) -> None:
+    entry = METRIC if kind == "metrics" else FACTOR
+    (folder / "own" / kind / "mine.yaml").write_text(entry.format(name="mine", code=f"'{code}'"))
+    done = cli("registry", "validate", "own")
+    assert done.status == 2
+    assert f"must be module:Class, is '{code}'" in done.err
+
+
 def test_defaults_that_no_class_has_are_problems(folder: Path, cli: Cli) -> None:
     (folder / "own" / "metrics" / "chrf.yaml").write_text(changed("metrics", "chrf", defaults={"nosuch": 1}))
     done = cli("registry", "validate", "own")

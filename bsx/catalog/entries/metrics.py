@@ -144,15 +144,18 @@ def _compared(needs: list[Need]) -> list[Need]:
     return needs
 
 
+_CLASS = "[^:]+:[^:]+"
+
+
 def _named_class(implementation: str) -> str:
-    if implementation.count(":") != 1:
+    if not re.fullmatch(_CLASS, implementation):
         raise ValueError(f"must be module:Class, is {implementation!r}")
     return implementation
 
 
 Needs = Annotated[list[Need], AfterValidator(_compared)]
 Setting = str | int | float | bool
-Implementation = Annotated[str, AfterValidator(_named_class)]
+Implementation = Annotated[str, AfterValidator(_named_class), Field(json_schema_extra={"pattern": f"^{_CLASS}$"})]
 """A class, ``module:Class``."""
 
 
