@@ -120,7 +120,7 @@ def test_what_names_no_class_is_a_problem(folder: Path, cli: Cli, kind: str, cod
     (folder / "own" / kind / "mine.yaml").write_text(entry.format(name="mine", code=f"'{code}'"))
     done = cli("registry", "validate", "own")
     assert done.status == 2
-    assert f"must be module:Class, is '{code}'" in done.err
+    assert f"implementation: must be module:Class, is '{code}'" in done.err
 
 
 def test_defaults_that_no_class_has_are_problems(folder: Path, cli: Cli) -> None:

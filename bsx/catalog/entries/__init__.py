@@ -48,7 +48,7 @@ def validate(kind: type[EntryT], value: object, file: Path | str, where: str = "
         problems = []
         for problem in error.errors():
             field = ".".join(map(str, [*([where] if where else []), *problem["loc"]]))
-            problems.append(f"{field or 'entry'}: {problem['msg']}")
+            problems.append(f"{field or 'entry'}: {problem['msg'].removeprefix('Value error, ')}")
         raise RegistryError(f"{'; '.join(problems)}", file=file) from error
 
 
