@@ -240,7 +240,9 @@ def test_version_help_and_module(cli: Cli) -> None:
     assert "score" in cli().out
     assert "tune" in cli("registry").out
     for command in ("score", "match", "models", "registry"):
-        assert cli(command, "--help").status == 0
+        shown = cli(command, "--help")
+        assert shown.status == 0
+        assert "  -h, --help, --help-all " in shown.out  # in this order, not in that of a set
     assert cli("scroe").err.startswith("bsx: error: No such command 'scroe'")
 
 

@@ -38,6 +38,15 @@ def test_the_variance_of_a_difference_of_correlations_is_that_of_normal_scores()
     assert found.needed.units == pytest.approx(stated.needed.units, rel=0.03)
 
 
+def test_the_variance_of_a_pilots_correlations_is_over_n_minus_3() -> None:
+    """As in Fisher's interval: with each row twice, only n is another, for the texts are the same units."""
+    pilot = metrics(np.random.default_rng(1), 30)
+    how: Any = {"effect": 0.1, "columns": ["a", "b"], "human": "human", "resamples": 20}
+    once, twice = (plan_meta({k: list(v) * n for k, v in pilot.items()}, **how).pilot for n in (1, 2))
+    assert (once.units, once.rows, twice.units, twice.rows) == (30, 30, 30, 60)
+    assert twice.spread.sd / once.spread.sd == pytest.approx(math.sqrt((60 / 57) / (30 / 27)), rel=1e-12)
+
+
 def test_a_design_effect_multiplies_the_segments() -> None:
     alone = plan_compare(effect=0.1, sd=1).needed
     together = plan_compare(effect=0.1, sd=1, icc=0.2, document_size=8)
