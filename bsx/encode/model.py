@@ -99,12 +99,12 @@ def choose(model: str | Path | None, lang: str | None, catalog: Catalog) -> Choi
         entry = next((row.entry for row in ranked.ranking if is_here(row.entry.source)), ranked.entry)
         note = None if entry is ranked.entry else f"{ranked.advice} {entry.name} is used."
         return Choice(entry.name, entry.source, entry, asked.target, note)
-    known = catalog.find(model)
-    if known is None and Path(model).is_dir():
-        return Choice(model, Source(path=model), None, language)
-    if known is None and model.count("/") == 1 and not model.startswith((".", "/", "~")):
-        return Choice(model, Source(hub=model, revision="main"), None, language)
-    entry = known or catalog.model(model)  # raises, naming near ones
+    if catalog.find(model) is None:
+        if Path(model).is_dir():
+            return Choice(model, Source(path=model), None, language)
+        if model.count("/") == 1 and not model.startswith((".", "/", "~")):
+            return Choice(model, Source(hub=model, revision="main"), None, language)
+    entry = catalog.model(model)  # raises, naming near ones
     return Choice(entry.name, entry.source, entry, language)
 
 

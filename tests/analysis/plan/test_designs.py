@@ -43,6 +43,8 @@ def test_the_variance_of_a_pilots_correlations_is_over_n_minus_3() -> None:
     pilot = metrics(np.random.default_rng(1), 30)
     how: Any = {"effect": 0.1, "columns": ["a", "b"], "human": "human", "resamples": 20}
     once, twice = (plan_meta({k: list(v) * n for k, v in pilot.items()}, **how).pilot for n in (1, 2))
+    assert once is not None
+    assert twice is not None
     assert (once.units, once.rows, twice.units, twice.rows) == (30, 30, 30, 60)
     assert twice.spread.sd / once.spread.sd == pytest.approx(math.sqrt((60 / 57) / (30 / 27)), rel=1e-12)
 

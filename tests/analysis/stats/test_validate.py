@@ -51,6 +51,7 @@ GRID = np.arange(12.0).reshape(3, 4)
         (lambda: vectors({"a": [1, NAN, 2]}, nan="drop"), "nan='drop': use one of error, omit"),  # type: ignore[arg-type]
         (lambda: grids({"a": [1.0, 2.0]}), r"a: has shape \(2,\), expected a matrix \(systems, segments\)"),
         (lambda: grids({"a": GRID, "b": GRID.T}), "columns differ in size: a 3 x 4, b 4 x 3"),
+        (lambda: grids({"a": [[], []]}), "a: 2 systems x 0 segments are too few, at least 2 x 1 are needed"),
         (lambda: grids({"a": [[1.0, 2.0]]}), "a: 1 systems x 2 segments are too few, at least 2 x 1 are needed"),
         (lambda: grids({"a": [[1.0, 2.0], [3.0, NAN]]}), "a: 1 missing values .*the first at system 1, segment 1"),
         (lambda: grids({"a": [[1.0, 2.0], [3.0, -INF]]}), "a: infinite value at system 1, segment 1"),
