@@ -168,7 +168,7 @@ def test_what_may_be_fetched_goes_into_the_cache_of_bsx(tmp_path: Path, monkeypa
     assert not (tmp_path / "home").exists()
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     bsx.get_metric("bleu:tokenize=flores200")  # it is here now
-    assert spm.SACREBLEU_DIR == str(tmp_path / "home")  # others look where they always did
+    assert str(tmp_path / "home") == spm.SACREBLEU_DIR  # others look where they always did
 
 
 def test_the_guard_of_a_command_lets_no_library_pass(monkeypatch: pytest.MonkeyPatch) -> None:
