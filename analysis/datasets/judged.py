@@ -247,7 +247,7 @@ class Builder:
         Raises:
             InputError: if there are no rows.
         """
-        malformed = self.problems.found
+        malformed = self.problems.messages
         if not self._rows:
             reason = f"; all {len(malformed)} are malformed, the first: {malformed[0]}" if malformed else ""
             raise InputError(f"{self._path}: holds no rows that can be used{reason}")

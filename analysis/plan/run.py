@@ -47,7 +47,8 @@ FEWEST = 10
 """Documents, or units without documents, from which a pilot's variance is worth a plan."""
 FEW_DOCUMENTS = 20
 """Documents below which a pilot says little about what segments of a document have in common."""
-_SAID = {"effect", "power", "alpha", "document_size", "icc", "resamples", "seed"}
+_KEPT = {"effect", "power", "alpha", "document_size", "icc", "resamples", "seed"}
+"""Settings that a result holds."""
 _ROLES = ("system", "segment", "document")
 _IDLE = ("columns", *_ROLES)
 
@@ -340,5 +341,5 @@ def _plan(
         pilot=None,
         lost=lost,
         warnings=(),
-        settings=settings.model_dump(include=_SAID),
+        settings=settings.model_dump(include=_KEPT),
     )

@@ -106,7 +106,7 @@ def show(
     summary = f"{details['title']} compares candidates with the {needs}; {better} is better"
     print(f"{summary}, range {details['range']}. Runs here: {details['runs']}.\n")
     for field, value in details.items():
-        if full or (value not in (None, "", []) and field not in _SAID):
+        if full or (value not in (None, "", []) and field not in _SUMMARISED):
             print(f"{field}: {', '.join(value) if isinstance(value, list) else '' if value is None else value}")
     for figure in figures if full else figures[:_EVIDENCE]:
         print(f"evidence: {spelled_figure(figure)}")
@@ -138,4 +138,4 @@ def _show_published(entry: PublishedEntry, format: str, full: bool) -> None:
 
 
 _EVIDENCE = 5
-_SAID = ("title", "needs", "higher_is_better", "range", "runs")
+_SUMMARISED = ("title", "needs", "higher_is_better", "range", "runs")

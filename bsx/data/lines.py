@@ -38,12 +38,12 @@ class Problems:
         skip: whether a malformed row is listed and left out instead of ending the reading.
 
     Attributes:
-        found: one line for each row left out, naming file, line and reason.
+        messages: one line for each row left out, naming file, line and reason.
     """
 
     def __init__(self, *, skip: bool = False) -> None:
         self.skip = skip
-        self.found: list[str] = []
+        self.messages: list[str] = []
 
     def report(self, message: str) -> None:
         """List a malformed row.
@@ -53,7 +53,7 @@ class Problems:
         """
         if not self.skip:
             raise InputError(message)
-        self.found.append(message)
+        self.messages.append(message)
 
     def __enter__(self) -> Problems:
         return self
@@ -62,7 +62,7 @@ class Problems:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
         if self.skip and isinstance(error, InputError):
-            self.found.append(str(error))
+            self.messages.append(str(error))
             return True
         return False
 

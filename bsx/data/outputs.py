@@ -282,7 +282,7 @@ class OutputCounts:
     def __init__(self, check: OutputCheck, asked: str | None = None) -> None:
         self.check, self._asked = check, asked
         self._rows = Counter[str]()
-        self._found: dict[str, dict[str, list[dict[str, str]]]] = {kind: {} for kind in KINDS}
+        self._by_kind: dict[str, dict[str, list[dict[str, str]]]] = {kind: {} for kind in KINDS}
         self._counts: dict[str, Counter[str]] = {name: Counter() for name in (*KINDS, *GATES)}
 
     def add(self, segment: Segment, systems: Sequence[str]) -> None:
@@ -292,7 +292,7 @@ class OutputCounts:
             kinds = self.check.kinds(text, segment.references, segment.source)
             for kind in kinds:
                 self._counts[kind][system] += 1
-                examples = self._found[kind].setdefault(system, [])
+                examples = self._by_kind[kind].setdefault(system, [])
                 if len(examples) < _EXAMPLES:
                     examples.append({"segment": segment.id, "candidate": without_context(text)[:_SHOWN]})
             for name, counted in GATES.items() if kinds else ():
@@ -303,7 +303,7 @@ class OutputCounts:
         """Return a notice for each kind and system: how many of how many candidates, and the first of them."""
         return tuple(
             Notice(kind, system, {"count": self._counts[kind][system], "of": self._rows[system], "examples": examples})
-            for kind, segments in self._found.items()
+            for kind, segments in self._by_kind.items()
             for system, examples in segments.items()
         )
 
@@ -315,7 +315,7 @@ class OutputCounts:
             first = "the first " if several >= SAMPLE else ""
             wrong_references = f"{wrong:,} of {first}{several:,} references"
             notes.append(f"{wrong_references} are in another language or script than {self._asked}")
-        for kind, segments in self._found.items():
+        for kind, segments in self._by_kind.items():
             counts, named = self._counts[kind].most_common(), list[str]()
             for system, count in counts[:_EXAMPLES]:
                 where = ", ".join(example["segment"] for example in segments[system])

@@ -399,7 +399,7 @@ class StoredArrays:
 
     def __init__(self, folder: Path, prefix: str) -> None:
         self._folder = folder
-        self._found: dict[str, tuple[NDArray[np.uint8], JsonObject, int]] = {}
+        self._tensors: dict[str, tuple[NDArray[np.uint8], JsonObject, int]] = {}
         for file in weight_files(folder):
             try:
                 with file.open("rb") as stream:
@@ -410,12 +410,12 @@ class StoredArrays:
             header.pop("__metadata__", None)
             for whole, entry in header.items():
                 name = whole.removeprefix(prefix)
-                if name in self._found:
+                if name in self._tensors:
                     raise self._unusable(f"cannot be loaded: they hold {name} twice")
                 # Whole numbers are parts of a quantised checkpoint: without their scales they are another model's.
                 if entry["dtype"] not in _FLOATS and name.rpartition(".")[2] in _LEARNT:
                     raise self._unusable(f"cannot be loaded: {name} is in the number format {entry['dtype']}")
-                self._found[name] = raw, entry, start
+                self._tensors[name] = raw, entry, start
 
     def _unusable(self, why: str) -> InputError:
         return InputError(f"{self._folder}: {part_of(self._folder, 'its weights', WEIGHTS)} {why}")
@@ -430,11 +430,11 @@ class StoredArrays:
         """
         older = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
         for other in (name, older):
-            if other in self._found:
+            if other in self._tensors:
                 break
         else:
             raise self._unusable(f"lack some tensors of the encoder, {name} among them")
-        raw, entry, start = self._found[other]
+        raw, entry, start = self._tensors[other]
         try:
             first, last = (int(offset) for offset in entry["data_offsets"])
             kind, stored = entry["dtype"], tuple(entry["shape"])

@@ -16,7 +16,7 @@ from bsx.metrics.run import Prepared, ScoredBlock
 from bsx.support.terminal import WIDTH, short_table, table_width
 from bsx.support.untyped import JsonObject
 
-_TOLD = 4  # metrics that a sentence has room for
+_METRICS_NAMED = 4  # that a sentence has room for
 _NAMES = 22  # columns of a terminal that are kept for the names of systems
 _WORST = 5  # documents that the short form shows
 _UNTESTED = "No difference is tested here: bsx compare does."
@@ -312,7 +312,7 @@ def _of_metrics(result: JsonObject) -> tuple[str, list[list[str]]]:
         answer = f"Corpus scores of {_counted(counts)}: {values}."
     else:
         ends = ", ".join(f"{head} from {min(of):.4f} to {max(of):.4f}" for head, of in scores.items())
-        ends = f"; corpus scores: {ends}" if len(entries) <= _TOLD else f" under {len(entries)} metrics"
+        ends = f"; corpus scores: {ends}" if len(entries) <= _METRICS_NAMED else f" under {len(entries)} metrics"
         answer = f"{len(systems):,} systems, {_counted(counts)} each{ends}. {_UNTESTED}"
     cells = [[f"{score:.4f}" for score in of] for of in scores.values()]
     named = [[system, f"{count:,}"] for system, count in zip(systems, counts, strict=True)]

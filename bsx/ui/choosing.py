@@ -105,7 +105,7 @@ class Survey:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._found: dict[str, Any] | None = None
+        self._answer: dict[str, Any] | None = None
         self._problem = ""
 
     def begin(self) -> threading.Thread:
@@ -137,14 +137,14 @@ class Survey:
             InputError: if it could not be found out.
         """
         self.begin().join()
-        if self._found is None:
+        if self._answer is None:
             raise InputError(f"What runs on this machine could not be found out: {self._problem}")
-        return self._found
+        return self._answer
 
     def _look(self) -> None:
         done = run_code("from bsx.ui.choosing import print_survey; print_survey()")
         try:
-            self._found = json.loads(done.stdout)
+            self._answer = json.loads(done.stdout)
         except ValueError:
             self._problem = next(reversed(done.stderr.strip().splitlines()), "no answer")[:300]
 

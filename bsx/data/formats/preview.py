@@ -106,7 +106,7 @@ def preview(path: Path | str, rows: int = 20) -> Preview:
             return Preview(str(file.path), "lines", (column,), tuple((text,) for text in texts[:rows]), total)
         return _of_table(Table(file, problems, first_line=True), rows, problems)
     except BsxError as error:
-        return Preview(str(path), suffix, problems=(*problems.found, str(error)))
+        return Preview(str(path), suffix, problems=(*problems.messages, str(error)))
 
 
 def _of_table(table: Table, rows: int, problems: Problems) -> Preview:
@@ -114,13 +114,13 @@ def _of_table(table: Table, rows: int, problems: Problems) -> Preview:
     with problems:  # what ends the reading is one more problem
         for row in table.rows():
             rows_read.append(row)
-            if len(rows_read) + len(problems.found) >= max(rows, _SAMPLE):
+            if len(rows_read) + len(problems.messages) >= max(rows, _SAMPLE):
                 break
     values = {name: [row.get(name) for row in rows_read] for name in table.columns}
     columns = _columns(table, values)
     source = table.source
     total = source.total if source is not None else None
-    if total is None and not problems.found and len(rows_read) < max(rows, _SAMPLE):
+    if total is None and not problems.messages and len(rows_read) < max(rows, _SAMPLE):
         total = len(rows_read)
     elif total is None and table.file.suffix == ".parquet":
         total = table.count()
@@ -135,7 +135,7 @@ def _of_table(table: Table, rows: int, problems: Problems) -> Preview:
         getattr(source, "heads", ()),
         getattr(source, "header", 0),
         tuple(table.notes),
-        tuple(problems.found),
+        tuple(problems.messages),
     )
 
 

@@ -29,7 +29,7 @@ MOST_SEGMENTS = 200_000
 """Segments that a page can scroll and filter in memory; of larger tables it shows the first ones, and says so."""
 ALONE = "candidate"
 """What the system of a table without a column of systems is called."""
-_TOLD = 1000  # rows between two words of how far a reading is
+_PROGRESS_EVERY = 1000  # rows between two words of how far a reading is
 _TRIED = 200  # rows by which a column of numbers is known where nothing lies beside the table
 
 
@@ -208,7 +208,7 @@ class _Reading:
         self.systems: dict[str, int] = {}
         self.texts: dict[tuple[str, str], TextColumn] = {}
         self.lengths = array("q")
-        self.found = [array("d") for _ in self.metrics]
+        self.scores = [array("d") for _ in self.metrics]
         self.at = array("q")
         self.whose = array("q")
 
@@ -231,7 +231,7 @@ class _Reading:
             counts = Counter[str]()
             for row in self.table.rows():
                 rows += 1
-                if progress is not None and not rows % _TOLD:
+                if progress is not None and not rows % _PROGRESS_EVERY:
                     progress(rows)
                 system = self.alone if self.system is None else self._name(row, self.system)
                 counts[system] += 1
@@ -251,7 +251,7 @@ class _Reading:
                 self._candidate(row, system, place, spool)
                 self.at.append(place)
                 self.whose.append(number)
-                for values, column in zip(self.found, self.metrics, strict=True):
+                for values, column in zip(self.scores, self.metrics, strict=True):
                     cell = row[column.name]
                     if isinstance(cell, float) and -LARGEST < cell < LARGEST:  # as nearly all are
                         values.append(cell)
@@ -323,7 +323,7 @@ class _Reading:
             raise InputError("has no rows", file=self.table.name)
         values = np.full((len(self.metrics), len(self.systems), len(self.names)), np.nan)
         at, whose = (np.frombuffer(part, dtype=np.int64) for part in (self.at, self.whose))
-        for number, column in enumerate(self.found):
+        for number, column in enumerate(self.scores):
             values[number, whose, at] = np.frombuffer(column, dtype=np.float64)
         if lacking := len(self.systems) * len(self.names) - len(at):
             self.notes.append(f"{lacking:,} pairs of system and segment have no row.")

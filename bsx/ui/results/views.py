@@ -35,7 +35,7 @@ from bsx.ui.results.shown import RunFindings, RunNeighbours, read_beside, shown
 from bsx.ui.results.store import ScoredTable, TextColumn, TextNames, read_table
 from bsx.ui.workspace import COMMANDS, TABLES, Run, Workspace
 
-_HELD = 3
+_MOST_OPEN = 3
 """Runs whose numbers are kept in memory; others are read again when somebody looks at them."""
 _LONG = 8 << 20  # bytes of a table that takes seconds to read: a page says how far it is
 _SOON = 2.0  # seconds of reading before a page says how far it is
@@ -60,7 +60,7 @@ class ResultViews:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._held: OrderedDict[str, _Opened] = OrderedDict()
+        self._opened: OrderedDict[str, _Opened] = OrderedDict()
         self._reading = threading.Lock()
         self._aligners = Aligners()
         starting = ThreadPoolExecutor(1, "bsx-charts")
@@ -91,7 +91,7 @@ class ResultViews:
         """Return what is known of a run, read again if its files have changed."""
         with self._reading:
             state = _state(run)
-            opened = self._held.pop(run.name, None)
+            opened = self._opened.pop(run.name, None)
             if opened is None or opened.state != state:
                 if not run.scores.is_file():
                     raise UnknownNameError(f"the run {run.name!r} has no scores yet")
@@ -100,9 +100,9 @@ class ResultViews:
                 table = read_table(run.scores, named, lambda rows: self._rows.__setitem__(run.name, rows))
                 beside = read_beside(run, has_folder=self._has_folder(run))
                 opened = _Opened(table, beside, shown(run, table, beside), state)
-            self._held[run.name] = opened
-            while len(self._held) > _HELD:  # its file of texts closes when nobody reads it any more
-                self._held.popitem(last=False)
+            self._opened[run.name] = opened
+            while len(self._opened) > _MOST_OPEN:  # its file of texts closes when nobody reads it any more
+                self._opened.popitem(last=False)
             return opened
 
     def _has_folder(self, run: Run) -> bool:
@@ -120,7 +120,7 @@ class ResultViews:
         if not scores.is_file() or scores.stat().st_size < _LONG:
             return None
         if run.name not in self._rows:
-            opened = self._held.get(run.name)
+            opened = self._opened.get(run.name)
             if opened is not None and opened.state == _state(run):
                 return None
             self._rows[run.name] = 0
