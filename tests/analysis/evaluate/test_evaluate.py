@@ -292,3 +292,20 @@ def test_columns_called_reference_something_are_references_and_named(
     assert [one.chosen for one in result.choices if one.about == "references"] == [chosen]
     scored = score_files(table=str(table), candidate=["atlas"], metrics=["chrf"], output=tmp_path / "s.tsv")
     assert scored.to_dict()["segments"] == len(own)
+
+
+def test_rows_with_fewer_references_have_empty_cells_for_the_others(tmp_path: Path) -> None:
+    rows = [
+        {
+            "system": system,
+            "id": str(number),
+            "candidate": f"the {word} sat {number} times on the mat",
+            "reference": [f"the cat sat {number} times on a mat", f"a cat sat {number} times"][: 1 + number % 2],
+        }
+        for system, word in (("a", "cat"), ("b", "dog"))
+        for number in range(20)
+    ]
+    (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    of_chrf(tmp_path / "t.jsonl", tmp_path / "out")
+    kept = read_rows(tmp_path / "out" / "scores.tsv")
+    assert [[row["reference"], row["reference2"]] for row in kept] == [[*row["reference"], ""][:2] for row in rows]

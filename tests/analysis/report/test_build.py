@@ -19,7 +19,7 @@ from bsx.analysis.meta.show import TESTS
 from bsx.analysis.present.cells import number, p_value
 from bsx.analysis.present.parts import Chart, Example, Heading, Part, Prose, Section, Segments, TablePart
 from bsx.analysis.present.words import differing
-from bsx.analysis.report.build import build_report
+from bsx.analysis.report.build import _grid, build_report
 from bsx.analysis.report.documents import TableColumns, parse_document, read_document
 from bsx.analysis.report.result import Report, chart_library, kept_library
 from bsx.errors import InputError
@@ -150,6 +150,20 @@ def test_alignments_have_an_end(files: list[Path]) -> None:
     assert calls[0] == (samples.TRIPLES[0][1], samples.TRIPLES[0][0])
     text = made.to_markdown()
     assert "No alignment of paraphrase: the candidate has no content to align" in text
+
+
+def test_tokens_that_weigh_nothing_are_shown_only_where_they_are_a_match() -> None:
+    weights = {"candidate": [("[CLS]", 0.0, 0), ("cat", 1.0, 2), (".", 0.0, 1)]}
+    weights["reference"] = [("[CLS]", 0.0, 0), ("a", 0.0, 1), ("dog", 0.0, 1), ("!", 2.0, 2)]
+    alignment: dict[str, Any] = {
+        side: {"tokens": [{"token": token, "weight": weight, "match": match} for token, weight, match in tokens]}
+        for side, tokens in weights.items()
+    }
+    alignment |= {"cosines": [[10 * row + column for column in range(4)] for row in range(3)]}
+    grid = _grid("it", alignment | dict.fromkeys(("precision", "recall", "f1"), 0.5))
+    assert (grid.rows, grid.columns) == (("cat", "."), ("dog", "!"))
+    assert grid.cosines == ((12.0, 13.0), (22.0, 23.0))
+    assert (grid.row_match, grid.column_match) == ((0, -1), (-1, 1))
 
 
 def test_alignments_by_the_embedded_model(minilm: Any, files: list[Path]) -> None:
