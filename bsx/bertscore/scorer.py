@@ -18,7 +18,7 @@ from bsx.encode.idf import Idf, count_idf
 from bsx.encode.run_config import RunConfig
 from bsx.encode.session import SharedSettings, refuse_beside
 from bsx.errors import InputError
-from bsx.metrics.core import BlockScores, as_block
+from bsx.metrics.core import Block, BlockScores
 from bsx.metrics.run import prepare, stream
 from bsx.support.optional import need
 from bsx.support.progress import Watch, reporter
@@ -214,7 +214,7 @@ class Scorer:
         if self.config.idf and idf is None:
             raise InputError("one reference is no corpus to count idf on: give the scorer idf weights or texts instead")
         texts = self.encoders.in_form([cells.text(candidate, "candidate"), cells.text(reference, "reference")])
-        block = as_block([(texts[0], (texts[1],), None, 0)])
+        block = Block([texts[0]], [(texts[1],)], None, np.zeros(1, dtype=np.int64))
         window = self.metric.look_ahead(block)
         window.refuse_large_pairs(block, self.encoders.budget)
         vectors = self.metric.vectors(window, idf)

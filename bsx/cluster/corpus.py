@@ -77,7 +77,7 @@ def stream(
             )
         kind = ray.remote(num_cpus=1, num_gpus=int(wants), max_restarts=-1, max_task_retries=-1)(_ClusterScorer)
         work = ray.put(Work.of(prepared.metrics, prepared.fitted))
-        several = min(workers, -(-(prepared.segments - start) // _ROWS))
+        several = min(workers, -(-(prepared.plan.segments - start) // _ROWS))
         actors = [kind.remote(work) for _ in range(several)]
         results = [deque[Untyped]() for _ in actors]
 

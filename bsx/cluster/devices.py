@@ -148,7 +148,7 @@ def worthwhile(prepared: Prepared, start: int = 0) -> int:
     paces = [metric.pace for metric in prepared.metrics]
     if None in paces:
         return 1
-    seconds = sum(filter(None, paces)) * prepared.plan.characters * (1 - start / prepared.segments)
+    seconds = sum(filter(None, paces)) * prepared.plan.characters * (1 - start / prepared.plan.segments)
     return max(1, min(threads(), int(seconds / _REPAYS)))
 
 
@@ -236,7 +236,7 @@ def in_order(
             following, start = following + 1, start + len(block.segments)
             yield block
             if progress is not None:
-                progress("scoring", start, prepared.segments)
+                progress("scoring", start, prepared.plan.segments)
 
 
 def _serve(link: connection.Connection, work: Work) -> None:

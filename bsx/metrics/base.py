@@ -37,7 +37,6 @@ from bsx.metrics.core import (
     PairScores,
     Reading,
     Values,
-    as_block,
     check_scores,
 )
 from bsx.metrics.run import refuse_large_texts
@@ -154,8 +153,13 @@ class Metric(MetricCore[ConfigT]):
                 whole = by_reference and source is None
                 product = self.score_product(some, others, fitted) if whole else None
                 if product is None:
-                    pairs = [(text, other) for text in some for other in others]
-                    block = as_block([(c, (o,), source, 0) if by_reference else (c, (), o, 0) for c, o in pairs])
+                    right = [*others] * len(some)
+                    block = Block(
+                        [text for text in some for _ in others],
+                        [(text,) for text in right] if by_reference else [()] * len(right),
+                        right if not by_reference else None if source is None else [source] * len(right),
+                        np.zeros(len(right), dtype=np.int64),
+                    )
                     refuse_large_texts([self], block)
                     product = self.score_block(block, fitted).values.reshape(part.shape)
                 part[:] = product
@@ -262,23 +266,14 @@ def find_metric(name: str, catalog: Catalog) -> tuple[type[Metric], MetricEntry]
 
 
 def needs_of(spec: str, catalog: Catalog) -> frozenset[str]:
-    """Return what a metric with these settings reads, without loading any model.
-
-    Raises:
-        UnknownNameError: for an unknown metric; lists near names.
-        InputError: for wrong settings.
-    """
+    """Return what a metric with these settings reads, without loading any model; it raises as `get_metric` does."""
     name, spelled = read_spec(spec)
     kind, entry = find_metric(name, catalog)
     return config_of(kind, entry, spelled, {}).reads(entry, catalog)
 
 
 def check_from_file(spec: str, file: str | Path, catalog: Catalog) -> None:
-    """Refuse a metric, ``name:field=value,…``, that a file names with settings that only the user may give.
-
-    Raises:
-        InputError: naming file, metric and setting; see `UserOnly`.
-    """
+    """Raise InputError for a metric that a file names with a setting that only the user may give; see `UserOnly`."""
     name, spelled = read_spec(spec)
     kind, _ = find_metric(name, catalog)
     for field in _with_fields(kind, spelled, {}):
@@ -296,8 +291,7 @@ def config_of(
 ) -> MetricConfig:
     """Return a metric's settings: the class's defaults, then the entry's, then what the user spelled or gave as values.
 
-    Raises:
-        InputError: naming the metric and every setting that is wrong.
+    An InputError names the metric and every setting that is wrong.
     """
     try:
         named = _with_fields(kind, spelled, settings)

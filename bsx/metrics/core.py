@@ -7,7 +7,8 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, TypeAlias
@@ -20,7 +21,7 @@ from typing_extensions import TypeVar
 from bsx.catalog.entries import UNSCORED
 from bsx.catalog.entries.metrics import MetricEntry
 from bsx.catalog.languages import codes_of, count_languages
-from bsx.data.corpus import Corpus
+from bsx.data.corpus import Corpus, Segment
 from bsx.data.writing import SCRIPTS, Form, InForm, parts_of, scripts_of
 from bsx.errors import InputError
 from bsx.support.folders import path_as_name
@@ -32,6 +33,7 @@ from bsx.support.settings import BaseSettings, Unscored, marked
 from bsx.support.untyped import Untyped
 
 _FEW = 5
+_version = cache(version)
 BY_SCRIPT = "script"
 """In the signature of a metric that has not seen texts: a setting that their script decides."""
 
@@ -68,6 +70,19 @@ class Block:
 
     def __len__(self) -> int:
         return len(self.candidates)
+
+    @classmethod
+    def of(cls, segments: Sequence[Segment]) -> Block:
+        """Return the rows of segments: every system's candidate, systems fastest."""
+        rows = [(segment, system) for segment in segments for system in range(len(segment.candidates))]
+        sources = [segment.source for segment, _ in rows if segment.source is not None]
+        return cls(
+            [segment.candidates[system] for segment, system in rows],
+            [segment.references for segment, _ in rows],
+            sources if len(sources) == len(rows) else None,
+            np.array([system for _, system in rows], dtype=np.int64),
+            [segment.id for segment, _ in rows],
+        )
 
 
 @dataclass
@@ -152,11 +167,7 @@ class PairScores:
 
 
 def check_scores(metric: object, result: object, kind: type[BlockScores | PairScores], rows: int) -> None:
-    """Refuse what a metric of somebody's own returned instead of scores.
-
-    Raises:
-        InputError: naming its file and function, and what that returned.
-    """
+    """Raise InputError for what a metric of somebody's own returned instead of scores, naming its file and function."""
     function, of = ("score_block", "rows") if kind is BlockScores else ("score_pairs", "pairs")
     checked = ("values", "empty", "lost") if kind is BlockScores else ("values",)
     shapes = {name: np.asarray(getattr(result, name, None)).shape for name in checked}
@@ -173,18 +184,6 @@ def check_scores(metric: object, result: object, kind: type[BlockScores | PairSc
         return
     what = f"{type(metric).__name__}.{function} returned {wrong} for {rows} {of}"
     raise InputError(f"{source_of(type(metric))}: {what}; a finite number, or NaN, is due for each")
-
-
-def as_block(rows: Sequence[tuple[str, tuple[str, ...], str | None, int]], ids: Sequence[str] = ()) -> Block:
-    """Build a block from (candidate, references, source, system) rows, and the names of their segments."""
-    sources = [source for _, _, source, _ in rows if source is not None]
-    return Block(
-        [row[0] for row in rows],
-        [row[1] for row in rows],
-        sources if len(sources) == len(rows) else None,
-        np.array([row[3] for row in rows], dtype=np.int64),
-        ids,
-    )
 
 
 class MetricConfig(BaseSettings):
@@ -292,6 +291,7 @@ class MetricCore(ABC, Generic[ConfigT]):
         pace: about how many seconds it computes, on one core, for a character of a candidate and each reference; 0 if
             several processes would not make it faster. None: it is never spread over several unasked, because its
             scores of a block do not depend on that alone, to the bit, or because it is not known.
+        packages: what computes it, whose versions stand in its signature.
     """
 
     Config: ClassVar[type[MetricConfig]]
@@ -300,6 +300,7 @@ class MetricCore(ABC, Generic[ConfigT]):
     keeps_missing: ClassVar[bool] = False
     encodes: ClassVar[bool] = True
     pace: ClassVar[float | None] = None
+    packages: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, entry: MetricEntry, config: ConfigT, encoders: Encoders, spec: str | None = None) -> None:
         self.entry = entry
@@ -438,8 +439,8 @@ class MetricCore(ABC, Generic[ConfigT]):
         return None
 
     def signature_fields(self, fitted: Fitted) -> dict[str, object]:
-        """Return what replaces or adds to the settings in the signature: a model's identity, a file's digest."""
-        return {}
+        """Return what replaces or adds to the settings in the signature: a model's identity, a package's version."""
+        return {name.replace("-", "_"): _version(name) for name in self.packages}
 
     def signature(self, fitted: Fitted = None, references: tuple[int, int] | None = None) -> Signature:
         """Return everything that changes these scores.
@@ -485,11 +486,7 @@ class MetricCore(ABC, Generic[ConfigT]):
         raise InputError(f"{self.spec} reads all rows before it scores one: score it without an engine")
 
     def refuse_missing(self, values: Values) -> None:
-        """Refuse scores of which some are missing, where systems or candidates are compared by all of them.
-
-        Raises:
-            InputError: saying how many, for a metric that keeps what is missing.
-        """
+        """Raise InputError if it keeps what is missing and some scores are, where all of them are compared."""
         missing = int(np.isnan(values).sum()) if self.keeps_missing else 0
         if missing:
             raise InputError(

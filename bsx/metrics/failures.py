@@ -45,17 +45,10 @@ def score_without_failures(
     skip_errors: bool,
     where: Callable[[int], str] = lambda place: f"item {place + 1}",
 ) -> tuple[Scored, list[int], dict[int, str]]:
-    """Score items; where the metric raises an error, find the items it is about.
+    """Score items with a metric; where it raises an error, find the items it is about, and go on without if wanted.
 
     The items that failed are found by halves. The others are then scored together once more, since what a metric
-    learns from all items (idf weights) would differ in parts.
-
-    Args:
-        name: the metric's, for messages.
-        score: given places of items from 0, scores them together.
-        count: how many items there are.
-        skip_errors: go on without items that fail instead of ending.
-        where: says where an item is, for messages.
+    learns from all items (idf weights) would differ in parts. ``score`` scores items, given their places from 0.
 
     Returns:
         What ``score`` returned for the items that work, their places, and the messages of those that failed.

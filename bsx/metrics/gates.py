@@ -18,9 +18,7 @@ FIGURES = ("bertscore.precision", "bertscore.recall", "bertscore.f1")
 def read_gates(given: Iterable[str], metrics: Sequence[str] | None) -> dict[str, float]:
     """Return the bounds in texts such as ``chrf=55,bertscore.f1=0.80``, ``bertscore:idf=true=0.8`` or ``copy=1%``.
 
-    Args:
-        given: the texts; a comma within a metric's own spelling does not end a bound.
-        metrics: what will be scored; None: BERTScore by itself.
+    A comma within the spelling of one of the metrics that will be scored (None: BERTScore by itself) ends no bound.
 
     Raises:
         UnknownNameError: for a score that will not be computed.
@@ -61,13 +59,6 @@ def read_gates(given: Iterable[str], metrics: Sequence[str] | None) -> dict[str,
                 setting="fail_under",
             )
     return gates
-
-
-def refuse_unchecked(gates: Iterable[str], unchecked: Mapping[str, str]) -> None:
-    """Raise InputError for the first gate that cannot be judged, which says why (`OutputCheck.unchecked`)."""
-    for name in gates:
-        if name in unchecked:
-            raise InputError(f"fail_under: {name} cannot be judged: {unchecked[name]}", setting="fail_under")
 
 
 def shortfalls(

@@ -207,12 +207,11 @@ def paired_scores(
     prepared, _, scored = scored_rows(metrics, corpus, plan=plan, progress=progress)
     paired = []
     for metric, (_, scores) in zip(metrics, scored, strict=True):
-        whole = scores.statistics is not None
         rows = scores.values if scores.statistics is None else scores.statistics
         metric.refuse_missing(rows)
         by_system = rows.reshape(-1, len(corpus.systems), *rows.shape[1:])
         scores_of = {name: np.ascontiguousarray(by_system[:, k]) for k, name in enumerate(corpus.systems)}
-        aggregate = aggregate_of(metric.system_score, len(by_system)) if whole else None
+        aggregate = None if scores.statistics is None else aggregate_of(metric.system_score, len(by_system))
         paired.append(PairedScores(metric, scores_of, aggregate))
     return prepared, [totals for totals, _ in scored], paired
 

@@ -18,7 +18,7 @@ from bsx.catalog.specs import naming
 from bsx.data.corpus import Corpus, Segment, about_tokens, without_context
 from bsx.data.writing import Form, InForm, form_of, forms_note, segment_in_form
 from bsx.errors import InputError
-from bsx.metrics.core import Block, BlockScores, Fitted, MetricCore, Reading, as_block, check_scores
+from bsx.metrics.core import Block, BlockScores, Fitted, MetricCore, Reading, check_scores
 from bsx.support.arrays import device_type
 from bsx.support.memory import refuse_beyond, show_bytes, text_size
 from bsx.support.progress import Progress, Say
@@ -51,15 +51,6 @@ class Plan:
     forms: Counter[str] = field(default_factory=Counter)
     characters: int = 0
 
-    def reused_after(self, corpus: Corpus, start: int) -> dict[int, int]:
-        """Return how many uses of each reused text remain when ``start`` segments are done."""
-        reused = dict(self.reused)
-        for segment in islice(corpus, start) if reused else ():
-            for text in texts_of(segment):
-                if hash(text) in reused:
-                    reused[hash(text)] -= 1
-        return reused
-
 
 def texts_of(segment: Segment) -> tuple[str, ...]:
     """Return all texts of a segment."""
@@ -76,10 +67,7 @@ def present_references(segment: Segment) -> int:
 def survey(corpus: Corpus, form: Form, progress: Callable[[int], None] | None = None, *, reused: bool = True) -> Plan:
     """Read a corpus once: check all of it, and count the texts, in the form in which they will be compared.
 
-    Those that are used again are counted if ``reused``, in some 16 bytes a text.
-
-    Raises:
-        InputError: if it is malformed or empty.
+    Those that are used again are counted if ``reused``, in some 16 bytes a text. An empty corpus is refused.
     """
     hashes = array("q")
     segments, fewest, most, characters = 0, 0, 0, 0
@@ -125,11 +113,6 @@ class Prepared:
     fitted: tuple[Fitted, ...]
     doubts: tuple[tuple[str, ...], ...]
 
-    @property
-    def segments(self) -> int:
-        """How many segments the corpus has."""
-        return self.plan.segments
-
     def signature(self, index: int) -> Signature:
         """Return the signature of one metric on this corpus."""
         return self.metrics[index].signature(self.fitted[index], self.plan.references).doubted(self.doubts[index])
@@ -155,11 +138,7 @@ class ScoredBlock:
 
 
 def check_needs(metrics: Sequence[MetricCore], has: frozenset[str]) -> None:
-    """Refuse metrics that need what the data lacks, or that are asked for twice.
-
-    Raises:
-        InputError: naming metric and what is missing.
-    """
+    """Raise InputError for a metric that needs what the data lacks, or that is asked for twice."""
     specs = [metric.spec for metric in metrics]
     if twice := [spec for spec in specs if specs.count(spec) > 1]:
         raise InputError(f"the metric {twice[0]} is asked for twice")
@@ -186,12 +165,8 @@ def prepare(
 ) -> Prepared:
     """Check a corpus and let each metric read it, if it wants to.
 
-    Args:
-        metrics: the metrics, which read texts in the form that their encoders say.
-        corpus: the corpus.
-        plan: what `survey` said of it, if it was asked before.
-        progress: called with a phase's name, segments done and segments in all.
-        say: told what a metric will take that takes long, or costs money.
+    ``plan`` is what `survey` said of the corpus, if it was asked before. What takes long, or costs money, is told to
+    ``say`` before it begins.
 
     Raises:
         InputError: if the corpus lacks what a metric needs, or is malformed.
@@ -211,11 +186,7 @@ def prepare(
 
 
 def shared_form(metrics: Sequence[MetricCore]) -> Form:
-    """Return the form in which metrics compare texts.
-
-    Raises:
-        InputError: if their encoders name several.
-    """
+    """Return the form in which metrics compare texts; raise InputError if their encoders name several."""
     first, *others = dict.fromkeys(metric.encoders.config.normalize for metric in metrics)
     if others:
         raise InputError(f"the metrics of one run read texts in one form, not in {first} and {others[0]} (normalize)")
@@ -243,18 +214,18 @@ def stream(
     Args:
         prepared: what `prepare` returned.
         progress: called with a phase's name, segments done and segments in all.
-        start: how many segments to leave out, because they are scored already; from a block's first segment on, blocks
-            are what they would be anyway.
+        start: how many segments are scored already; from a block's first segment on, blocks are what they would be.
         tokens: tokens of a block, if not as many as `block_tokens` says.
-
-    Yields:
-        Results in the corpus's order.
     """
     tokens = tokens or block_tokens(prepared.metrics)
-    corpus, done, total = prepared.corpus, start, prepared.segments
+    corpus, done, total = prepared.corpus, start, prepared.plan.segments
     sessions = {id(metric.encoders): metric.encoders for metric in prepared.metrics}.values()
     form = shared_form(prepared.metrics)
-    uses = prepared.plan.reused_after(InForm(corpus, form), start)
+    uses = dict(prepared.plan.reused)  # those that remain
+    for segment in islice(InForm(corpus, form), start) if uses else ():
+        for text in texts_of(segment):
+            if hash(text) in uses:
+                uses[hash(text)] -= 1
     with ExitStack() as stack:
         used = [stack.enter_context(encoders.expecting(uses)) for encoders in sessions]
         pieces = (looked_ahead(part, prepared.metrics, form) for part in blocks_of(islice(corpus, start, None), tokens))
@@ -271,7 +242,7 @@ def stream(
 
 def looked_ahead(segments: list[Segment], metrics: Sequence[MetricCore], form: Form) -> tuple[list[Segment], Block]:
     """Return segments with their rows in a form, and what metrics prepare of these."""
-    block = rows_of([segment_in_form(segment, form) for segment in segments])
+    block = Block.of([segment_in_form(segment, form) for segment in segments])
     for metric in metrics:
         block.ahead[metric.spec] = metric.look_ahead(block)
     return segments, block
@@ -311,13 +282,9 @@ def fill_undefined(metric: MetricCore, scores: BlockScores) -> None:
 def score_segments(
     metrics: Sequence[MetricCore], fitted: Sequence[Fitted], segments: list[Segment], block: Block | None = None
 ) -> ScoredBlock:
-    """Score some segments with every metric, given what the `fit` of each returned, and the rows if they are made.
-
-    Raises:
-        InputError: with ``strict``, for a text that a model cuts off.
-    """
+    """Score some segments with every metric, given what the `fit` of each returned, and the rows if they are made."""
     if block is None:
-        block = rows_of([segment_in_form(segment, shared_form(metrics)) for segment in segments])
+        block = Block.of([segment_in_form(segment, shared_form(metrics)) for segment in segments])
     refuse_large_texts(metrics, block)
     scores = []
     for metric, learnt in zip(metrics, fitted, strict=True):
@@ -337,11 +304,7 @@ def score_segments(
 
 
 def refuse_large_texts(metrics: Sequence[MetricCore], block: Block) -> None:
-    """Refuse a row whose texts would take more memory than the budget, before anything is computed of the block.
-
-    Raises:
-        InputError: naming metric and segment.
-    """
+    """Raise InputError for a row whose texts would take more memory than the budget, before anything is computed."""
     for row, (candidate, references) in enumerate(zip(block.candidates, block.references, strict=True)):
         others = references if block.sources is None else (*references, block.sources[row])
         if max(map(len, (candidate, *others))) < _SHORT:
@@ -370,9 +333,3 @@ def blocks_of(corpus: Iterable[Segment], tokens: int) -> Iterator[list[Segment]]
         size += grows_by
     if segments:
         yield segments
-
-
-def rows_of(segments: Sequence[Segment]) -> Block:
-    """Return the rows of segments: every system's candidate, systems fastest."""
-    rows = [(text, s.references, s.source, k) for s in segments for k, text in enumerate(s.candidates)]
-    return as_block(rows, [s.id for s in segments for _ in s.candidates])

@@ -34,6 +34,7 @@ class Totals:
 
     Attributes:
         segments: how many were counted in.
+        figures: the sum of every figure of every system (layers, systems, figures), of a metric with several.
         statistics: what a system's score is computed from, if not as the mean (systems, k).
         counts: how many rows are of each kind, and the tokens they lost (systems,).
         first: the names of the first segments of each kind.
@@ -43,7 +44,7 @@ class Totals:
         self._metric = metric
         self._sums = np.zeros(systems)
         self._defined = np.zeros(systems, dtype=np.int64)
-        self._figures: NDArray[np.float64] | None = None
+        self.figures = np.zeros(())
         self.segments = 0
         self.statistics: NDArray[np.float64] | None = None
         self.counts = {name: np.zeros(systems, dtype=np.int64) for name in ("empty", "undefined", "truncated", "lost")}
@@ -68,13 +69,7 @@ class Totals:
         if scores.figures is not None:
             layers, _, figures = scores.figures.shape
             part = scores.figures.reshape(layers, -1, systems, figures).sum(axis=1, dtype=np.float64)
-            self._figures = part if self._figures is None else self._figures + part
-
-    def figure_sums(self) -> NDArray[np.float64]:
-        """Return the sum of every figure of every system (layers, systems, figures), for a metric with several."""
-        if self._figures is None:
-            raise ValueError(f"{self._metric.name} has one figure")
-        return self._figures
+            self.figures = self.figures + part
 
     def flagged(self, system: int | None = None, *, undefined: str = "undefined") -> dict[str, int]:
         """Return how many rows of a system, or of all, are of each kind, and how many tokens were lost."""
@@ -198,7 +193,7 @@ class Tally:
         figures = prepared.metrics[0].figures
         if figures is not None:
             (total,), signature, none = totals, prepared.signature(0), figures.undefined
-            sums, rows = total.figure_sums(), n * len(systems)
+            sums, rows = total.figures, n * len(systems)
             parts = [
                 {"name": name, "n": n, **_means(figures, sums[:, k] / n), **total.flagged(k, undefined=none)}
                 for k, name in enumerate(systems)
@@ -239,7 +234,7 @@ class Tally:
             for k, column in enumerate(self._systems):
                 n = totals[0].segments
                 if figures is not None:
-                    scores = means = _means(figures, totals[0].figure_sums()[:, k] / n)
+                    scores = means = _means(figures, totals[0].figures[:, k] / n)
                 else:
                     scores = {metric.spec: total.system(k) for metric, total in zip(metrics, totals, strict=True)}
                     means = {metric.spec: total.mean(k) for metric, total in zip(metrics, totals, strict=True)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import cast
 
@@ -89,17 +90,14 @@ def score_languages(settings: ScoreRun) -> ScoredLanguages:
         check_sides(metrics, settings, corpus)
         types = {} if output is None else column_types(corpus, metrics or None, output, layers=settings.all_layers)
         texts = InContext(corpus, settings.context) if settings.context else corpus
-        spelled: dict[str, str] = {}
-        codes = []
+        language_of, codes = cache(partial(find_language, catalog=catalog)), list[str]()
         for segment in texts:
             row = cast(Row, segment.row)
             spelling = row.name(column)
-            if spelling not in spelled:
-                try:
-                    spelled[spelling] = find_language(spelling, catalog).code
-                except BsxError as error:
-                    raise InputError(f"{row.where}, column {column!r}: {error}") from error
-            codes.append(spelled[spelling])
+            try:
+                codes.append(language_of(spelling).code)
+            except BsxError as error:
+                raise InputError(f"{row.where}, column {column!r}: {error}") from error
         table = None if output is None else stack.enter_context(ScoreTable(output, types))
         results: dict[str, ScoredFiles] = {}
         blocks: dict[str, list[ScoredBlock]] = {}

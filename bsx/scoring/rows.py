@@ -90,13 +90,13 @@ def _figures(block: ScoredBlock, figures: Figures, corpus: Corpus) -> Iterator[d
 
 
 @contextlib.contextmanager
-def keeping(output: Path | None, resume: bool, say: Say) -> Iterator[Journal | None]:
-    """Yield the journal of a run, to be entered before its table; None for a run without an output.
+def keeping(output: Path, resume: bool, say: Say) -> Iterator[Journal | None]:
+    """Yield the journal of a run, to be entered before its table; None for a run that writes to a stream.
 
     A complete run removes it. A killed one leaves it; one that was interrupted or failed for its input leaves it if
     it is to be resumed only.
     """
-    if output is None or is_stream(output):
+    if is_stream(output):
         yield None
         return
     journal = Journal(output)
@@ -154,29 +154,21 @@ def kept_blocks(
     if journal is not None and journal.is_open:
         segments = iter(corpus)
         for arrays in journal.blocks():
-            block = unpack(arrays, list(islice(segments, int(arrays["segments"]))))
-            yield block
-            done += len(block.segments)
-        say(f"{done:,} of {prepared.segments:,} segments were scored before")
-    for block in compute(done, settings["tokens"]) if done < prepared.segments else ():
+            count = int(arrays.pop("segments"))
+            columns: dict[str, Arrays] = {}  # of each metric
+            for name, array in arrays.items():
+                metric, _, column = name.partition(".")
+                columns.setdefault(metric, {})[column] = array
+            yield ScoredBlock(list(islice(segments, count)), [BlockScores(**of) for of in columns.values()])
+            done += count
+        say(f"{done:,} of {prepared.plan.segments:,} segments were scored before")
+    for block in compute(done, settings["tokens"]) if done < prepared.plan.segments else ():
         done += len(block.segments)
-        if journal is not None and done < prepared.segments:  # the last block needs no keeping: the output is next
+        if journal is not None and done < prepared.plan.segments:  # the last block needs no keeping: the output is next
             if not journal.is_open:
                 journal.start(identity(), settings)
-            journal.append(pack(block))
+            arrays: Arrays = {"segments": np.array(len(block.segments))}
+            for i, scores in enumerate(block.scores):
+                arrays |= {f"{i}.{name}": array for name, array in vars(scores).items() if array is not None}
+            journal.append(arrays)
         yield block
-
-
-def pack(block: ScoredBlock) -> Arrays:
-    """Return the arrays of a block."""
-    arrays: Arrays = {"segments": np.array(len(block.segments))}
-    for i, scores in enumerate(block.scores):
-        arrays |= {f"{i}.{name}": array for name, array in vars(scores).items() if array is not None}
-    return arrays
-
-
-def unpack(arrays: Arrays, segments: Sequence[Segment]) -> ScoredBlock:
-    """Make a block of its arrays."""
-    metrics = range(sum(name.endswith(".values") for name in arrays))
-    parts = [{name.partition(".")[2]: a for name, a in arrays.items() if name.startswith(f"{i}.")} for i in metrics]
-    return ScoredBlock(list(segments), [BlockScores(**part) for part in parts])

@@ -168,13 +168,7 @@ def computed(
 ) -> Generator[ScoredBlock, None, None]:
     """Yield the scores of a corpus, computed by this process, or by one for each device or core where that is faster.
 
-    Args:
-        prepared: the metrics and the corpus.
-        start: how many segments are scored already.
-        tokens: of a block.
-        progress: as `stream` calls it.
-        devices: several, if they are named.
-        spread: whether processes may score texts that take one of them long.
+    Arguments are those of `bsx.metrics.run.stream`; with ``spread``, texts that take one process long may have several.
     """
     if not devices and spread and any(metric.pace for metric in prepared.metrics):
         from bsx.cluster.devices import worthwhile
@@ -207,7 +201,7 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
     output = None if settings.output is None else Path(settings.output)
     gates = {}
     if settings.fail_under:
-        from bsx.metrics.gates import read_gates, refuse_unchecked
+        from bsx.metrics.gates import read_gates
 
         gates = read_gates(settings.fail_under, metrics or None)
     if gates and settings.all_layers:
@@ -245,8 +239,9 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
         made = build_metrics(metrics, settings, settings.context)
         prepared = prepare(made, corpus, plan=plan, progress=progress, say=say)
         tally = Tally(prepared)
-        if gates:
-            refuse_unchecked(gates, tally.outputs.check.unchecked)
+        if name := next((name for name in gates if name in tally.outputs.check.unchecked), None):
+            why = tally.outputs.check.unchecked[name]
+            raise InputError(f"fail_under: {name} cannot be judged: {why}", setting="fail_under")
 
         def blocks(start: int, tokens: int) -> Iterator[ScoredBlock]:
             if elsewhere:

@@ -51,7 +51,6 @@ class BertR(EncoderMetric[BertRConfig]):
     def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
         """Score pairs; see `PairMetric.score_pairs`."""
         states = self.states(pairs.texts)
-        lost = states.lost
         if self.config.specials == "exclude":
             states = states.select(~self.tokenizer.is_special[states.ids])
         masses = np.ones(len(states.ids), dtype=np.float32)
@@ -61,4 +60,4 @@ class BertR(EncoderMetric[BertRConfig]):
         if present.any():
             scored = match_pairs(FlatVectors.of(units), pairs.left[present], pairs.right[present])
             values[present] = scored[0, :, 1]
-        return PairScores(values, lost)
+        return PairScores(values, states.lost)

@@ -77,8 +77,14 @@ def fit_mapping(
     """
     links, progress = settings.links, reporter(settings.progress)
     codes = () if settings.lang is None else language_pair(settings.lang)
-    if links is not None:
-        _check_links(links, texts)
+    if links is not None and len(links) != len(texts):
+        problem = f"links: there are {len(links)} lists of links, and {len(texts)} sentence pairs"
+        raise InputError(problem, setting="links")
+    for number, (linked, pair) in enumerate(zip(links or (), texts, strict=False), start=1):
+        sizes = [len(text.split()) for text in pair]
+        for link in linked:
+            if not (0 <= link[0] < sizes[0] and 0 <= link[1] < sizes[1]):
+                raise InputError(f"links, pair {number}: {link} points beyond the sentence's words")
     located = encoders.locate(None, default="bert-base-multilingual-cased")
     layer = located.architecture.depth if settings.layer is None else settings.layer
     view = encoders.encoder(located).view([layer])
@@ -128,19 +134,6 @@ def fit_mapping(
         **dict(zip(("source", "target"), codes, strict=False)),
     }
     return Mapping(settings.kind, array, facts)
-
-
-def _check_links(links: Sequence[Links], texts: Sequence[tuple[str, str]]) -> None:
-    """Refuse links that are not those of these texts."""
-    if len(links) != len(texts):
-        raise InputError(
-            f"links: there are {len(links)} lists of links, and {len(texts)} sentence pairs", setting="links"
-        )
-    for number, (linked, pair) in enumerate(zip(links, texts, strict=True), start=1):
-        sizes = [len(text.split()) for text in pair]
-        for link in linked:
-            if not (0 <= link[0] < sizes[0] and 0 <= link[1] < sizes[1]):
-                raise InputError(f"links, pair {number}: {link} points beyond the sentence's words")
 
 
 def _words(texts: list[str], tokenizer: Tokenizer, view: LayerView, *, unspaced: bool) -> list[NDArray[np.float32]]:

@@ -70,11 +70,7 @@ class Mapping:
 
 
 def check_mapping(mapping: str, file: Path | None) -> None:
-    """Refuse the settings ``mapping`` and ``mapping_file`` of a metric, one without the other.
-
-    Raises:
-        ValueError: as a validator of settings does.
-    """
+    """Raise ValueError, as a validator does, for ``mapping`` without ``mapping_file`` or the other way round."""
     if (mapping == "none") != (file is None):
         raise ValueError("mapping (clp or umd) and mapping_file go together: `bsx.fit_mapping` fits one")
 
@@ -116,35 +112,15 @@ def fit_umd(source: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray
     return np.asarray(direction * np.sign(direction[np.abs(direction).argmax()]), dtype=np.float32)
 
 
-def open_mapping(kind: Kind | Literal["none"], file: Path | None, dimensions: int, identity: str) -> Mapping | None:
-    """Return the map of vectors (dim,) that a metric's settings ``mapping`` and ``mapping_file`` name; None for none.
-
-    The model's ``identity`` is its name and digest: the same weights may have another name, and the map of another
-    program does not say which model it is for.
-
-    Raises:
-        InputError: if there is no such map, or it was fitted on another model.
-    """
-    if kind == "none" or file is None:
-        return None
-    mapping = load_mapping(file, kind, dimensions)
-    fitted_on = mapping.facts.get("model", "")
-    if other_weights(fitted_on, identity):
-        raise InputError(
-            f"this map was fitted on the vectors of {fitted_on}, the model is {identity}: fit one for it with "
-            "`bsx.fit_mapping`",
-            file=file,
-        )
-    return mapping
-
-
-def load_mapping(path: Path, kind: Kind, dimensions: int) -> Mapping:
+def load_mapping(path: Path, kind: Kind, dimensions: int, identity: str = "") -> Mapping:
     """Read a map for vectors (dim,): our safetensors file, or an array saved by NumPy (.npy) or PyTorch (other names).
 
-    A direction may be stored as (dim,), (1, dim) or (dim, 1).
+    A direction may be stored as (dim,), (1, dim) or (dim, 1). The model's ``identity`` is its name and digest: the same
+    weights may have another name, and the map of another program does not say which model it is for.
 
     Raises:
-        InputError: if there is no such file, or it holds another kind or size of map, or zeros.
+        InputError: if there is no such file, or it holds another kind or size of map, or zeros, or a map that was
+            fitted on another model.
     """
     if not path.is_file():
         raise InputError("there is no such file; `bsx.fit_mapping` makes one", file=path)
@@ -184,4 +160,11 @@ def load_mapping(path: Path, kind: Kind, dimensions: int) -> Mapping:
     mapping = Mapping(kind, numbers, facts)
     if written not in (None, mapping.digest):
         raise InputError("is damaged: its map is not the one that was written; fit it again", file=path)
+    fitted_on = facts.get("model", "")
+    if other_weights(fitted_on, identity):
+        raise InputError(
+            f"this map was fitted on the vectors of {fitted_on}, the model is {identity}: fit one for it with "
+            "`bsx.fit_mapping`",
+            file=path,
+        )
     return mapping

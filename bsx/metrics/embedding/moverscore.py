@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -101,8 +102,6 @@ class MoverScore(EncoderMetric[MoverScoreConfig]):
 
     def signature_fields(self, fitted: IdfTables | None) -> dict[str, object]:
         """Return the model's fields, what idf was counted on and which words are left out."""
-        import hashlib
-
         fields = super().signature_fields(fitted)
         if self.config.idf:
             fields["idf"] = fitted[1] if fitted is not None else "references"
@@ -119,7 +118,7 @@ class MoverScore(EncoderMetric[MoverScoreConfig]):
 
     def count(self, corpus: Corpus) -> list[IdfCounter]:
         """Count the tokens of references, and of each system's candidates; see `Metric.count`."""
-        counters = [IdfCounter() for _ in range(self._counters(corpus))]
+        counters = [IdfCounter() for _ in range(1 + self.config.separate_idf * len(corpus.systems))]
         for segment in corpus:
             references = list(map(self.alone, segment.references))
             counters[0].add(references, self.tokenizer.tokenize(references))
@@ -127,15 +126,13 @@ class MoverScore(EncoderMetric[MoverScoreConfig]):
                 counter.add([text], self.tokenizer.tokenize([text]))
         return counters
 
-    def _counters(self, corpus: Corpus) -> int:
-        return 1 + (len(corpus.systems) if self.config.separate_idf else 0)
-
     def fit(self, corpus: Reading) -> IdfTables:
         """Return the weights of tokens of references, and of each system's candidates."""
         config, size = self.config, self.tokenizer.vocabulary_size
         if not config.idf:
             return np.ones((1, size), dtype=np.float32), "no"
-        counters = [IdfCounter()] if self.counts is None else corpus.counters(self, self._counters(corpus))
+        number = 1 + config.separate_idf * len(corpus.systems)
+        counters = [IdfCounter()] if self.counts is None else corpus.counters(self, number)
         weights: list[Idf | None] = [counter.result() if counter.documents else None for counter in counters]
         if config.idf_texts is not None:
             texts = self.encoders.in_form(NamedFile(config.idf_texts).lines())
@@ -147,7 +144,6 @@ class MoverScore(EncoderMetric[MoverScoreConfig]):
         """Score pairs; see `PairMetric.score_pairs`."""
         config = self.config
         states = self.states(pairs.texts)
-        lost = states.lost
         states = states.select(self._filter.keep(states))
         vectors = normalise(states.vectors)
         vectors = power_means(vectors) if config.pmeans else vectors[0]
@@ -175,9 +171,9 @@ class MoverScore(EncoderMetric[MoverScoreConfig]):
             if present.any():
                 scored = match_pairs(FlatVectors.of(units), left[present], right[present])
                 values[present] = scored[0, :, ("precision", "recall", "f1").index(config.measure)]
-            return PairScores(values, lost)
+            return PairScores(values, states.lost)
         costs = transport_costs(units, left, right, cost=config.cost)
-        return PairScores(1 / (1 + costs) if config.transform == "inverse" else 1 - costs, lost)
+        return PairScores(1 / (1 + costs) if config.transform == "inverse" else 1 - costs, states.lost)
 
     @property
     def notes(self) -> tuple[str, ...]:

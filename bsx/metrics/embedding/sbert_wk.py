@@ -107,7 +107,6 @@ class SbertWk(EncoderMetric[SbertWkConfig]):
         """Score pairs; see `PairMetric.score_pairs`."""
         config = self.config
         states = self.states(pairs.texts)
-        lost = states.lost
         keep = np.ones(len(states.ids), dtype=bool)
         keep[states.offsets + states.lengths - 1] = False  # the last token, [SEP], takes no part
         states = states.select(keep)
@@ -120,7 +119,7 @@ class SbertWk(EncoderMetric[SbertWkConfig]):
             # One token alone, or layers that are all alike: every token counts the same.
             weights = np.where(total > 0, weights, 1.0)
         weighed = words * beside(weights, words)[:, None]
-        return PairScores(cosines(segment_sum(weighed, text_of, len(states.lengths)), pairs), lost)
+        return PairScores(cosines(pairs, segment_sum(weighed, text_of, len(states.lengths))), states.lost)
 
 
 def dissect(layers: Array, window: int, rule: WindowRule = "corrected") -> tuple[Array, NDArray[np.float64]]:

@@ -84,11 +84,7 @@ class Recipe:
 
     @classmethod
     def read(cls, folder: Path) -> Recipe:
-        """Read ``modules.json`` and the folders it names.
-
-        Raises:
-            InputError: for a module that is not encoder, pooling, dense layer or normalisation.
-        """
+        """Read ``modules.json`` and the folders it names; other modules than those of a `Recipe` are refused."""
         listing = folder / "modules.json"
         if not listing.is_file():
             return cls()
@@ -179,10 +175,12 @@ def pool(states: States, how: Pooling) -> Array:
     return total / beside(counts if how == "mean" else np.sqrt(counts), vectors)[:, None]
 
 
-def cosines(vectors: Array, pairs: Pairs) -> NDArray[np.float64]:
-    """Return the cosine of each pair's sentence vectors (texts, dim)."""
-    unit = fetch(normalise(vectors)).astype(np.float64)
-    return products(unit[pairs.left], unit[pairs.right])
+def cosines(pairs: Pairs, vectors: Array, others: Array | None = None) -> NDArray[np.float64]:
+    """Return the cosine of each pair's sentence vectors (texts, dim), those of its right sides ``others`` if given."""
+    left = right = fetch(normalise(vectors)).astype(np.float64)
+    if others is not None:
+        right = fetch(normalise(others)).astype(np.float64)
+    return products(left[pairs.left], right[pairs.right])
 
 
 def products(left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -254,4 +252,4 @@ class SentenceCosine(EncoderMetric[SentenceConfig]):
     def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
         """Score pairs; see `PairMetric.score_pairs`."""
         vectors, lost = self.pooled(pairs.texts)
-        return PairScores(cosines(self.finished(vectors), pairs), lost)
+        return PairScores(cosines(pairs, self.finished(vectors)), lost)

@@ -5,15 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-import numpy as np
 from pydantic import Field, model_validator
 
-from bsx.encode.states import normalise
 from bsx.errors import InputError
 from bsx.metrics.core import Pairs, PairScores
-from bsx.metrics.embedding.mapping import check_mapping, fit_notes, open_mapping
-from bsx.metrics.embedding.sentence import SentenceConfig, SentenceCosine, products
-from bsx.support.arrays import fetch
+from bsx.metrics.embedding.mapping import check_mapping, fit_notes, load_mapping
+from bsx.metrics.embedding.sentence import SentenceConfig, SentenceCosine, cosines
 
 
 class SentenceQeConfig(SentenceConfig):
@@ -47,7 +44,9 @@ class SentenceQe(SentenceCosine):
         config = self.config
         if config.mapping != "none" and len(self._pooling) > 1:
             raise InputError(f"{self.located.choice.name}: pools in several ways; a map is for one: say pooling")
-        self._mapping = open_mapping(config.mapping, config.mapping_file, self._view.dimensions, self.located.identity)
+        self._mapping, file = None, config.mapping_file
+        if file is not None and config.mapping != "none":
+            self._mapping = load_mapping(file, config.mapping, self._view.dimensions, self.located.identity)
 
     @property
     def layer(self) -> int:
@@ -69,6 +68,5 @@ class SentenceQe(SentenceCosine):
     def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
         """Score pairs of candidate (left) and source (right); see `PairMetric.score_pairs`."""
         vectors, lost = self.pooled(pairs.texts)
-        mapped = vectors if self._mapping is None else self._mapping.apply(vectors)
-        left, right = (fetch(normalise(self.finished(side))).astype(np.float64) for side in (vectors, mapped))
-        return PairScores(products(left[pairs.left], right[pairs.right]), lost)
+        mapped = None if self._mapping is None else self.finished(self._mapping.apply(vectors))
+        return PairScores(cosines(pairs, self.finished(vectors), mapped), lost)

@@ -13,7 +13,7 @@ from bsx.match.ngrams import TokenFilter, Units, ngram_units
 from bsx.match.transport import check_solver, transport_costs
 from bsx.metrics.core import BY_SCRIPT, MetricConfig, Pairs, PairScores, Reading
 from bsx.metrics.embedding.base import EncoderMetric
-from bsx.metrics.embedding.mapping import check_mapping, fit_notes, open_mapping
+from bsx.metrics.embedding.mapping import check_mapping, fit_notes, load_mapping
 from bsx.support.arrays import Array
 from bsx.support.optional import need
 
@@ -82,7 +82,9 @@ class XMoverScore(EncoderMetric[XMoverScoreConfig]):
         self._drops = config.drop_subwords
         if self._drops is None and not self.looks_at_script:
             self._drops = True
-        self._mapping = open_mapping(config.mapping, config.mapping_file, self._view.dimensions, self.located.identity)
+        self._mapping, file = None, config.mapping_file
+        if file is not None and config.mapping != "none":
+            self._mapping = load_mapping(file, config.mapping, self._view.dimensions, self.located.identity)
         self._fluency = None
         if config.lm is not None:
             need("torch", "A language model")
@@ -128,7 +130,6 @@ class XMoverScore(EncoderMetric[XMoverScoreConfig]):
         """Score pairs of candidate (left) and source (right); see `PairMetric.score_pairs`."""
         config = self.config
         states = self.states(pairs.texts)
-        lost = states.lost
         drops = fitted if self._drops is None else self._drops
         states = states.select(self._filters[drops is not False].keep(states))
         plain = states.vectors[0]
@@ -148,4 +149,4 @@ class XMoverScore(EncoderMetric[XMoverScoreConfig]):
             texts, place = np.unique(pairs.left, return_inverse=True)
             scored = self._fluency.score([pairs.texts[i] for i in texts], root=config.lm_term == "root-likelihood")
             values = values + config.lm_weight * scored[place]
-        return PairScores(values, lost)
+        return PairScores(values, states.lost)

@@ -39,12 +39,9 @@ class Verdict:
 
 
 def read_answer(
-    how: NumberAnswer | SpanAnswer,
-    content: str,
-    finish: str | None,
-    scores: Sequence[tuple[str, float]] = (),
+    how: NumberAnswer | SpanAnswer, content: str, finish: str | None, scores: Sequence[tuple[str, float]] = ()
 ) -> Verdict:
-    """Read an answer.
+    """Read an answer to a prompt that asks for ``how``.
 
     The score of a scale of which the prompt asks for probabilities is the mean of its scores, weighted by them; tokens
     that are no score, such as ``**``, count for nothing, so that the weights add up to 1 (Liu et al. 2023, equation 1).
@@ -53,11 +50,8 @@ def read_answer(
     >>> round(read_answer(how, "4", "stop", [("4", -0.2231), (" 2", -1.6094)]).score, 3)
     3.6
 
-    Args:
-        how: what the prompt asks for.
-        content: the answer.
-        finish: how the endpoint says that it ended: ``stop``, or ``length`` if it was cut off.
-        scores: tokens that could have stood where the score stands, with log probabilities.
+    ``finish`` is how the endpoint says that the answer ended: ``stop``, or ``length`` if it was cut off; ``scores`` are
+    tokens that could have stood where the score stands, with log probabilities.
     """
     if finish not in (*_WHOLE, _CUT):
         return Verdict(math.nan, f"it ended by {finish or 'nothing that was said'}")

@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import IO
 
@@ -60,18 +61,11 @@ class AnswerCache:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._answers: dict[str, KeptAnswer] | None = None
         self._stream: IO[bytes] | None = None
 
-    @property
+    @cached_property
     def answers(self) -> dict[str, KeptAnswer]:
-        """The last answer of each key.
-
-        Raises:
-            InputError: if the file cannot be read, or holds something else; naming the line.
-        """
-        if self._answers is not None:
-            return self._answers
+        """The last answer of each key; InputError names the line if the file holds something else."""
         try:
             lines = self.path.read_bytes().split(b"\n")
         except FileNotFoundError:
@@ -92,23 +86,18 @@ class AnswerCache:
                 raise InputError(
                     "holds no answer of a judge: name another cache, or delete the line", file=self.path, line=number
                 ) from None
-        self._answers = answers
         return answers
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """Keep the file for this process alone while answers are added.
-
-        Raises:
-            InputError: if another process has it, or it cannot be written.
-        """
+        """Keep the file for this process alone while answers are added; raise InputError if another process has it."""
         from filelock import FileLock, Timeout
 
         with contextlib.ExitStack() as stack:
             try:
                 self.path.parent.mkdir(parents=True, exist_ok=True)
                 stack.enter_context(FileLock(self.path.with_name(self.path.name + ".lock")).acquire(timeout=0))
-                self._answers = None  # another process may have added some in the meantime
+                vars(self).pop("answers", None)  # another process may have added some in the meantime
                 self.answers  # noqa: B018 - refuses what is no file of answers before anything of it is cut off
                 self._stream = stack.enter_context(self.path.open("ab"))
                 self._stream.truncate(self.path.read_bytes().rfind(b"\n") + 1)

@@ -89,8 +89,7 @@ class Endpoint:
     ) -> None:
         """Ask all questions; every answer is kept the moment it comes. ``before`` of the run's were answered already.
 
-        Raises:
-            ModelUnavailableError: if the endpoint or the budget ends the run; what is done is kept.
+        If the endpoint or the budget ends the run, a ModelUnavailableError says what is kept.
         """
         import httpx2  # the client's own
         from anyio.from_thread import start_blocking_portal
@@ -176,11 +175,7 @@ class Endpoint:
         raise ModelUnavailableError(f"judge: {self.host} {what} (segment {asked.where})")
 
     def _kept(self, asked: Question, reply: Untyped, filtered: str | None = None) -> KeptAnswer:
-        """Return what a reply says, or that a filter of the endpoint kept it back, and why.
-
-        Raises:
-            ValueError: if it is none.
-        """
+        """Return what a reply says, or that a filter of the endpoint kept it back, and why; ValueError for no reply."""
         model: Untyped = ""
         content, finish = "", filtered
         scores: list[tuple[str, float]] = []
@@ -236,11 +231,7 @@ class Endpoint:
 
 
 def checked_address(url: str) -> str:
-    """Return the host of an address, with its port unless that is the usual one.
-
-    Raises:
-        InputError: if it is none, or holds a password.
-    """
+    """Return the host of an address, with its port unless that is the usual one; refuse one that holds a password."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port

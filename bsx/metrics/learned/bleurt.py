@@ -139,10 +139,9 @@ class Bleurt(Regression[BleurtConfig]):
         cut = self._tokenizer(references, candidates, return_token_type_ids=True, verbose=False, **limits)
         lost = [len(ids) - len(kept) for ids, kept in zip(whole, cut["input_ids"], strict=True)]
 
-        def forward(batch: list[int], ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        def forward(batch: list[int], ids: torch.Tensor, mask: torch.Tensor) -> Untyped:
             types, _ = pad([cut["token_type_ids"][i] for i in batch], 0, self.encoders.device)
-            scores: torch.Tensor = self.model(ids, mask, tensor(types))
-            return scores
+            return self.model(ids, mask, tensor(types))
 
         values = self.score_sequences(cut["input_ids"], self.checkpoint.get("pad_token_id") or 0, forward)
         return PairScores(values, lost_together=np.array(lost, dtype=np.int64))

@@ -41,11 +41,7 @@ class EnsembleConfig(MetricConfig):
 
 
 def read_ensemble(named: str | None, catalog: Catalog) -> EnsembleEntry:
-    """Return a saved ensemble.
-
-    Args:
-        named: its name, or the path of a YAML file (with a ``/`` or an ending).
-        catalog: the registry to look a name up in.
+    """Return a saved ensemble, by its name in the registry or the path of a YAML file (with a ``/`` or an ending).
 
     Raises:
         InputError: if nothing is named, the file is missing, a member is itself an ensemble, or it sets what only the

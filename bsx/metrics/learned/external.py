@@ -72,10 +72,10 @@ class Package:
 class Worker:
     """A package in another interpreter, spoken to in JSON lines; started at once, and again after Ctrl-C.
 
+    The settings name the interpreter, this one unless given. It runs where the encoders do; on the CPU if it does not
+    see that device, unless the user named it.
+
     Args:
-        package: the package.
-        config: the metric's settings, which name the interpreter; this one unless given.
-        encoders: say where it is to run; the CPU if it does not see that device, unless the user named it.
         options: what the adapter is to open.
         metric: the metric's name, for messages.
 
@@ -105,11 +105,7 @@ class Worker:
         self.greeting = self._start()
 
     def ask(self, request: Mapping[str, object]) -> JsonObject:
-        """Return the reply to a request.
-
-        Raises:
-            InputError: if the worker fails or has died; it is then ended.
-        """
+        """Return the reply to a request; raise InputError if the worker fails or has died, and end it."""
         if self._process is None:
             self._start()
         return self._exchange(request)

@@ -26,6 +26,12 @@ _TOKENIZER = "google/mt5-small"
 _SCORE = 250089  # <extra_id_10>, the piece whose logit is the score
 _WORST = 25.0
 _LIMITS = {"23": 1024, "24": 1536}
+_READS = {  # by layout, and whether there are references
+    ("23", True): "candidate: {candidate} reference: {other}",
+    ("23", False): "candidate: {candidate} source: {other}",
+    ("24", True): "source: {source} candidate: {candidate} reference: {other}",
+    ("24", False): "source: {other} candidate: {candidate}",
+}
 _COPIES = ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight")
 
 
@@ -124,32 +130,21 @@ class MetricX(Regression[MetricXConfig]):
         device = self.encoders.device
         return model.to(device).eval().requires_grad_(False), row.to(device)
 
-    def read(self, candidate: str, other: str, source: str | None) -> str:
-        """Return what the model reads: a candidate with its reference or source, or the first and ``source``."""
-        with_references = "reference" in self.needs
-        if self.config.layout == "23":
-            return f"candidate: {candidate} {'reference' if with_references else 'source'}: {other}"
-        if not with_references:
-            return f"source: {other} candidate: {candidate}"
-        return f"source: {source or ''} candidate: {candidate} reference: {other}"
-
     def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
         """Score pairs, each read as one text; see `PairMetric.score_pairs`."""
-        sources = [None] * len(pairs.left) if pairs.sources is None else [pairs.texts[i] for i in pairs.sources]
-        read = [
-            self.read(pairs.texts[i], pairs.texts[j], source)
-            for i, j, source in zip(pairs.left.tolist(), pairs.right.tolist(), sources, strict=True)
-        ]
+        layout = _READS[self.config.layout, "reference" in self.needs]
+        sides = [pairs.left, pairs.right, pairs.left if pairs.sources is None else pairs.sources]
+        rows = ([pairs.texts[i] for i in row] for row in np.stack(sides, axis=1).tolist())
+        read = [layout.format(candidate=text, other=other, source=source) for text, other, source in rows]
         # Upstream cuts with the end piece on, and then takes that off.
         whole = self._tokenizer(read, add_special_tokens=False, verbose=False)["input_ids"]
         cut = [ids[: self.limit - 1] for ids in whole]
         lost = [len(ids) - len(kept) for ids, kept in zip(whole, cut, strict=True)]
         model, row = self.model
 
-        def forward(batch: list[int], ids: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+        def forward(batch: list[int], ids: torch.Tensor, mask: torch.Tensor) -> Untyped:
             start = torch.zeros((len(batch), 1), dtype=torch.long, device=ids.device)
             states = model(input_ids=ids, attention_mask=mask, decoder_input_ids=start, use_cache=False)
-            scores: torch.Tensor = (states.last_hidden_state[:, 0] @ row).clamp(0, _WORST)
-            return scores
+            return (states.last_hidden_state[:, 0] @ row).clamp(0, _WORST)
 
         return PairScores(self.score_sequences(cut, 0, forward), lost_together=np.array(lost, dtype=np.int64))

@@ -131,10 +131,8 @@ class Regression(PairMetric[ConfigT]):
     ) -> Values:
         """Return the scores of sequences of token ids (sequences,), short ones filled up with ``pad_id``.
 
-        ``forward`` returns the scores (batch,) of some, given which they are, their ids and mask (batch, tokens).
-
-        Raises:
-            InputError: if scores are no finite numbers.
+        ``forward`` returns the scores (batch,) of some, given which they are, their ids and mask (batch, tokens); those
+        that are no finite numbers are refused.
         """
         device = self.encoders.device
         budget = self.encoders.config.batch_tokens or default_batch_tokens(device, self.dimensions)

@@ -19,11 +19,9 @@ _NAMED_BY = {"bsx.metrics.learned.trained:Trained": "folder", "bsx.metrics.learn
 def _learned(spec: str, catalog: Catalog, signature: str = "") -> Iterator[tuple[str, SeenRows | None]]:
     """Yield what in a metric was fitted to human scores by ``bsx train`` or ``bsx ensemble``; no model is loaded.
 
-    A column that is called as no metric has learned nothing here. By the signature of the scores, if it is known, a
-    folder that was trained anew since is not what scored.
-
-    Yields:
-        What was fitted, ``networks``, ``weights`` or the member of an ensemble, and to which rows; None if unknown.
+    That is ``networks``, ``weights`` or the member of an ensemble, and the rows; None if unknown. A column that is
+    called as no metric has learned nothing here. By the signature of the scores, if known, a folder that was trained
+    anew since is not what scored.
     """
     try:
         name, settings = read_spec(spec)

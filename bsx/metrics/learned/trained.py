@@ -80,11 +80,10 @@ class Trained(EncoderMetric[TrainedConfig]):
     def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
         """Score pairs; see `PairMetric.score_pairs`."""
         states = self.states(pairs.texts)
-        lost = states.lost
         states = states.select(~self.tokenizer.is_special[states.ids])
         present = (states.lengths[pairs.left] > 0) & (states.lengths[pairs.right] > 0)
         record, left, right = self.saved.record, pairs.left[present], pairs.right[present]
         outputs = [record.shift + record.scale * score_pairs(each, states, left, right) for each in self._networks]
         values = np.full(len(pairs.left), np.nan)
         values[present] = np.mean(outputs, axis=0)
-        return PairScores(values, lost)
+        return PairScores(values, states.lost)

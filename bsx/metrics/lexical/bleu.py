@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache, partial
 from typing import Annotated, Literal
 
@@ -74,19 +74,13 @@ class BleuConfig(MetricConfig):
         return self
 
 
-def _exactly(function: Callable[[float], float], values: Values) -> Values:
-    """Return a function of Python's of each number: NumPy's logarithms and powers may differ in the last bit."""
-    return np.fromiter(map(function, values.ravel().tolist()), dtype=np.float64, count=values.size).reshape(
-        values.shape
-    )
-
-
 class Bleu(Metric[BleuConfig]):
     """BLEU. Source: Papineni et al. 2002; Post 2018 for sacreBLEU, which computes it."""
 
     Config = BleuConfig
     encodes = False
     pace = 0
+    packages = ("sacrebleu",)
 
     def setup(self) -> None:
         """Build sacreBLEU's object."""
@@ -127,28 +121,25 @@ class Bleu(Metric[BleuConfig]):
 
     def signature_fields(self, fitted: str | None) -> dict[str, object]:
         """Return tokenizer and version."""
-        import sacrebleu
-
         tokenizer = (fitted or self._chosen or BY_SCRIPT) if self.config.variant == "sacrebleu" else "white-space"
-        return {"tokenize": tokenizer, "sacrebleu": sacrebleu.__version__}
+        return {"tokenize": tokenizer, **super().signature_fields(fitted)}
 
     def score_block(self, block: Block, fitted: str | None) -> BlockScores:
         """Score rows; see `Metric.score_block`."""
         config = self.config
-        order = config.max_ngram_order
         groups = [present(references) for references in block.references]
         many = np.fromiter(map(len, groups), dtype=np.int64, count=len(groups)) + 1
         texts, places = placed(text for row in zip(block.candidates, groups, strict=True) for text in (row[0], *row[1]))
         words = self._words(texts, fitted)
-        counted = count_ngrams(words, places, many, order)
+        totals, _, matches = count_ngrams(words, places, many, config.max_ngram_order)
         lengths = words.lengths[places]
         first = np.cumsum(many) - many
         near = lengths[first + 1]
         for row in np.flatnonzero(many > 2).tolist():
             length, *others = lengths[first[row] : first[row] + many[row]].tolist()
             near[row] = self._corpus._get_closest_ref_len(length, others)
-        statistics = np.concatenate([[lengths[first], near], counted.matches, counted.candidate])
-        values = self._scores(statistics[0], statistics[1], counted.matches, counted.candidate, exact=True)
+        statistics = np.concatenate([[lengths[first], near], matches, totals])
+        values = self._scores(statistics[0], statistics[1], matches, totals, exact=True)
         return block_scores(block, values, statistics.T if config.system == "corpus" else None)
 
     def _words(self, texts: Sequence[str], fitted: str | None) -> Words:
@@ -186,7 +177,8 @@ class Bleu(Metric[BleuConfig]):
             exact: by sacreBLEU's operations in its order, to the last bit.
         """
         config, value = self.config, self._smooth_value
-        log, exp = (partial(_exactly, math.log), partial(_exactly, math.exp)) if exact else (np.log, np.exp)
+        # NumPy's logarithms and powers may differ from Python's in the last bit.
+        log, exp = map(partial(np.vectorize, otypes="d"), (math.log, math.exp)) if exact else (np.log, np.exp)
         matched, used = matches.any(axis=0), np.full(matches.shape[1:], len(matches))
         short = np.where(candidate < reference, 1 - reference / np.maximum(candidate, 1), 0.0)
         if config.variant == "coco":

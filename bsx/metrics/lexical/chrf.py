@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, starmap
 from typing import Annotated
 
 import numpy as np
@@ -12,7 +12,7 @@ from pydantic import Field
 from bsx.metrics.base import Metric
 from bsx.metrics.core import Block, BlockScores, MetricConfig, Values
 from bsx.metrics.lexical.common import block_scores, present
-from bsx.metrics.lexical.ngrams import count_ngrams, letters_of, ngrams_of, numbered, placed
+from bsx.metrics.lexical.ngrams import Words, count_ngrams, letters_of, ngrams_of, numbered, placed
 from bsx.support.optional import need
 
 _PER_LETTER = 150  # bytes of what counting n-grams holds at a time, one order after the other
@@ -35,23 +35,23 @@ class Chrf(Metric[ChrfConfig]):
     Config = ChrfConfig
     encodes = False
     pace = 0
+    packages = ("sacrebleu",)
 
     def setup(self) -> None:
         """Build sacreBLEU's object."""
         self._chrf = need("sacrebleu.metrics.chrf", "chrF").CHRF(**self.config.model_dump())
 
-    def signature_fields(self, fitted: object) -> dict[str, object]:
-        """Return the version."""
-        import sacrebleu
-
-        return {"sacrebleu": sacrebleu.__version__}
-
     def score_block(self, block: Block, fitted: object) -> BlockScores:
         """Score rows; see `Metric.score_block`."""
         groups = [present(references) for references in block.references]
         pairs = [(text, other) for text, others in zip(block.candidates, groups, strict=True) for other in others]
-        statistics = self._statistics(pairs)
-        values = self._scores(iter(np.split(statistics.T, statistics.shape[1] // 3)))
+        given, places = placed(text for pair in pairs for text in pair)
+        counted = [count_ngrams(units, places, np.full(len(pairs), 2), n) for units, n in self._units(given)]
+        candidates, others, matches = np.concatenate(counted, axis=1)
+        # Nothing is compared with a reference that has no n-gram.
+        orders = np.stack([np.where(others > 0, candidates, 0.0), others, matches], axis=1)
+        statistics = np.concatenate(orders).T  # order by order, characters first (pairs, 3 * orders)
+        values = self._scores(orders)
         many = np.array([len(others) for others in groups], dtype=np.int64)
         if len(pairs) > len(block):  # of several references, the first of those with the highest score counts
             first = np.cumsum(many) - many
@@ -60,37 +60,20 @@ class Chrf(Metric[ChrfConfig]):
             values, statistics = values[chosen], statistics[chosen]
         return block_scores(block, values, statistics)
 
-    def _statistics(self, pairs: Sequence[tuple[str, str]]) -> Values:
-        """Return how many n-grams two texts have and share, order by order, characters first (pairs, 3 * orders)."""
-        config = self.config
-        given, places = placed(text for pair in pairs for text in pair)
-        texts, many = list(map(self._chrf._preprocess_segment, given)), np.full(len(pairs), 2)
-        letters = letters_of(texts if config.whitespace else ["".join(text.split()) for text in texts])
-        counted = [count_ngrams(letters, places, many, config.char_order)]
+    def _units(self, texts: Iterable[str]) -> Iterator[tuple[Words, int]]:
+        """Yield texts cut into characters, and into words if these count, each with the longest n-gram's length."""
+        config, texts = self.config, list(map(self._chrf._preprocess_segment, texts))
+        yield letters_of(texts if config.whitespace else ["".join(text.split()) for text in texts]), config.char_order
         if config.word_order:
-            words = numbered(map(self._chrf._remove_punctuation, texts))
-            counted.append(count_ngrams(words, places, many, config.word_order))
-        orders = [
-            # Nothing is compared with a reference that has no n-gram.
-            (np.where(other > 0, candidate, 0.0), other, shared)
-            for some in counted
-            for candidate, other, shared in zip(some.candidate, some.other, some.matches, strict=True)
-        ]
-        return np.stack([side for order in orders for side in order], axis=1)
+            yield numbered(map(self._chrf._remove_punctuation, texts)), config.word_order
 
     def score_product(self, candidates: Sequence[str], references: Sequence[str], fitted: object) -> Values | None:
         """Count each text's n-grams once, if there is room for those of all texts; see `Metric.score_product`."""
         if _PER_LETTER * sum(map(len, (*candidates, *references))) > self.encoders.budget // 4:
             return None
-        config, prepared = self.config, self._chrf._preprocess_segment
-        present = (text if text.strip() else "" for text in references)
-        texts, places = placed(map(prepared, (*candidates, *present)))
+        texts, places = placed([*candidates, *(text if text.strip() else "" for text in references)])
         left, right = places[: len(candidates)], places[len(candidates) :]
-        letters = letters_of(texts if config.whitespace else ["".join(text.split()) for text in texts])
-        ngrams = ngrams_of(letters, config.char_order)
-        if config.word_order:
-            words = numbered(self._chrf._remove_punctuation(text) for text in texts)
-            ngrams = chain(ngrams, ngrams_of(words, config.word_order))
+        ngrams = chain.from_iterable(starmap(ngrams_of, self._units(texts)))
         return self._scores((n.totals[left][:, None], n.totals[right][None, :], n.shared(left, right)) for n in ngrams)
 
     def _scores(self, counts: Iterable[Sequence[Values] | Values]) -> Values:

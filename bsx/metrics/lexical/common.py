@@ -29,12 +29,9 @@ def block_scores(block: Block, values: Values, statistics: Values | None) -> Blo
     return BlockScores(values, empty, np.zeros(len(block), dtype=np.int64), statistics)
 
 
-_FIRST_UNSPACED = "\u0e00"
-
-
 def units(text: str) -> int:
-    """Return how many words a text has at most, characters of scripts without spaces taken singly."""
-    return len(text.split()) + (0 if text.isascii() else sum(letter >= _FIRST_UNSPACED for letter in text))
+    """Return how many words a text has at most, characters of scripts without spaces (Thai and up) taken singly."""
+    return len(text.split()) + (0 if text.isascii() else sum(letter >= "\u0e00" for letter in text))
 
 
 def language_of(metric: MetricCore, corpus: Corpus) -> LanguageEntry | None:

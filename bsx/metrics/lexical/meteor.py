@@ -52,6 +52,7 @@ class Meteor(PairMetric[MeteorConfig]):
     Config = MeteorConfig
     encodes = False
     pace = 4e-06
+    packages = ("nltk",)
 
     @classmethod
     def lacks(cls) -> str | None:
@@ -67,12 +68,6 @@ class Meteor(PairMetric[MeteorConfig]):
                 "meteor: WordNet is not on this machine: python -m nltk.downloader wordnet fetches it, "
                 "meteor:synonyms=false does without synonyms"
             )
-
-    def signature_fields(self, fitted: object) -> dict[str, object]:
-        """Return NLTK's version."""
-        import nltk
-
-        return {"nltk": nltk.__version__}
 
     def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
         """Score pairs; see `PairMetric.score_pairs`."""

@@ -14,7 +14,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain, count, islice
 from typing import Any
 
@@ -32,21 +31,6 @@ _COLUMNS = 4096  # of zeros and ones in one product, whose sums single precision
 
 
 @dataclass(frozen=True)
-class Counted:
-    """N-grams of some rows, order by order.
-
-    Attributes:
-        candidate: how many the candidates have (orders, rows).
-        other: how many the other texts have, of several the first (orders, rows).
-        matches: how many they share, each counted no oftener than in the other text that has it most (orders, rows).
-    """
-
-    candidate: Values
-    other: Values
-    matches: Values
-
-
-@dataclass(frozen=True)
 class Words:
     """Texts cut into words, or into letters, for which numbers stand.
 
@@ -58,15 +42,6 @@ class Words:
     numbers: NDArray[np.int64]
     lengths: NDArray[np.int64]
 
-    @cached_property
-    def starts(self) -> NDArray[np.int64]:
-        """Where each text starts (texts,)."""
-        return np.cumsum(self.lengths) - self.lengths
-
-    def of(self, texts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the words of some texts, one text after the other."""
-        return self.numbers[_spans(self.starts[texts], self.lengths[texts])]
-
 
 def _spans(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the places in some spans, one span after the other."""
@@ -77,8 +52,11 @@ def _lengths(several: Sequence[Sequence[object]]) -> NDArray[np.int64]:
     return np.fromiter(map(len, several), dtype=np.int64, count=len(several))
 
 
-def count_ngrams(words: Words, texts: NDArray[np.int64], many: NDArray[np.int64], orders: int) -> Counted:
+def count_ngrams(words: Words, texts: NDArray[np.int64], many: NDArray[np.int64], orders: int) -> Values:
     """Count n-grams up to a length, part by part, several on all cores: NumPy sorts without the interpreter.
+
+    Returns how many n-grams the candidates have, how many the other texts have, of several the first, and how many they
+    share, each counted no oftener than in the other text that has it most (3, orders, rows).
 
     Args:
         words: of some texts.
@@ -86,12 +64,13 @@ def count_ngrams(words: Words, texts: NDArray[np.int64], many: NDArray[np.int64]
         many: how many each row has (rows,).
         orders: that length.
     """
-    lengths = words.lengths[texts]
+    lengths, starts = words.lengths[texts], (np.cumsum(words.lengths) - words.lengths)[texts]
     first = np.concatenate([[0], np.cumsum(many)])
 
-    def counted(part: tuple[int, int]) -> Counted:
-        start, end = first[part[0]], first[part[1]]
-        return _counted(words.of(texts[start:end]), lengths[start:end], many[part[0] : part[1]], orders)
+    def counted(part: tuple[int, int]) -> Values:
+        some = slice(first[part[0]], first[part[1]])
+        codes = words.numbers[_spans(starts[some], lengths[some])]
+        return _counted(codes, lengths[some], many[part[0] : part[1]], orders)
 
     before = np.concatenate([[0], np.cumsum(lengths)])[first]  # how many symbols are before each row, and the end
     parts, start = [], 0
@@ -100,19 +79,17 @@ def count_ngrams(words: Words, texts: NDArray[np.int64], many: NDArray[np.int64]
         parts.append((start, end))
         start = end
     if not parts:
-        nothing = np.zeros((orders, 0))
-        return Counted(nothing, nothing, nothing)
+        return np.zeros((3, orders, 0))
     workers = min(threads(), len(parts) // _FEW)
     if workers < 2:
         done = list(map(counted, parts))
     else:
         with ThreadPoolExecutor(workers, thread_name_prefix="bsx-ngrams") as pool:
             done = list(pool.map(counted, parts))
-    columns = zip(*((part.candidate, part.other, part.matches) for part in done), strict=True)
-    return Counted(*(np.concatenate(column, axis=1) for column in columns))
+    return np.concatenate(done, axis=2)
 
 
-def _counted(codes: NDArray[np.int64], lengths: NDArray[np.int64], many: NDArray[np.int64], orders: int) -> Counted:
+def _counted(codes: NDArray[np.int64], lengths: NDArray[np.int64], many: NDArray[np.int64], orders: int) -> Values:
     """Count n-grams of texts whose symbols stand one after the other, as any numbers from 0; see `count_ngrams`.
 
     An n-gram is its symbols' bits in a row, with those of the row and of the text's place in it below them: sorted,
@@ -160,7 +137,7 @@ def _counted(codes: NDArray[np.int64], lengths: NDArray[np.int64], many: NDArray
         row_of = ngram_of_row[candidate].astype(np.int64) & (2 ** (below - low) - 1)
         matches[order] = np.bincount(row_of, np.minimum(counts[candidate], most), rows)
     totals = [np.maximum(lengths[texts] - np.arange(orders)[:, None], 0.0) for texts in (first, first + 1)]
-    return Counted(totals[0], totals[1], matches)
+    return np.stack([*totals, matches])
 
 
 def _without_gaps(numbers: NDArray[np.integer[Any]]) -> NDArray[np.int64]:

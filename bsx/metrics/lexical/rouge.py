@@ -75,6 +75,7 @@ class Rouge(PairMetric[RougeConfig]):
     Config = RougeConfig
     encodes = False
     pace = 0
+    packages = ("rouge-score",)
 
     def setup(self) -> None:
         """Build the package's scorer."""
@@ -128,10 +129,8 @@ class Rouge(PairMetric[RougeConfig]):
 
     def signature_fields(self, fitted: str | None) -> dict[str, object]:
         """Return the package's version, and what cuts words."""
-        from importlib.metadata import version
-
         name = fitted or self._chosen or BY_SCRIPT
-        return {"tokenizer": "cased-whitespace" if name == "coco" else name, "rouge_score": version("rouge_score")}
+        return {"tokenizer": "cased-whitespace" if name == "coco" else name, **super().signature_fields(fitted)}
 
     def score_pairs(self, pairs: Pairs, fitted: str | None) -> PairScores:
         """Score pairs; see `PairMetric.score_pairs`. Undefined where the tokenizer finds no word in a text."""

@@ -39,61 +39,52 @@ class TerConfig(MetricConfig):
     case_sensitive: Annotated[bool, Field(description="Regard case.")] = False
 
 
-Split = tuple[bool, bool]
-"""Whether ``normalized`` and ``asian_support`` are on."""
-
-
 class Ter(Metric[TerConfig]):
     """Edits with shifts per reference word, times 100; lower is better. Source: Snover et al. 2006."""
 
     Config = TerConfig
     encodes = False
     pace = 2.4e-06
+    packages = ("sacrebleu",)
 
     def setup(self) -> None:
         """Build sacreBLEU's object."""
-        config = self.config
+        config, language = self.config, self.encoders.language
         kind = need("sacrebleu.metrics.ter", "TER").TER
         rest = config.model_dump(exclude={"normalized", "asian_support"})
 
         @cache
-        def made(split: Split) -> Untyped:
-            return kind(normalized=split[0], asian_support=split[1], **rest)
+        def scorer(asian: bool) -> Untyped:
+            normalized = asian if config.normalized is None else config.normalized
+            return kind(normalized=normalized, asian_support=asian, **rest)
 
-        self._made = made
-        language = self.encoders.language
-        given = config.asian_support
-        if given is None and config.normalized is False:
-            given = False  # sacreBLEU splits nothing without it
-        self._fixed = given is not None or language is not None or not self.looks_at_script
-        self._split = self._as_split(_is_split(language) if given is None else given)
+        self._scorer = scorer
+        self._given = config.asian_support
+        if self._given is None and config.normalized is False:
+            self._given = False  # sacreBLEU splits nothing without it
+        self._asian = self._given  # None: as the script of the texts says
+        if self._asian is None and (language is not None or not self.looks_at_script):
+            self._asian = _is_split(language)
 
-    def _as_split(self, asian: bool) -> Split:
-        normalized = self.config.normalized
-        return (asian if normalized is None else normalized, asian)
-
-    def fit(self, corpus: Reading) -> Split | None:
+    def fit(self, corpus: Reading) -> bool | None:
         """Return whether the texts' script is split into characters; None if settings or language decide."""
-        language = self.encoders.language if self._fixed else language_of(self, corpus)
-        given = self.config.asian_support is not None or self.config.normalized is False
-        say_cut(self, language if _is_split(language) and not given else None, _IN_CHARACTERS)
-        return None if self._fixed else self._as_split(_is_split(language))
+        language = language_of(self, corpus) if self._asian is None else self.encoders.language
+        say_cut(self, language if _is_split(language) and self._given is None else None, _IN_CHARACTERS)
+        return _is_split(language) if self._asian is None else None
 
     def memory(self, candidate: str, other: str) -> int:
         """Return the bytes of its table of edits, with a cell for each two words; see `Metric.memory`."""
         return super().memory(candidate, other) + 100 * units(candidate) * units(other)
 
-    def signature_fields(self, fitted: Split | None) -> dict[str, object]:
+    def signature_fields(self, fitted: bool | None) -> dict[str, object]:
         """Return how texts are split, and the version."""
-        import sacrebleu
+        asian, normalized = fitted if self._asian is None else self._asian, self.config.normalized
+        split = (BY_SCRIPT, BY_SCRIPT) if asian is None else (asian if normalized is None else normalized, asian)
+        return {"normalized": split[0], "asian_support": split[1], **super().signature_fields(fitted)}
 
-        by_script = fitted is None and not self._fixed
-        normalized, asian = (BY_SCRIPT, BY_SCRIPT) if by_script else fitted or self._split
-        return {"normalized": normalized, "asian_support": asian, "sacrebleu": sacrebleu.__version__}
-
-    def score_block(self, block: Block, fitted: Split | None) -> BlockScores:
+    def score_block(self, block: Block, fitted: bool | None) -> BlockScores:
         """Score rows; see `Metric.score_block`."""
-        ter = self._made(fitted or self._split)
+        ter = self._scorer(bool(fitted if self._asian is None else self._asian))
         groups = [present(references) for references in block.references]
         words = {text: ter._preprocess_segment(text) for text in {*block.candidates, *chain(*groups)}}
         # sacreBLEU prepares references twice, which splits some of them further.
@@ -111,7 +102,7 @@ class Ter(Metric[TerConfig]):
 
     def system_score(self, statistics: Values) -> float:
         """Return all edits over all reference words (the mean number, with several references), times 100."""
-        return float(self._made(self._split)._compute_score_from_stats(list(statistics)).score)
+        return float(self._scorer(bool(self._asian))._compute_score_from_stats(list(statistics)).score)
 
 
 def _is_split(language: LanguageEntry | None) -> bool:

@@ -20,11 +20,7 @@ class ModelMissing(Exception):  # noqa: N818 - says what happened
 
 
 def find_checkpoint(name: str) -> Path:
-    """Return a model's checkpoint: of a folder in the package's layout, a file, or a name that the package knows.
-
-    Raises:
-        ModelMissing: if there is none.
-    """
+    """Return a model's checkpoint: of a folder in the package's layout, a file, or a name that the package knows."""
     path = Path(name).expanduser()
     if path.is_dir():
         result = sorted(path.glob("checkpoints/*.ckpt"))

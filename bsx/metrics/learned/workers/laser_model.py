@@ -22,11 +22,7 @@ class ModelMissing(Exception):  # noqa: N818 - says what happened
 
 
 def file_names(lang: str | None) -> list[str]:
-    """Return the names of an encoder's weights, subwords and vocabulary, as the package looks for them.
-
-    Raises:
-        ValueError: for a language that the package does not know, or knows in several scripts.
-    """
+    """Return the names of an encoder's weights, subwords and vocabulary, as the package looks for them."""
     from laser_encoders.language_list import LASER2_LANGUAGE, LASER3_LANGUAGE, SPM_LANGUAGE
 
     if lang is None:
@@ -52,13 +48,7 @@ def identity(folder: Path, names: list[str]) -> str:
     return f"{names[0][: -len('.pt')]}@sha256-{digest.hexdigest()[:12]}"
 
 
-def own_folder(cache: Path, names: list[str]) -> Path:
-    """Return the package's own folder if all files are there already; else ``cache``, where they are to be kept."""
-    usual = Path("~/.cache/laser_encoders").expanduser()
-    return usual if all((usual / name).is_file() for name in names) else cache
-
-
-def fetch_checked() -> type[Exception]:
+def fetch_checked() -> Untyped:
     """Make downloads fail where the server does, whose error would be stored as the model; return the errors' class."""
     from laser_encoders import download_models
 
@@ -70,8 +60,7 @@ def fetch_checked() -> type[Exception]:
         return response
 
     download_models.requests = Namespace(get=get)
-    error: type[Exception] = requests.exceptions.RequestException
-    return error
+    return requests.exceptions.RequestException
 
 
 def open_model(options: JsonObject, device: str) -> tuple[JsonObject, Callable[[JsonObject], JsonObject]]:
@@ -97,7 +86,9 @@ def open_model(options: JsonObject, device: str) -> tuple[JsonObject, Callable[[
     if named and not named.is_dir():
         raise ModelMissing(f"there is no folder {options['model_dir']}")
     wanted = [file_names(lang) for lang in options["langs"]]
-    folder = named or own_folder(Path(options["cache"]), [name for names in wanted for name in names])
+    folder = named or Path("~/.cache/laser_encoders").expanduser()  # the package's own
+    if not named and not all((folder / name).is_file() for names in wanted for name in names):
+        folder = Path(options["cache"])
     if not named and not options["offline"]:
         folder.mkdir(parents=True, exist_ok=True)
     if hasattr(torch.serialization, "add_safe_globals"):

@@ -39,11 +39,7 @@ def one_line(error: BaseException) -> str:
 
 
 def choose_device(wanted: str, strict: bool) -> str:
-    """Return the device to run on; the CPU if this interpreter's torch does not see the one that is wanted.
-
-    Raises:
-        RuntimeError: if it is not seen though the user asked for it by name.
-    """
+    """Return the device to run on: the CPU, or if ``strict`` an error, where torch does not see the wanted one."""
     import torch
 
     mps = getattr(torch.backends, "mps", None)
