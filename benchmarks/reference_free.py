@@ -29,8 +29,7 @@ from bsx.encode.session import Encoders
 from bsx.encode.states import LayerView, encode_texts
 from bsx.encode.tokenizer import Tokenizer
 from bsx.metrics.base import get_metrics
-from bsx.metrics.embedding.fit_mapping import fit_mapping
-from bsx.metrics.embedding.mapping import Mapping, load_mapping
+from bsx.metrics.embedding.mapping import Mapping, fit_mapping, load_mapping
 from bsx.metrics.results import score_corpus
 
 MODEL = "me5-small-q4"

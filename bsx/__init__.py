@@ -118,7 +118,7 @@ if TYPE_CHECKING:
     from bsx.metrics.core import PairScores as PairScores, Pairs as Pairs
     from bsx.metrics.core import MetricConfig as MetricConfig
     from bsx.metrics.embedding.base import EncoderMetric as EncoderMetric
-    from bsx.metrics.embedding.fit_mapping import fit_mapping as fit_mapping
+    from bsx.metrics.embedding.mapping import fit_mapping as fit_mapping
     from bsx.metrics.results import MetricScores as MetricScores, paired_scores as paired_scores
     from bsx.metrics.results import score_corpus as score_corpus
     from bsx.metrics.base import get_metric as get_metric, get_metrics as get_metrics

@@ -28,7 +28,7 @@ def computed(text: str, models: Path) -> list[float] | None:
     from bsx.catalog.catalog import shipped
     from bsx.catalog.entries.metrics import MetricEntry
     from bsx.metrics.base import find_metric, get_metric
-    from bsx.metrics.judging.config import JudgeConfig
+    from bsx.metrics.judging.endpoint import JudgeConfig
     from bsx.metrics.learned.external import ExternalConfig
     from tests.helpers import tiny
 

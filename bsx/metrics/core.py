@@ -242,11 +242,9 @@ Fitted: TypeAlias = Any
 
 
 class Reading(InForm):
-    """A corpus as metrics read it once before they score it.
+    """A corpus as metrics read it once before they score it, in the form in which texts are compared.
 
     Args:
-        corpus: the segments.
-        form: in which texts are compared.
         progress: called with a phase's name, what is done and what there is, by a metric whose reading takes long.
         say: told what the user should know before that begins.
         counted: what `MetricCore.count` returned for all parts of a data set that is elsewhere, added up, metric by
@@ -361,8 +359,7 @@ class MetricCore(ABC, Generic[ConfigT]):
     def doubts_of(self, corpus: Corpus) -> tuple[str, ...]:
         """Return what speaks against it on texts whose language nobody named: that its model does not know the script.
 
-        Raises:
-            LanguageError: instead, with ``strict``.
+        With ``strict``, that is a LanguageError.
         """
         located = getattr(self, "located", None)
         entry = None if located is None else located.choice.entry

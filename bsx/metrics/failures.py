@@ -97,19 +97,10 @@ def score_rows(
     where: Callable[[int], str] = lambda row: f"row {row + 1}",
     progress: Progress | None = None,
 ) -> RowScores:
-    """Score rows of texts with metrics, those on one model with one encoding; if that fails, one by one.
+    """Score rows of texts with metrics, if any: those on one model with one encoding; if that fails, one by one.
 
-    Args:
-        metrics: the metrics, if any; the sign of scores is turned if lower is better.
-        candidates: n texts.
-        references: n texts; None if there are none.
-        sources: n texts; None if there are none.
-        skip_errors: leave rows out on which a metric fails instead of ending.
-        where: says where a row is, for messages.
-        progress: called with phase, done and total.
-
-    Raises:
-        InputError: as `score_without_failures`.
+    The sign of scores is turned where lower is better. ``skip_errors`` leaves out rows on which a metric fails, which
+    else is an error; ``where`` says where a row is, for messages.
     """
     from bsx.data.corpus import MemoryCorpus
     from bsx.metrics.results import score_corpus

@@ -100,8 +100,6 @@ class Prepared:
     """What one pass over the corpus taught each metric.
 
     Attributes:
-        metrics: the metrics.
-        corpus: the corpus.
         plan: how many segments and references it has, and which texts come again.
         fitted: what each metric's `fit` returned.
         doubts: what speaks against each metric on these texts, one sentence each.
@@ -122,9 +120,7 @@ class Prepared:
 class ScoredBlock:
     """Results of consecutive segments, one `BlockScores` a metric; rows are segments x systems, systems fastest.
 
-    Attributes:
-        segments: the segments.
-        scores: metric by metric, undefined values replaced and counted.
+    Undefined values are replaced and counted.
     """
 
     segments: list[Segment]
@@ -163,13 +159,10 @@ def prepare(
     progress: Progress | None = None,
     say: Say | None = None,
 ) -> Prepared:
-    """Check a corpus and let each metric read it, if it wants to.
+    """Check that a corpus is well-formed and has what metrics need, and let each metric read it, if it wants to.
 
     ``plan`` is what `survey` said of the corpus, if it was asked before. What takes long, or costs money, is told to
     ``say`` before it begins.
-
-    Raises:
-        InputError: if the corpus lacks what a metric needs, or is malformed.
     """
     check_needs(metrics, corpus.has)
     report = None if progress is None else lambda done: progress("reading", done, 0)

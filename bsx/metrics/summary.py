@@ -281,15 +281,12 @@ def _of_documents(prepared: Prepared, result: JsonObject, *, full: bool) -> list
     several = len({row["system"] for row in every}) > 1
     blank = any(row["empty"] for row in every)
     counting = [name for name in names if blank and any(row["scores"][name] != row["means"][name] for row in every)]
-    columns = [["document", *(row["document"] for row in shown)]]
-    if several:
-        columns.append(["system", *(row["system"] for row in shown)])
-    columns.append(["n", *(f"{row['segments']:,}" for row in shown)])
-    if blank:
-        columns.append(["blank", *(f"{row['empty']:,}" for row in shown)])
-    columns += [[name, *(f"{row['scores'][name]:.4f}" for row in shown)] for name in names]
-    columns += [[f"{name} mean", *(f"{row['means'][name]:.4f}" for row in shown)] for name in counting]
-    rows = list(map(list, zip(*columns, strict=True)))
+    heads = [*names, *(f"{name} mean" for name in counting)]
+    rows = [["document", *["system"] * several, "n", *["blank"] * blank, *heads]]
+    for row in shown:
+        values = [*(row["scores"][name] for name in names), *(row["means"][name] for name in counting)]
+        counts = [f"{row['segments']:,}", *[f"{row['empty']:,}"] * blank]
+        rows.append([row["document"], *[row["system"]] * several, *counts, *(f"{value:.4f}" for value in values)])
     table = short_table(rows, "llr" if several else "lr", what="documents", full=full, cut=0, most=_WORST)
     n = len({row["document"] for row in every})
     which = "All" if len(shown) == len(every) else f"The {len(shown)} worst by {first} of {len(every)}"
@@ -299,7 +296,7 @@ def _of_documents(prepared: Prepared, result: JsonObject, *, full: bool) -> list
 def _of_metrics(result: JsonObject) -> tuple[str, list[list[str]]]:
     """Return what metrics say of each system in a sentence, and as a row a system."""
     entries, systems = result["metrics"], result["systems"]
-    counts = [entries[0]["scores"][place].get("n", result["segments"]) for place in range(len(systems))]
+    counts = [row.get("n", result["segments"]) for row in entries[0]["scores"]]
     heads = [entry["metric"] + ("" if entry["higher_is_better"] else " (lower is better)") for entry in entries]
     scores = {head: [row["score"] for row in entry["scores"]] for head, entry in zip(heads, entries, strict=True)}
     if len(systems) == 1:

@@ -167,8 +167,8 @@ def kept_blocks(
         if journal is not None and done < prepared.plan.segments:  # the last block needs no keeping: the output is next
             if not journal.is_open:
                 journal.start(identity(), settings)
-            arrays: Arrays = {"segments": np.array(len(block.segments))}
+            finished: Arrays = {"segments": np.array(len(block.segments))}
             for i, scores in enumerate(block.scores):
-                arrays |= {f"{i}.{name}": array for name, array in vars(scores).items() if array is not None}
-            journal.append(arrays)
+                finished |= {f"{i}.{name}": array for name, array in vars(scores).items() if array is not None}
+            journal.append(finished)
         yield block

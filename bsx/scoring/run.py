@@ -17,6 +17,7 @@ from bsx.encode.run_config import RARE, choose_devices
 from bsx.errors import InputError
 from bsx.frames.metrics import build_metrics, check_sides, detected, encoding, wanted_sides
 from bsx.frames.settings import Input, Reported
+from bsx.metrics.gates import read_gates, shortfalls
 from bsx.metrics.run import Prepared, ScoredBlock, block_tokens, prepare, stream, survey
 from bsx.metrics.summary import Tally, about, to_text
 from bsx.support.progress import Progress, reporter
@@ -142,10 +143,6 @@ class ScoredFiles:
 
     def shortfalls(self, result: JsonObject) -> list[str]:
         """Return one sentence for each score of a summary that `to_dict` made that is worse than it had to be."""
-        if not self.gates:
-            return []
-        from bsx.metrics.gates import shortfalls
-
         return shortfalls(result, self.gates, self.tally.outputs.shares)
 
     def notes(self) -> list[str]:
@@ -199,11 +196,7 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
         raise InputError("lang_column needs bsx.score_languages", setting="lang_column")
     progress, say, metrics = reporter(settings.progress), settings.say, settings.metrics
     output = None if settings.output is None else Path(settings.output)
-    gates = {}
-    if settings.fail_under:
-        from bsx.metrics.gates import read_gates
-
-        gates = read_gates(settings.fail_under, metrics or None)
+    gates = read_gates(settings.fail_under, metrics or None)
     if gates and settings.all_layers:
         raise InputError("fail_under is about one layer: choose it with layer", setting="fail_under")
     elsewhere, devices = settings.engine == "ray", list[str]()

@@ -182,7 +182,6 @@ def test_how_many_processes_are_worth_their_start(
     monkeypatch.setattr(devices, "threads", lambda: cores)
     prepared: Any = SimpleNamespace(
         metrics=get_metrics(metrics),
-        segments=100,
         plan=run.Plan(100, {}, (1, 1), characters=characters),
     )
     assert devices.worthwhile(prepared, start) == processes

@@ -24,8 +24,7 @@ from bsx.encode.session import Encoders
 from bsx.errors import InputError, RegistryError, UnknownNameError
 from bsx.metrics.base import Metric, PairMetric, find_metric, get_metric, metric_names
 from bsx.metrics.embedding.base import EncoderMetric
-from bsx.metrics.judging.config import JudgeConfig
-from bsx.metrics.judging.endpoint import size_of
+from bsx.metrics.judging.endpoint import JudgeConfig, size_of
 from bsx.metrics.learned.external import ExternalConfig
 from bsx.metrics.learned.trained import Trained
 from bsx.metrics.results import MetricScores, score_corpus

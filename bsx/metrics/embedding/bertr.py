@@ -57,7 +57,5 @@ class BertR(EncoderMetric[BertRConfig]):
         units = Units(normalise(states.vectors[0]), masses, states.offsets, states.lengths)
         values = np.full(len(pairs.left), np.nan)
         present = (states.lengths[pairs.left] > 0) & (states.lengths[pairs.right] > 0)
-        if present.any():
-            scored = match_pairs(FlatVectors.of(units), pairs.left[present], pairs.right[present])
-            values[present] = scored[0, :, 1]
+        values[present] = match_pairs(FlatVectors.of(units), pairs.left[present], pairs.right[present])[0, :, 1]
         return PairScores(values, states.lost)

@@ -168,9 +168,8 @@ class MoverScore(EncoderMetric[MoverScoreConfig]):
             values = np.full(len(left), np.nan)
             mass = np.add.reduceat(np.append(units.masses, 0), units.offsets) * (units.lengths > 0)
             present = (mass[left] > 0) & (mass[right] > 0)
-            if present.any():
-                scored = match_pairs(FlatVectors.of(units), left[present], right[present])
-                values[present] = scored[0, :, ("precision", "recall", "f1").index(config.measure)]
+            scored = match_pairs(FlatVectors.of(units), left[present], right[present])
+            values[present] = scored[0, :, ("precision", "recall", "f1").index(config.measure)]
             return PairScores(values, states.lost)
         costs = transport_costs(units, left, right, cost=config.cost)
         return PairScores(1 / (1 + costs) if config.transform == "inverse" else 1 - costs, states.lost)

@@ -214,12 +214,9 @@ class SentenceCosine(EncoderMetric[SentenceConfig]):
                 problem = f"a layer that its modules.json names takes vectors of {takes} numbers, and gets {size}"
                 raise InputError(problem, file=folder)
             size = made
-        self.use_layers([self.layer])
-
-    @property
-    def layer(self) -> int:
-        """The layer whose states are pooled."""
-        return self.depth
+        layer = getattr(config, "layer", None)  # which not every one of its settings has
+        self._layer = self.depth if layer is None else layer
+        self.use_layers([self._layer])
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -48,11 +48,6 @@ class SentenceQe(SentenceCosine):
         if file is not None and config.mapping != "none":
             self._mapping = load_mapping(file, config.mapping, self._view.dimensions, self.located.identity)
 
-    @property
-    def layer(self) -> int:
-        """The layer whose states are pooled."""
-        return self.depth if self.config.layer is None else self.config.layer
-
     def signature_fields(self, fitted: object) -> dict[str, object]:
         """Return the model's fields, how sentences are pooled, and the map's digest."""
         fields = super().signature_fields(fitted)
@@ -63,7 +58,7 @@ class SentenceQe(SentenceCosine):
         """Say when the model is no sentence encoder, or the map was fitted otherwise."""
         if self._mapping is None:
             return super().notes
-        return (*super().notes, *fit_notes(self._mapping, self.layer, self.encoders, self.spec))
+        return (*super().notes, *fit_notes(self._mapping, self._layer, self.encoders, self.spec))
 
     def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
         """Score pairs of candidate (left) and source (right); see `PairMetric.score_pairs`."""

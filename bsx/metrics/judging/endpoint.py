@@ -1,4 +1,4 @@
-"""Questions to an endpoint that speaks as OpenAI's does: several at once, within a budget, and again where it fails."""
+"""A judge's settings, and questions to an endpoint as OpenAI's: several at once, in a budget, again where it fails."""
 
 from __future__ import annotations
 
@@ -11,18 +11,23 @@ import os
 import re
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal, NamedTuple
 from urllib.parse import urlsplit
 
-from bsx.catalog.entries.metrics import JudgeEntry, NumberAnswer
+from pydantic import Field
+
+from bsx.catalog.catalog import Catalog
+from bsx.catalog.entries.metrics import JudgeEntry, MetricEntry, NumberAnswer
 from bsx.data.corpus import about_tokens
 from bsx.errors import BsxError, InputError, ModelUnavailableError
+from bsx.metrics.core import MetricConfig, MultiRef
 from bsx.metrics.judging.answers import as_score
 from bsx.metrics.judging.cache import AnswerCache, KeptAnswer
-from bsx.metrics.judging.config import JudgeConfig
 from bsx.support.environment import forbidden
 from bsx.support.optional import need
 from bsx.support.progress import Progress
+from bsx.support.settings import LAST_SEED, Unscored, UserOnly
 from bsx.support.untyped import Untyped
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
@@ -34,6 +39,72 @@ _SECRET = 8  # characters from which on a key is a secret; a shorter one, such a
 _PORTS = {"http": 80, "https": 443}
 _PER_MESSAGE = 4  # tokens that a conversation adds to a message's own
 _POLL = 0.2  # seconds until an interrupt is noticed
+
+
+class JudgeConfig(MetricConfig):
+    """Settings of a judge."""
+
+    positional: ClassVar[str | None] = "prompt"
+
+    prompt: Annotated[str, Field(description="A prompt of the registry.")] = "gemba-da"
+    model: Annotated[str | None, Field(description="The model to ask for, as the endpoint calls it.")] = None
+    temperature: Annotated[float, Field(ge=0, le=2, description="Temperature of the answers.")] = 0.0
+    seed: Annotated[
+        int | None,
+        Field(
+            ge=0,
+            le=LAST_SEED,
+            description="Seed that is sent, for the second of several answers one more; none unless given.",
+        ),
+    ] = None
+    max_tokens: Annotated[
+        int | None, Field(ge=1, le=10**9, description="Tokens of an answer at most; as the prompt says unless given.")
+    ] = None
+    answers: Annotated[
+        int, Field(ge=1, le=100, description="How many answers to ask for; the score is their mean.")
+    ] = 1
+    multi_ref: MultiRef = "best"
+    base_url: Annotated[
+        str | None,
+        Field(description="Address of the endpoint, up to /v1; OPENAI_BASE_URL, or else OpenAI's own."),
+        UserOnly(),
+        Unscored(),
+    ] = None
+    key: Annotated[
+        str, Field(description="Environment variable that holds the key; an endpoint of your own may want none."),
+        UserOnly(), Unscored(),
+    ] = "OPENAI_API_KEY"  # fmt: skip
+    cache: Annotated[
+        Path | None,
+        Field(
+            description="File that keeps the answers, JSON lines; in bsx's cache folder, one a prompt, unless given."
+        ),
+        UserOnly(),
+        Unscored(),
+    ] = None
+    concurrency: Annotated[int, Field(ge=1, le=256, description="Questions at once."), Unscored()] = 4
+    retries: Annotated[
+        int, Field(ge=0, le=100, description="How often to ask again after 429, 5xx, a timeout or a lost connection."),
+        Unscored(),
+    ] = 5  # fmt: skip
+    timeout: Annotated[float, Field(gt=0, le=86400, description="Seconds for an answer."), Unscored()] = 120.0
+    budget_requests: Annotated[
+        int | None,
+        Field(ge=0, le=10**12, description="New questions at most; 0 takes kept answers, or says what is missing."),
+        Unscored(),
+    ] = None
+    budget_tokens: Annotated[
+        int | None, Field(ge=0, le=10**15, description="Tokens of new questions and answers at most."), Unscored()
+    ] = None
+    length_field: Annotated[
+        Literal["max_tokens", "max_completion_tokens"],
+        Field(description="What the endpoint calls max_tokens; OpenAI's newest models want max_completion_tokens."),
+        Unscored(),
+    ] = "max_tokens"
+
+    def reads(self, entry: MetricEntry, catalog: Catalog) -> frozenset[str]:
+        """Return what the prompt reads."""
+        return frozenset(catalog.judge(self.prompt).needs)
 
 
 class Question(NamedTuple):

@@ -17,8 +17,7 @@ from bsx.metrics.base import Metric
 from bsx.metrics.core import Block, BlockScores, Reading
 from bsx.metrics.judging.answers import Verdict, read_answer
 from bsx.metrics.judging.cache import AnswerCache, KeptAnswer
-from bsx.metrics.judging.config import JudgeConfig
-from bsx.metrics.judging.endpoint import Endpoint, Question, checked_address, size_of
+from bsx.metrics.judging.endpoint import Endpoint, JudgeConfig, Question, checked_address, size_of
 from bsx.support.folders import cache_folder
 from bsx.support.progress import Progress, Say
 
@@ -131,11 +130,7 @@ class Judge(Metric[JudgeConfig]):
         return "answers"
 
     def fit(self, corpus: Reading) -> Heard:
-        """Ask about all rows of a corpus that no kept answer is about.
-
-        Raises:
-            ModelUnavailableError: if the endpoint or the budget ends the run; what was answered is kept.
-        """
+        """Ask about all rows of a corpus that no kept answer is about; each answer is kept, whatever ends the run."""
         questions = [
             question
             for segment in corpus

@@ -63,11 +63,10 @@ class BleurtModel(nn.Module):
         self.pooler = nn.Linear(hidden, hidden)
         self.classifier = nn.Linear(hidden, 1)
 
-    def forward(self, ids: torch.Tensor, mask: torch.Tensor, types: torch.Tensor) -> torch.Tensor:
+    def forward(self, ids: torch.Tensor, mask: torch.Tensor, types: torch.Tensor) -> Untyped:
         """Return scores (batch,) of padded pairs (batch, tokens)."""
         states = self.encoder(input_ids=ids, attention_mask=mask, token_type_ids=types).last_hidden_state
-        scores: torch.Tensor = self.classifier(torch.tanh(self.pooler(states[:, 0])))
-        return scores[:, 0]
+        return self.classifier(torch.tanh(self.pooler(states[:, 0])))[:, 0]
 
 
 class Bleurt(Regression[BleurtConfig]):

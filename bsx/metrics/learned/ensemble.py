@@ -85,17 +85,16 @@ class Ensemble(Metric[EnsembleConfig]):
         self.encoders.uses_entry("ensemble", str(self.config.file))
         self._combination = self._saved.combination
         self._members = [get_metric(member.metric, encoders=self.encoders) for member in self._combination.members]
+        known = self._saved.fitted.signatures
+        self._then = {member.spec: Signature.read(known.get(member.spec, "")) for member in self._members}
         for member in self._members:
-            now, then = member.signature(None), self._then(member)
+            now, then = member.signature(None), self._then[member.spec]
             if settings := [name for name in _changed(member, then) if name not in SOFTWARE]:
                 was = [f"{name} {then.get(name) or 'none'} (now {now.get(name) or 'none'})" for name in settings]
                 raise InputError(
                     f"ensemble {self._saved.name}: its member {member.spec} was fitted with {', '.join(was)}: set it "
                     "up like that again, or fit the ensemble anew"
                 )
-
-    def _then(self, member: Metric) -> Signature:
-        return Signature.read(self._saved.fitted.signatures.get(member.spec, ""))
 
     @property
     def bytes_per_token(self) -> int:
@@ -111,7 +110,7 @@ class Ensemble(Metric[EnsembleConfig]):
         """Return the members' notes, and say where other versions run than when the ensemble was fitted."""
         notes = [note for member in self._members for note in member.notes]
         for member in self._members:
-            then = self._then(member)
+            then = self._then[member.spec]
             if set(_changed(member, then)) - set(_cut_otherwise(member.signature(None), then)):
                 notes.append(f"{self.spec}: {member.spec} was fitted with other versions: {then}")
         return tuple(dict.fromkeys(notes))
@@ -146,7 +145,7 @@ class Ensemble(Metric[EnsembleConfig]):
         learnt = [member.fit(corpus) for member in self._members]
         other = []
         for member, of_corpus in zip(self._members, learnt, strict=True):
-            now, then = member.signature(of_corpus), self._then(member)
+            now, then = member.signature(of_corpus), self._then[member.spec]
             other += [f"{member.spec} with {name} {then[name]}, now {now[name]}" for name in _cut_otherwise(now, then)]
         note = f"{self.spec} was fitted on texts of another language ({'; '.join(other)}): scale and weights are theirs"
         self.encoders.remark(f"{self.spec} members", note if other else None)

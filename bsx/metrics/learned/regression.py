@@ -62,6 +62,7 @@ class Regression(PairMetric[ConfigT]):
     """
 
     shares_model = False
+    packages = ("transformers",)
     title: ClassVar[str]
     architectures: ClassVar[tuple[str, ...]]
     size_field: ClassVar[str]
@@ -89,14 +90,12 @@ class Regression(PairMetric[ConfigT]):
 
     def signature_fields(self, fitted: object) -> dict[str, object]:
         """Return the checkpoint's identity, and what runs it."""
-        import transformers
-
         return {
             "model": self._identity,
             "limit": self.limit,
             "dtype": "fp32",
             "backend": f"torch-{torch.__version__.partition('+')[0]}",
-            "transformers": transformers.__version__,
+            **super().signature_fields(fitted),
         }
 
     @cached_property

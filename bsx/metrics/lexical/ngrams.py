@@ -14,7 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import chain, count, islice
+from itertools import chain, count, islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from bsx.encode.run_config import threads
 from bsx.metrics.core import Values
 
-_TOGETHER = 25_000  # symbols sorted at once: the numbers of one order stay in a processor's own cache
+_TOGETHER = 25_000  # symbols sorted at once, about: the numbers of one order stay in a processor's own cache
 _FEW = 4  # parts that do not repay a thread
 _BITS = 64
 _TEXT_BITS = 62  # that an n-gram and the text that it stands in may take together
@@ -72,12 +72,9 @@ def count_ngrams(words: Words, texts: NDArray[np.int64], many: NDArray[np.int64]
         codes = words.numbers[_spans(starts[some], lengths[some])]
         return _counted(codes, lengths[some], many[part[0] : part[1]], orders)
 
-    before = np.concatenate([[0], np.cumsum(lengths)])[first]  # how many symbols are before each row, and the end
-    parts, start = [], 0
-    while start < len(many):
-        end = min(int(np.searchsorted(before, before[start] + _TOGETHER)), len(many))
-        parts.append((start, end))
-        start = end
+    before = np.concatenate([[0], np.cumsum(lengths)])[first[:-1]]  # how many symbols are before each row
+    cuts = np.flatnonzero(np.diff(before // _TOGETHER, prepend=-1))
+    parts = list(pairwise([*cuts.tolist(), len(many)]))
     if not parts:
         return np.zeros((3, orders, 0))
     workers = min(threads(), len(parts) // _FEW)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Annotated, Literal
 
@@ -18,7 +18,6 @@ from bsx.metrics.base import PairMetric
 from bsx.metrics.core import BY_SCRIPT, MetricConfig, MultiRef, Pairs, PairScores, Reading, Values
 from bsx.metrics.lexical.common import say_cut, units
 from bsx.support.optional import need
-from bsx.support.untyped import Untyped
 
 _BETA = 1.2
 _FIGURES = ("precision", "recall", "f1")
@@ -78,18 +77,12 @@ class Rouge(PairMetric[RougeConfig]):
     packages = ("rouge-score",)
 
     def setup(self) -> None:
-        """Build the package's scorer."""
+        """Find the package, and build its tokenizer if words are stemmed."""
         config = self.config
-        module = need("rouge_score.rouge_scorer", "ROUGE")
-        ascii_words = need("rouge_score.tokenizers", "ROUGE").DefaultTokenizer
+        self._scorer = need("rouge_score.rouge_scorer", "ROUGE").RougeScorer
+        stemming = need("rouge_score.tokenizers", "ROUGE").DefaultTokenizer
+        self._stems = stemming(use_stemmer=True) if config.stemmer else None
         self._kind = "rougeL" if config.variant == "coco" else config.variant
-
-        @cache
-        def made(name: str) -> Untyped:
-            tokenizer = ascii_words(True) if config.stemmer else SimpleNamespace(tokenize=_TOKENIZERS[name])
-            return module.RougeScorer([self._kind], use_stemmer=config.stemmer, tokenizer=tokenizer), tokenizer
-
-        self._made = made
 
     @cached_property
     def _chosen(self) -> str | None:
@@ -135,11 +128,13 @@ class Rouge(PairMetric[RougeConfig]):
     def score_pairs(self, pairs: Pairs, fitted: str | None) -> PairScores:
         """Score pairs; see `PairMetric.score_pairs`. Undefined where the tokenizer finds no word in a text."""
         texts, pair_of = pairs.texts, list(zip(pairs.left.tolist(), pairs.right.tolist(), strict=True))
-        scorer, tokenizer = self._made(fitted or self._chosen or "ascii")
+        name = fitted or self._chosen or "ascii"
+        tokenizer = self._stems or SimpleNamespace(tokenize=_TOKENIZERS[name])
         tokens = [tokenizer.tokenize(text) for text in texts]
         if self._kind == "rougeL":
             scores = [_longest_common(tokens[j], tokens[i]) for i, j in pair_of]
         else:
+            scorer = self._scorer([self._kind], tokenizer=tokenizer)
             scores = [scorer.score(texts[j], texts[i])[self._kind] for i, j in pair_of]
         figures = np.array(scores, dtype=np.float64).reshape(-1, len(_FIGURES))
         if self.config.variant == "coco":
