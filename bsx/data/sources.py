@@ -174,7 +174,8 @@ class MemoryTable(RowSource):
 
     def rows(self, problems: Problems, needed: Sequence[str]) -> Iterator[Row]:
         """Yield the rows, each whole."""
-        columns = [list(map(_plain, as_list(column, "a column"))) for column in self._columns]
+        named = zip(self.columns, self._columns, strict=True)
+        columns = [list(map(_plain, as_list(column, f"column {name!r}"))) for name, column in named]
         for number, values in enumerate(zip(*columns, strict=True), start=1):
             yield Row(f"{IN_MEMORY}: row {number}", zip(self.columns, values, strict=True), number)
 
