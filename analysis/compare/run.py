@@ -27,15 +27,7 @@ from bsx.data.long import USUAL, DocumentColumn, ScoreColumns, rows_by_system, s
 from bsx.data.sidecar import known_metrics
 from bsx.errors import InputError
 from bsx.frames.open import open_frame
-from bsx.frames.settings import (
-    MetricSettings,
-    TableSettings,
-    TestSets,
-    TextColumns,
-    TextFiles,
-    Watched,
-    on_table,
-)
+from bsx.frames.settings import MetricSettings, TableSettings, TestSets, TextColumns, TextFiles, Watched, on_table
 from bsx.metrics.results import aggregate_of
 from bsx.support.checks import Array
 from bsx.support.result import Notice
@@ -85,12 +77,7 @@ def compare(settings: CompareRun) -> CompareResult:
 
 
 def compared(frame: Frame, settings: CompareRun) -> CompareResult:
-    """Compare systems by scores that are there; see `compare`.
-
-    Args:
-        frame: the scores, with columns of systems and segments.
-        settings: how.
-    """
+    """Compare systems by scores that are there, with columns of systems and segments; see `compare`."""
     values, unit, (names, segments), places = _paired_rows(frame, frame.metrics, settings.systems)
     rows_of_first = next(iter(places.values())).tolist()
     documents, kept = None, [segments[row] for row in rows_of_first]
@@ -296,10 +283,7 @@ def _doubts(
 def together(comparisons: Sequence[CompareResult], published: Sequence[PublishedCurve] = ()) -> CompareResult:
     """Return the comparisons of the same systems under several metrics as one.
 
-    Args:
-        comparisons: one a metric.
-        published: curves of these metrics; every test gets its share, unless there are fewer segments than the study
-            asks for.
+    Every test gets its share of the published curves, unless there are fewer segments than the study asks for.
     """
     known = tuple(replace(curve, claimed=comparisons[0].segments >= curve.fewest) for curve in published)
     claimed = {curve.metric: curve for curve in reversed(known) if curve.claimed}
@@ -317,14 +301,10 @@ def together(comparisons: Sequence[CompareResult], published: Sequence[Published
 def published_curves(
     catalog: Catalog, signatures: Mapping[str, str], language: str | None = None, *, means: bool = False
 ) -> list[PublishedCurve]:
-    """Return the published curves that cover scores of these signatures, at most one a metric.
+    """Return the published curves that cover scores of these signatures, by metric, at most one a metric.
 
-    Args:
-        catalog: the registry.
-        signatures: of each metric's scores.
-        language: code of that of the texts, if it is known.
-        means: whether a system's score is the mean of its segments' whatever the metric, as that of a table of scores;
-            a curve of a metric's corpus score says nothing of it.
+    With ``means``, a system's score is the mean of its segments' whatever the metric, as that of a table of scores; a
+    curve of a metric's corpus score says nothing of it.
     """
     result = []
     for metric, signature in signatures.items():

@@ -8,17 +8,7 @@ from itertools import combinations
 
 from bsx.analysis.compare.result import CompareResult, MetricComparison, PublishedCurve, PublishedShare, SystemTest
 from bsx.analysis.present import charts
-from bsx.analysis.present.cells import (
-    FEWEST,
-    NONE,
-    estimate,
-    listed,
-    number,
-    percent,
-    table,
-    table_of,
-    text,
-)
+from bsx.analysis.present.cells import FEWEST, NONE, estimate, listed, number, percent, table, table_of, text
 from bsx.analysis.present.forms import as_row, lists, presents
 from bsx.analysis.present.numbers import p_value as p_text
 from bsx.analysis.present.parts import Answer, Cell, Chart, Notes, Part, Prose, Surprise, TablePart

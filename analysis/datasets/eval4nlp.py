@@ -70,7 +70,7 @@ def load_eval4nlp(path: Path | str, *, lp: str | None = None, name: str | None =
 def _archive(place: Path) -> dict[PurePath, list[str]]:
     results: dict[PurePath, list[str]] = {}
     try:
-        with NamedFile(place).open() as stream, tarfile.open(fileobj=stream) as packed:
+        with tarfile.open(NamedFile(place).stored) as packed:
             for member in packed:
                 content = packed.extractfile(member) if _known(PurePath(member.name)) else None
                 if content is not None:

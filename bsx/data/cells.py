@@ -52,9 +52,7 @@ class Typed(int):
 class Spelled(float):
     """A number of a user's table that knows how it is written there, so that it can be written again digit for digit.
 
-    Args:
-        text: its spelling.
-        value: the number, if it is not what ``float(text)`` gives.
+    Its value need be given only if it is not what ``float(text)`` gives.
     """
 
     __slots__ = ("text",)
@@ -110,11 +108,7 @@ def spelled_json(value: object) -> str:
 
 
 def number(value: object, where: str) -> float:
-    """Return a cell as a number; NaN if it is missing.
-
-    Raises:
-        InputError: if it is neither, infinite, or beyond `LARGEST`.
-    """
+    """Return a cell as a number, NaN if it is missing; InputError if it is neither, infinite, or beyond `LARGEST`."""
     if is_missing(value):
         return math.nan
     result = math.inf
@@ -137,11 +131,7 @@ def number(value: object, where: str) -> float:
 
 
 def finite(value: object, where: str) -> float:
-    """Return a cell as a number that may not be missing.
-
-    Raises:
-        InputError: if it is missing or no finite number.
-    """
+    """Return a cell as a number; InputError if it is missing or no finite number."""
     result = number(value, where)
     if math.isnan(result):
         raise InputError(f"{where} is {'empty' if value in ('', None) else repr(value)}; it must be a finite number")
@@ -149,22 +139,14 @@ def finite(value: object, where: str) -> float:
 
 
 def whole(value: str, where: str) -> int:
-    """Return a text of ASCII digits as a whole number.
-
-    Raises:
-        InputError: if it is anything else.
-    """
+    """Return a text of ASCII digits as a whole number; InputError if it is anything else."""
     if not (value.isascii() and value.isdigit() and len(value) < 19):
         raise InputError(f"{where} is {value[:40]!r}, not a whole number")
     return int(value)
 
 
 def label(value: object, where: str) -> int:
-    """Return a cell as a label, 0 or 1.
-
-    Raises:
-        InputError: if it is anything else.
-    """
+    """Return a cell as a label, 0 or 1; InputError if it is anything else."""
     spelled = str(value).strip()
     if spelled not in ("0", "1"):
         raise InputError(f"{where} is {str(value)[:40]!r}, not 0 or 1")
@@ -172,11 +154,7 @@ def label(value: object, where: str) -> int:
 
 
 def name(value: object, where: str) -> str:
-    """Return a cell that names something as a text.
-
-    Raises:
-        InputError: if it is missing, holds a tab or line break, or is a list or object of JSON.
-    """
+    """Return a name as a text; InputError if it is missing, holds a tab or line break, or is a JSON list or object."""
     if value is None or value == "":
         raise InputError(f"{where} is empty")
     if is_missing(value):
@@ -189,11 +167,7 @@ def name(value: object, where: str) -> str:
 
 
 def text(value: object, where: str) -> str:
-    """Return a cell, or any value, that must be a text.
-
-    Raises:
-        InputError: saying where and what it is instead (a number, None, NaN, …).
-    """
+    """Return a cell, or any value, that must be a text; InputError says where, and what it is (a number, NaN)."""
     if isinstance(value, str | Typed):
         return str(value)
     advice = "empty texts are written ''" if is_missing(value) else "make it one first"
@@ -203,11 +177,7 @@ def text(value: object, where: str) -> str:
 
 
 def texts(value: object, where: str) -> list[str]:
-    """Return a cell that holds a text, or a list of texts in JSON or Parquet, as a list.
-
-    Raises:
-        InputError: if it holds anything else.
-    """
+    """Return a cell that holds a text, or a list of texts in JSON or Parquet, as a list; InputError for all else."""
     return [text(item, where) for item in (value if isinstance(value, list) else [value])]
 
 

@@ -43,11 +43,6 @@ def read_columns(
 
     Returns:
         Name -> (n,) float64 for numbers, list of n texts for labels, texts and keys, in the order given.
-
-    Raises:
-        UnknownNameError: for a missing column; lists those present.
-        InputError: naming file, line and column of a cell that is not what its column is for, or labels or keys that
-            look the same.
     """
     table = file if isinstance(file, Table) else Table(file)
     results: dict[str, list[float]] = {name: [] for name in numbers}
@@ -94,10 +89,6 @@ def numeric_columns(
 
     Returns:
         The numbers, each (n,) float64; the labels as texts; how many rows were left out.
-
-    Raises:
-        UnknownNameError: for a missing column; lists those present.
-        InputError: naming row (from 1) and column of a cell that is not a finite number, or a missing label.
     """
     choice("nan", nan, ("error", "omit"))
     present = column_names(table)
@@ -126,8 +117,7 @@ def numeric_columns(
 def standardise(name: str, values: Array) -> Array:
     """Return (values - mean) / sd with the population sd (ddof 0), shape (n,).
 
-    Raises:
-        InputError: if all values are the same, or the square of what they differ by is too small a number.
+    InputError if all values are the same, or the square of what they differ by is too small a number.
     """
     # Centred twice: a column that varies little round a large mean would keep a rounded mean otherwise.
     centred: Array = values - values.mean()
@@ -148,14 +138,9 @@ def standardised(columns: Mapping[str, Array], names: Sequence[str]) -> Array:
 
 
 def number_column(name: str, values: object) -> Array:
-    """Return a column of numbers (n,) float64; missing ones are NaN.
+    """Return n numbers, or cells that `bsx.data.cells` takes for numbers, as (n,) float64; missing ones are NaN.
 
-    Args:
-        name: of the column, for messages.
-        values: n numbers, or cells that `bsx.data.cells` takes for numbers.
-
-    Raises:
-        InputError: naming row (from 1) and column of a cell that is no finite number.
+    InputError names row (from 1) and column of a cell that is no finite number.
     """
     try:
         array = floats(values, lambda place: f"column {name!r}, row {place[0] + 1 if place else 1}")
@@ -171,8 +156,7 @@ def number_column(name: str, values: object) -> Array:
 def label_column(name: str, values: Iterable[object]) -> Labels:
     """Return a column of names as n texts.
 
-    Raises:
-        InputError: naming row (from 1) and column of a missing name, or two names that look the same.
+    InputError names row (from 1) and column of a missing name, or two names that look the same.
     """
     results = [cells.name(value, f"column {name!r}, row {i}") for i, value in enumerate(list(values), start=1)]
     refuse_alike(results, f"column {name!r}")
@@ -182,13 +166,8 @@ def label_column(name: str, values: Iterable[object]) -> Labels:
 def floats(values: object, where: Callable[[tuple[int, ...]], str]) -> Array:
     """Return values as float64 of their shape; texts among them mean what `bsx.data.cells` says, not what NumPy does.
 
-    Args:
-        values: numbers or cells; infinities pass where there are no texts.
-        where: says in messages where a cell stands, from its place (from 0).
-
-    Raises:
-        InputError: for texts, if a cell is no finite number.
-        TypeError: or ValueError, if other values make no array of numbers.
+    Where there are texts, InputError for a cell that is no finite number, at the place (from 0) that ``where`` words;
+    else infinities pass, and what makes no array of numbers is a TypeError or ValueError.
     """
     array = np.asarray(values)
     if array.dtype.kind in "US" or (array.dtype.kind == "O" and any(isinstance(v, str | bytes) for v in array.flat)):

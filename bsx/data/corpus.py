@@ -62,8 +62,7 @@ class Corpus(Protocol):
 def as_list(values: object, name: str) -> list[Untyped]:
     """Return the items of a list-like object: list, tuple, iterator, NumPy or Arrow array, pandas or polars Series.
 
-    Raises:
-        InputError: for a bare string or a mapping, where a list is due.
+    InputError for a bare string, a mapping or a set, where a list is due.
     """
     if isinstance(values, str | bytes):
         raise InputError(f"{name} is a single {type(values).__name__}: give a list of texts, [{values[:30]!r}]")
@@ -78,19 +77,14 @@ def as_list(values: object, name: str) -> list[Untyped]:
 
 
 def as_texts(values: object, name: str) -> list[str]:
-    """Return a list of texts from anything list-like; see `as_list`.
-
-    Raises:
-        InputError: naming the first item that is not a text.
-    """
+    """Return a list of texts from anything list-like (see `as_list`); InputError names the first that is not a text."""
     return [cells.text(value, f"{name}[{index}]") for index, value in enumerate(as_list(values, name))]
 
 
 def as_references(values: object) -> list[tuple[str, ...]]:
     """Return each segment's references, from a list of texts or a list of lists of texts.
 
-    Raises:
-        InputError: naming the first item that is neither, or a segment without any reference.
+    InputError names the first item that is neither, or a segment without any reference.
     """
     references: list[tuple[str, ...]] = []
     for index, value in enumerate(as_list(values, "references")):
@@ -184,11 +178,7 @@ class InContext:
         self.layout = getattr(corpus, "layout", [])
 
     def __iter__(self) -> Iterator[Segment]:
-        """Read all segments from the start.
-
-        Raises:
-            InputError: if a segment has no document, or the rows of a document do not stand together.
-        """
+        """Read all segments from the start; InputError for one without document, or whose document ended further up."""
         before: dict[str | None, list[deque[str]]] = {}
         current: dict[str | None, str] = {}
         seen: set[tuple[str | None, str]] = set()

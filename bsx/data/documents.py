@@ -23,13 +23,7 @@ _NUMBERED = re.compile(r"(.*\D)\d+", re.DOTALL)
 
 
 def refuse_single(documents: Labels, column: str, file: str | None = None) -> None:
-    """Raise InputError if all rows are of one document: nothing can be drawn then.
-
-    Args:
-        documents: each row's (n,).
-        column: where they are named.
-        file: of the table.
-    """
+    """Raise InputError if all rows are of one document (n,), which a column names: nothing can be drawn then."""
     if len(set(documents)) < 2:
         raise InputError(
             f"document: column {column!r} has the value {documents[0]!r} in every row: at least 2 documents are needed",
@@ -42,9 +36,6 @@ def one_document(documents: Labels) -> list[str]:
     """Return the sentence that says that all rows are of one document; none where there are several.
 
     It is said where a column was only found by its name; one that the user named is refused, as by `refuse_single`.
-
-    Args:
-        documents: each row's (n,).
     """
     if len(set(documents)) > 1:
         return []
@@ -52,17 +43,7 @@ def one_document(documents: Labels) -> list[str]:
 
 
 def document_of_segment(segments: Labels, documents: Labels, column: str, file: str | None = None) -> dict[str, str]:
-    """Return segment -> its document.
-
-    Args:
-        segments: each row's (n,).
-        documents: each row's (n,).
-        column: of the documents.
-        file: of the table.
-
-    Raises:
-        InputError: if a segment is in two documents.
-    """
+    """Return segment -> its document, from those of each row (n,); a segment in two documents is an InputError."""
     of: dict[str, str] = {}
     for segment, document in zip(segments, documents, strict=True):
         other = of.setdefault(str(segment), str(document))
@@ -80,12 +61,8 @@ def seem_together(segments: Sequence[Hashable], scores: NDArray[np.float64], wha
     """Return a sentence if segments seem to come from documents, which no column names; empty if they do not.
 
     Two signs: names such as ``news.12-3``, many of which share all but the last number; or whole numbers whose
-    neighbours have like scores, by the correlation of segments' mean scores with the next one's.
-
-    Args:
-        segments: each row's (n,).
-        scores: human or metric scores of the rows (n,); NaN where there is none.
-        what: what the scores are.
+    neighbours have like scores, by the correlation of segments' mean scores with the next one's. Both are those of each
+    row (n,), human or metric scores with NaN where there is none; ``what`` is what the sentence calls them.
     """
     names = list(dict.fromkeys(map(str, segments)))
     if len(names) < 10:

@@ -92,16 +92,13 @@ class LongTable(Table):
 class LineTable(Table):
     """Files with a text a line, read as a table with a column for each system, and columns of references and sources.
 
-    Args:
-        corpus: the files.
-        documents: the document of each line; none where that is not known.
-
     Attributes:
+        corpus: the files.
         roles: ``reference`` and ``source`` -> columns.
     """
 
-    def __init__(self, corpus: LineFiles, documents: Sequence[str] = ()) -> None:
-        self.corpus, self._documents = corpus, documents
+    def __init__(self, corpus: LineFiles) -> None:
+        self.corpus = corpus
         self.name, self.kind = IN_MEMORY, ".txt"
         several = range(2, corpus.layout.count("references") + 1)
         texts = {
@@ -113,25 +110,20 @@ class LineTable(Table):
             role: [f"{name} of lines" if name in corpus.systems else name for name in names]
             for role, names in texts.items()
         }
-        others = [*self.roles["reference"], *self.roles["source"], *(["document"] if documents else [])]
+        others = [*self.roles["reference"], *self.roles["source"], *(["document"] if corpus.documents else [])]
         self.columns = [*corpus.systems, *others]
 
     def rows(self, *needed: str, only: bool = False) -> Iterator[Row]:
         """Yield the rows; see `Table.rows`."""
         for place, segment in enumerate(self.corpus):
             source = () if segment.source is None else (segment.source,)
-            document = self._documents[place : place + 1]
+            document = self.corpus.documents[place : place + 1]
             cells = zip(self.columns, [*segment.candidates, *segment.references, *source, *document], strict=True)
             yield Row(f"line {place + 1}", cells, place + 1)
 
 
 class SomeRows(Table):
-    """Some rows of a table.
-
-    Args:
-        table: the table.
-        rows: their places, from 0, in order.
-    """
+    """Some rows of a table, by their places from 0."""
 
     def __init__(self, table: Table, rows: Sequence[int]) -> None:
         self._table, self._rows = table, frozenset(rows)
@@ -217,15 +209,7 @@ class Frame:
         return next(iter(self.roles.get(role, ())), None)
 
     def needed(self, role: str, what: str = "") -> str:
-        """Return the first column of a role.
-
-        Args:
-            role: the role.
-            what: what stands in it, in words.
-
-        Raises:
-            InputError: if there is none; lists the columns.
-        """
+        """Return the first column of a role, of which ``what`` says what it holds; InputError lists those there are."""
         column = self.column(role)
         if column is None:
             message = f"{role} names the column of {what or f'{role}s'}; it has {', '.join(self.table.columns)}"
@@ -251,13 +235,9 @@ class Frame:
         return replace(self, table=SomeRows(self.table, rows))
 
     def texts(self, human: Sequence[str] = ()) -> RowTexts | None:
-        """Return the texts of the rows.
+        """Return the texts of the rows with any score in the columns ``human``, or of all rows without such columns.
 
-        Args:
-            human: columns of human scores; rows without any are left out.
-
-        Returns:
-            The texts; None without candidates, or without anything to hold them against.
+        None without candidates, or without anything to hold them against.
         """
         columns = {role: list(self.roles.get(role, ())) for role in ("candidate", "reference", "source")}
         if {"sentence1", "sentence2"} <= set(self.table.columns) and not columns["candidate"]:
@@ -304,15 +284,10 @@ class Frame:
     def numbered(
         self, segments: Iterable[object], documents: Iterable[object], systems: Iterable[object] | None
     ) -> Labels:
-        """Return segments as they are told apart: within documents, where these number their own.
+        """Return segments (n,) as they are told apart: within documents (n,), where these number their own.
 
         They do where a system has rows of one name in several documents, unless the user named the column, a row has
-        no document, or systems would not meet any more.
-
-        Args:
-            segments: each row's (n,).
-            documents: each row's (n,).
-            systems: each row's (n,); None where rows are of one.
+        no document, or systems (n,) would not meet any more; these are None where rows are of one.
         """
         numbers, documents = list(map(str, segments)), list(documents)
         of = [""] * len(numbers) if systems is None else list(systems)
@@ -346,9 +321,6 @@ class Frame:
             group: column of groups, which are analysed apart.
             paired: the analysis takes systems and segments only, and says itself what is wrong with them.
             judged: rows that have human scores (n,).
-
-        Raises:
-            InputError: for a column of segments that the user named and under which no two systems meet.
         """
         made = dict(values)
         system, segment, document = (self.column(role) for role in ("system", "segment", "document"))
@@ -363,6 +335,8 @@ class Frame:
         systems = [str(name) or f"\0{row}" for row, name in enumerate(made[system])] if system is not None else None
         texts = self.shared_texts() if systems is not None or segment is None else None
         places = list(zip(groups, pairs, strict=True))
+        meet = systems is not None and len({*zip(places, systems, strict=True)}) > len({*places})
+        several = systems if meet else None
 
         def bind(labels: Sequence[Hashable]) -> bool:
             """Whether these are the same for rows of several systems or, of one system, for several rows."""
@@ -372,8 +346,6 @@ class Frame:
 
         if segment is not None and document is not None:
             made[segment] = self.numbered(made[segment], made[document], systems)
-        several = systems
-        several = systems if systems is not None and bind([""] * n) else None
         self.refuse_apart(made)
         if segment is None or (several is not None and not bind(list(made[segment]))):
             why = f"no two systems meet under {segment!r}" if segment is not None else "no column names segments"
@@ -420,10 +392,9 @@ class Frame:
         return RowUnits(made, system, segment, document, notes)
 
     def refuse_apart(self, values: Mapping[str, Array | Labels]) -> None:
-        """Refuse a column of segments that the user named and under which no two systems meet.
+        """Raise InputError for a column of segments that the user named and under which no two systems meet.
 
-        Args:
-            values: columns that were read, those of systems and segments among them.
+        ``values`` are columns that were read, those of systems and segments among them.
         """
         system, segment = self.column("system"), self.column("segment")
         if system is None or segment is None or not {system, segment} <= values.keys() or "segment" not in self.named:
@@ -469,13 +440,7 @@ class Frame:
         return system, []
 
     def save(self, path: Path, more: Mapping[str, Sequence[float] | Array], entries: Sequence[JsonObject]) -> None:
-        """Write the table with more columns of scores, and what is known of them beside it.
-
-        Args:
-            path: the file.
-            more: column -> scores (n,).
-            entries: what the sidecar says of them.
-        """
+        """Write the table with more columns of scores (n,), and what the sidecar says of these beside it."""
         with ScoreTable(path, self.table.types() if path.suffix == ".parquet" else None) as written:
             for row, *values in zip(self.table.rows(), *more.values(), strict=True):
                 written.write({**row, **dict(zip(more, values, strict=True))})

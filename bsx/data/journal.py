@@ -30,17 +30,11 @@ class Journal:
 
     It appears with the first block. Each file appears under its name only when it is complete, so that a process that
     dies at any moment leaves whole blocks and nothing else that would be read. Only files that a journal has are ever
-    removed, and the folder with them if it is empty then.
-
-    Args:
-        output: the file that the run will write.
+    removed, and the folder with them if it is empty then; InputError for one of its name that bsx did not make.
 
     Attributes:
         settings: what the run that began the journal noted for those that continue it.
         is_open: whether blocks can be appended.
-
-    Raises:
-        InputError: if something of the folder's name is there that bsx did not make.
     """
 
     def __init__(self, output: Path) -> None:
@@ -65,16 +59,9 @@ class Journal:
         return (self.folder / _HEADER).is_file()
 
     def resume(self, identity: Mapping[str, object]) -> bool:
-        """Take up what another run left.
+        """Take up what another run left, and return whether there was anything.
 
-        Args:
-            identity: what must be the same: input, columns, signatures.
-
-        Returns:
-            Whether there was anything.
-
-        Raises:
-            InputError: if that run was another one, or is still going on.
+        InputError if that run was another one, by its input, columns or signatures (identity), or is still going on.
         """
         if not self.exists():
             return False
@@ -96,11 +83,7 @@ class Journal:
         return True
 
     def start(self, identity: Mapping[str, object], settings: Mapping[str, object]) -> None:
-        """Make an empty journal.
-
-        Raises:
-            InputError: if another process is writing the same output.
-        """
+        """Make an empty journal; InputError if another process is writing the same output."""
         if self.folder.exists():
             self.discard()
         try:
@@ -132,11 +115,7 @@ class Journal:
         self._blocks += 1
 
     def discard(self) -> None:
-        """Remove the journal, be it of this run or of another.
-
-        Raises:
-            InputError: if another run is still going on.
-        """
+        """Remove the journal, be it of this run or of another; InputError if that is still going on."""
         self._take_lock()
         with contextlib.suppress(OSError):
             blocks = [*self.folder.glob("block-*.npz"), *self.folder.glob(".*.bsx-*.tmp")]

@@ -16,9 +16,9 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import IO
+from typing import IO, BinaryIO
 
-from bsx.data.run import Copy, copies
+from bsx.data.run import Copy, current_run
 from bsx.errors import InputError
 from bsx.support.folders import without_sheet
 from bsx.support.memory import free_memory, show_bytes
@@ -34,10 +34,8 @@ _COPIES = 16  # of what is read at once, that free memory must have room for: as
 class Problems:
     """The malformed rows of one data set: an error each, or a list of them; use it as a context manager around a row.
 
-    Args:
-        skip: whether a malformed row is listed and left out instead of ending the reading.
-
     Attributes:
+        skip: whether a malformed row is listed and left out instead of ending the reading.
         messages: one line for each row left out, naming file, line and reason.
     """
 
@@ -46,11 +44,7 @@ class Problems:
         self.messages: list[str] = []
 
     def report(self, message: str) -> None:
-        """List a malformed row.
-
-        Raises:
-            InputError: if malformed rows are not to be skipped.
-        """
+        """List a malformed row; raise InputError instead if such rows are not to be skipped."""
         if not self.skip:
             raise InputError(message)
         self.messages.append(message)
@@ -83,11 +77,9 @@ class NamedFile:
         name: what to call it in messages.
         suffix: the end of its name that tells the format, in lower case and without ``.gz``.
         sheet: the sheet of a spreadsheet that the user named.
+        packed: whether it is uncompressed while it is read.
         copy: what it reads, if that could be read but once.
         stored: where its bytes are: its path, or that of the copy.
-
-    Raises:
-        InputError: if there is no such readable file, or it is empty.
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -97,8 +89,8 @@ class NamedFile:
             raise InputError("the name of a file to read is empty")
         self.path, self.sheet = without_sheet(path)
         self.name = "standard input" if str(path) in (STDIN, "/dev/stdin") else str(self.path)
-        self._packed = self.path.suffix.lower() == ".gz"
-        self.suffix = (self.path.with_suffix("") if self._packed else self.path).suffix.lower()
+        self.packed = self.path.suffix.lower() == ".gz"
+        self.suffix = (self.path.with_suffix("") if self.packed else self.path).suffix.lower()
         try:
             self.copy = self._copied()
             self.stored = self.path if self.copy is None else self.copy.path
@@ -123,27 +115,18 @@ class NamedFile:
                 return None
             if stat.S_ISDIR(kind):
                 raise InputError("is a folder, not a file", file=self.name)
-        known = copies()
+        known = current_run().copies
         if self.name not in known:
             with contextlib.nullcontext(sys.stdin.buffer) if piped else self.path.open("rb") as source:
                 known[self.name] = Copy(source)
         return known[self.name]
 
-    def open(self) -> IO[bytes] | gzip.GzipFile:
-        """Open its bytes, uncompressed.
-
-        Raises:
-            InputError: if it cannot be read.
-        """
+    def seekable(self) -> BinaryIO:
+        """Open its bytes, uncompressed, for those who read them in any order; InputError if it cannot be read."""
         try:
-            stream = self.stored.open("rb")
+            return io.BytesIO(self.all_bytes()) if self.packed else self.stored.open("rb")
         except OSError as error:
             raise InputError(f"cannot be read ({error.strerror})", file=self.name) from error
-        if not self._packed:
-            return stream
-        unpacked = gzip.GzipFile(fileobj=stream)
-        unpacked.myfileobj = stream  # type: ignore[assignment]  # closed with it
-        return unpacked
 
     def digest(self) -> str:
         """Return the sha256 of its bytes as they are stored, in hexadecimal."""
@@ -152,13 +135,10 @@ class NamedFile:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[IO[bytes] | gzip.GzipFile]:
-        """Open its bytes, uncompressed, as a context manager in which whatever goes wrong is an error with its name.
-
-        Raises:
-            InputError: if it cannot be read.
-        """
+        """Open its bytes, uncompressed, as a context manager in which whatever goes wrong is an error with its name."""
         try:
-            with self.open() as stream:
+            with self.stored.open("rb") as stored:
+                stream: IO[bytes] | gzip.GzipFile = gzip.GzipFile(fileobj=stored) if self.packed else stored
                 yield stream
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise InputError(f"is not a whole gzip file ({error})", file=self.name) from error
@@ -224,11 +204,7 @@ class NamedFile:
         return (line for _, line in self.numbered())
 
     def all_bytes(self) -> bytes:
-        """Return its bytes, uncompressed.
-
-        Raises:
-            InputError: if it cannot be read, or is too large to hold in memory.
-        """
+        """Return its bytes, uncompressed; InputError if it cannot be read, or is too large to hold in memory."""
         with self.reading() as stream:
             most = max(LONGEST_LINE, free_memory() // _COPIES)
             content = stream.read(most + 1)
@@ -239,11 +215,7 @@ class NamedFile:
         return content
 
     def text(self) -> str:
-        """Return all lines as one text; see `numbered`.
-
-        Raises:
-            InputError: naming the line, if it is not UTF-8; or if it is too large to hold in memory.
-        """
+        """Return all lines as one text; see `numbered` and `all_bytes`."""
         content = self.all_bytes()
         if b"\0" not in content and not content.startswith(b"PK\x03\x04"):
             with contextlib.suppress(UnicodeDecodeError):  # read by lines, it is told where it is not UTF-8
@@ -251,11 +223,7 @@ class NamedFile:
         return "".join(line for _, line in self.numbered(ends=True))
 
     def json(self) -> Untyped:
-        """Return what the file holds as one JSON document; NaN and infinities in it are None.
-
-        Raises:
-            InputError: if it is not JSON, or not UTF-8.
-        """
+        """Return what the file holds as one JSON document; NaN and infinities in it are None."""
         try:
             return json.loads(self.text(), parse_constant=lambda _: None)
         except (ValueError, RecursionError) as error:
@@ -263,20 +231,12 @@ class NamedFile:
 
 
 def line_list(path: Path) -> list[str]:
-    """Return all lines of a file of a folder of data, in which line i is segment i.
-
-    Raises:
-        InputError: if the file is missing, empty or not UTF-8.
-    """
+    """Return all lines of a file of a folder of data, in which line i is segment i."""
     return list(NamedFile(path).lines())
 
 
 def check_line_counts(counts: Mapping[str | Path, int]) -> None:
-    """Check that parallel files have equally many lines.
-
-    Raises:
-        InputError: naming two files and both counts.
-    """
+    """Raise InputError unless parallel files have equally many lines; it names two files and both counts."""
     (first, expected), *others = counts.items()
     for other, count in others:
         if count != expected:

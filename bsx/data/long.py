@@ -126,8 +126,7 @@ def find_columns(
             # What segments are told by may be a text of theirs.
             but = "segment" if role in ("candidate", "reference", "source") else None
             taken = {name for other, names in named.items() if other != but for name in names}
-            usual = (name for name in USUAL[role] if name in columns and name not in taken)
-            results[role] = [name for name in [next(usual, None)] if name is not None]
+            results[role] = [name for name in USUAL[role] if name in columns and name not in taken][:1]
             if role == "reference" and not results[role]:
                 results[role] = [name for name in called_references(columns) if name not in taken]
     return results
@@ -145,9 +144,7 @@ def called_references(columns: Sequence[str]) -> list[str]:
 def families(systems: Sequence[str], column: Sequence[str]) -> dict[str, str]:
     """Return system -> its family; none unless every system is of one, and there are several, not all of one system.
 
-    Args:
-        systems: each row's system (rows,).
-        column: each row's family (rows,); a system without one is a family by itself.
+    Both are those of each row (rows,); a system without a family is one by itself.
     """
     of: dict[str, str] = {}
     if any(of.setdefault(system, name) != name for system, name in zip(systems, column, strict=True)):
@@ -159,10 +156,7 @@ def families(systems: Sequence[str], column: Sequence[str]) -> dict[str, str]:
 def together(systems: Sequence[str], column: str = SYSTEM, instead: str = "") -> list[str]:
     """Return the sentence that says that the rows of several systems are taken together; none for fewer than two.
 
-    Args:
-        systems: each row's system (rows,); a row of which none is named counts for none.
-        column: where they are named.
-        instead: what treats each system by itself.
+    Systems are those of each row (rows,), empty where none is named; ``instead`` is what treats each by itself.
     """
     n = len({*systems} - {""})
     more = f"; {instead}" if instead else ""
@@ -192,11 +186,6 @@ def rows_by_system(
 
     Returns:
         System -> numbers of its rows, from 0 (segments,).
-
-    Raises:
-        UnknownNameError: for a chosen system that is not there.
-        InputError: if a system has a segment twice, if systems share under two, if a segment's texts differ, or names
-            of systems or segments only in what nobody sees.
     """
     refuse_alike(systems, f"{file}: systems")
     refuse_alike(segments, f"{file}: segments")

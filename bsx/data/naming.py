@@ -33,11 +33,8 @@ def role_of(name: str, *, sure: bool = False) -> Role | None:
     """Return what a column or file is for by its name; None where that says nothing.
 
     Accents, capitals, and a number or single letter at the end do not count; words in brackets do where those before
-    them say nothing, or candidates, as in ``German (approved)`` and ``Translation (reference)``.
-
-    Args:
-        name: that of a column, or of a file without its ending.
-        sure: say nothing where the name may as well mean something else.
+    them say nothing, or candidates, as in ``German (approved)`` and ``Translation (reference)``. Who must be ``sure``
+    says nothing where the name may as well mean something else.
     """
     bare, inside, _ = re.split(r"\(([^()]*)\)\s*$|$", _bare(name), maxsplit=1)
     role, meant = _named(bare, sure=sure), _named(inside or "", sure=sure)

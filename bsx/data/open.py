@@ -53,6 +53,7 @@ class LineFiles:
         systems: system name -> file.
         references: files.
         source: the file of source texts, if there is one.
+        documents: the document of each line; none where that is not known.
 
     Attributes:
         files: the files, candidates first.
@@ -64,8 +65,9 @@ class LineFiles:
         systems: Mapping[str, NamedFile],
         references: Sequence[NamedFile | HeldLines],
         source: NamedFile | HeldLines | None = None,
+        documents: Sequence[str] = (),
     ) -> None:
-        self.systems = tuple(systems)
+        self.systems, self.documents = tuple(systems), documents
         self.has = frozenset((["reference"] if references else []) + (["source"] if source is not None else []))
         sources = [source] if source is not None else []
         self.files: list[NamedFile | HeldLines] = [*systems.values(), *references, *sources]
@@ -73,11 +75,7 @@ class LineFiles:
         self.layout = [kind for kind, files in kinds.items() for _ in files]
 
     def __iter__(self) -> Iterator[Segment]:
-        """Read all segments from the start.
-
-        Raises:
-            InputError: if the files have different numbers of lines (says both) or are not UTF-8.
-        """
+        """Read all segments from the start; InputError if the files have different numbers of lines (says both)."""
         split, end = len(self.systems), len(self.files) - self.layout.count("sources")
         for number, row in enumerate(zip_longest(*(file.lines() for file in self.files)), start=1):
             if None in row:
@@ -214,11 +212,7 @@ class TableFile:
         return [] if isinstance(self.table.source, MemoryTable) else [self.table.file]
 
     def __iter__(self) -> Iterator[Segment]:
-        """Read all segments from the start.
-
-        Raises:
-            InputError: naming file, line and column of a cell that is not a text, or two systems that look the same.
-        """
+        """Read all segments from the start; InputError for a cell that is no text, or systems that look the same."""
         at = 0
         systems: dict[str, None] = {}
         for at, row in enumerate(self.table.rows(*self._used, only=not self._keep_rows), start=1):
@@ -250,9 +244,6 @@ def table_parts(table: str) -> list[PartFile]:
     Args:
         table: one file; a folder, of which all tables count that lie in it and below, except those whose names or
             folders begin with ``.`` or ``_``; or a pattern such as ``in/*.parquet``, where ``**`` is any folders.
-
-    Raises:
-        InputError: if there is none.
     """
     path = Path(table)
     if table == STDIN or not (path.is_dir() or (glob.has_magic(table) and not path.exists())):
@@ -279,11 +270,8 @@ def open_table(data: AnyTable, problems: Problems | None = None, *, first_line: 
 
     Args:
         data: see `table_parts`; or a table in memory, or one that is open already.
-        problems: where malformed rows go; the first is an error unless given.
-        first_line: the first line of a JSON-lines file must name every column, which spares reading the file twice.
-
-    Raises:
-        InputError: if there is none, or it cannot be read.
+        problems: see `Table`.
+        first_line: see `Table`.
     """
     if not isinstance(data, str | Path):
         return data if isinstance(data, Table) else Table(data, problems)
@@ -304,6 +292,7 @@ def open_lines(
     references: Sequence[str | HeldLines],
     source: str | HeldLines | None = None,
     wants: frozenset[str] = frozenset({"reference"}),
+    documents: Sequence[str] = (),
 ) -> LineFiles:
     """Open files of lines; ``-`` is standard input, which is copied to a temporary file for as long as they are there.
 
@@ -312,9 +301,7 @@ def open_lines(
         references: files, or texts in memory.
         source: file of sources, or texts in memory.
         wants: what the metrics compare candidates with: ``reference``, ``source`` or both.
-
-    Raises:
-        InputError: if files are missing, two systems have one name, or a file cannot be used.
+        documents: see `LineFiles`.
     """
     named = [name for name in (*candidates, *references, source) if isinstance(name, str)]
     for name in named:  # whose lines would be scored as texts though they are XML or packed
@@ -346,4 +333,4 @@ def open_lines(
         systems[label] = NamedFile(name)
     refuse_alike(systems, "names of candidate files")
     texts = [NamedFile(lines) if isinstance(lines, str) else lines for lines in references]
-    return LineFiles(systems, texts, NamedFile(source) if isinstance(source, str) else source)
+    return LineFiles(systems, texts, NamedFile(source) if isinstance(source, str) else source, documents)

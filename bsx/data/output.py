@@ -9,13 +9,13 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
 from bsx.data.cells import Spelled, spelled, spelled_json
-from bsx.data.run import BESIDE, check_output, check_place, is_stream, standard_output, through_links
+from bsx.data.run import BESIDE, check_output, check_place, current_run, is_stream, through_links
 from bsx.errors import NO_ROOM, InputError
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
@@ -46,16 +46,12 @@ def atomic_path(path: Path, *, internal: bool = False) -> Iterator[Path]:
     try:
         with _blamed(path, f"cannot write in {final.parent}"):
             temporary.open("xb").close()
-        try:
+        with _blamed(path, "cannot be written", full=temporary):
             yield temporary
-        except OSError as error:
-            if error.errno in NO_ROOM and error.filename in (None, str(temporary)):
-                raise _unwritable(path, "cannot be written", error) from error
-            raise
         with _blamed(path, "cannot be written"):
             if stream:
                 with temporary.open("rb") as content:
-                    output = standard_output()
+                    output = current_run().stdout
                     output.flush()
                     shutil.copyfileobj(content, output.buffer)
                     output.flush()
@@ -70,18 +66,16 @@ def atomic_path(path: Path, *, internal: bool = False) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def _blamed(path: Path, what: str) -> Iterator[None]:
-    """Make what the system says of a file an error about the one that the user named."""
+def _blamed(path: Path, what: str, full: Path | None = None) -> Iterator[None]:
+    """Make what the system says of a file an error about the one that the user named; of ``full``, no room only."""
     try:
         yield
     except BrokenPipeError:  # whoever reads our standard output has enough
         raise
     except OSError as error:
-        raise _unwritable(path, what, error) from error
-
-
-def _unwritable(path: Path, what: str, error: OSError) -> InputError:
-    return InputError(f"{what} ({os.strerror(error.errno) if error.errno else error})", file=path)
+        if full is not None and not (error.errno in NO_ROOM and error.filename in (None, str(full))):
+            raise
+        raise InputError(f"{what} ({os.strerror(error.errno) if error.errno else error})", file=path) from error
 
 
 @contextlib.contextmanager
@@ -95,11 +89,7 @@ def atomic_text(path: Path, *, internal: bool = False) -> Iterator[TextIO]:
 
 
 def make_folder(folder: Path) -> Path:
-    """Return a folder, made if it is not there, and those above it.
-
-    Raises:
-        InputError: if it cannot be made.
-    """
+    """Return a folder, made if it is not there, and those above it; InputError if it cannot be made."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -128,15 +118,10 @@ def check_table(path: Path) -> None:
     check_output(path)
 
 
-def refuse_taken(columns: Iterable[str], added: Iterable[str]) -> None:
-    """Refuse input whose columns, all of which the output keeps, are called as one that the output adds.
-
-    Raises:
-        InputError: naming the first.
-    """
-    present = set(columns)
+def refuse_taken(columns: Collection[str], added: Iterable[str]) -> None:
+    """Raise InputError for input whose columns, all of which the output keeps, are called as one that it adds."""
     for name in added:
-        if name in present:
+        if name in columns:
             raise InputError(f"the input has a column {name!r} already, which the output adds: rename it")
 
 
@@ -150,9 +135,6 @@ class ScoreTable:
     Attributes:
         signature: if set before the end, written beside the table as ``<path>.signature.txt``.
         sidecar: if set before the end, written beside the table as ``<path>.signatures.json``.
-
-    Raises:
-        InputError: for another file type or an unwritable place, before anything is computed.
     """
 
     def __init__(self, path: Path, types: Mapping[str, object] | None = None) -> None:
@@ -182,11 +164,7 @@ class ScoreTable:
         return self
 
     def expect(self, rows: int) -> None:
-        """Refuse more rows than the format holds, before they are computed.
-
-        Raises:
-            InputError: with both numbers.
-        """
+        """Raise InputError for more rows than the format holds, with both numbers, before they are computed."""
         if self._kind == ".xlsx":
             from bsx.data.formats.workbook import check_size
 

@@ -168,13 +168,7 @@ class OutputCheck:
         return reasons | (dict.fromkeys(("copy", "untranslated"), why) if why else {})
 
     def kinds(self, candidate: str, references: Sequence[str], source: str | None) -> tuple[str, ...]:
-        """Return what is wrong with a candidate, of `KINDS`; nothing with a translation, however bad.
-
-        Args:
-            candidate: the text.
-            references: of its segment; none if there are none.
-            source: of its segment, if there is one.
-        """
+        """Return what is wrong with a candidate, of `KINDS`; nothing with a translation, however bad."""
         text, others = look(candidate), [look(reference) for reference in references]
         origin = look(source) if source is not None else None
         compared = [other for other in (*others, origin) if other is not None and other.units]
@@ -272,32 +266,23 @@ def _loops(text: Look, others: Sequence[Look]) -> bool:
 
 
 class OutputCounts:
-    """What is wrong with the candidates of each system.
-
-    Args:
-        check: what tells it.
-        asked: the language and script that was asked for, in words; None if none was.
-    """
+    """What is wrong with the candidates of each system; ``asked`` is the language and script asked for, in words."""
 
     def __init__(self, check: OutputCheck, asked: str | None = None) -> None:
         self.check, self._asked = check, asked
         self._rows = Counter[str]()
         self._by_kind: dict[str, dict[str, list[dict[str, str]]]] = {kind: {} for kind in KINDS}
-        self._counts: dict[str, Counter[str]] = {name: Counter() for name in (*KINDS, *GATES)}
+        self._counts: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
 
     def add(self, segment: Segment, systems: Sequence[str]) -> None:
         """Count the candidates of a segment in, each for its system."""
         for system, text in zip(systems, segment.candidates, strict=True):
             self._rows[system] += 1
-            kinds = self.check.kinds(text, segment.references, segment.source)
-            for kind in kinds:
+            for kind in self.check.kinds(text, segment.references, segment.source):
                 self._counts[kind][system] += 1
                 examples = self._by_kind[kind].setdefault(system, [])
                 if len(examples) < _EXAMPLES:
                     examples.append({"segment": segment.id, "candidate": without_context(text)[:_SHOWN]})
-            for name, counted in GATES.items() if kinds else ():
-                if name not in KINDS and any(kind in counted for kind in kinds):
-                    self._counts[name][system] += 1
 
     def notices(self) -> tuple[Notice, ...]:
         """Return a notice for each kind and system: how many of how many candidates, and the first of them."""
@@ -333,4 +318,5 @@ class OutputCounts:
 
     def shares(self, gate: str) -> dict[str, tuple[int, int]]:
         """Return how many candidates of each system a gate counts, and how many there are."""
-        return {system: (self._counts[gate][system], rows) for system, rows in self._rows.items()}
+        counts = [self._counts[kind] for kind in GATES[gate]]  # of which a candidate has one at most
+        return {system: (sum(count[system] for count in counts), rows) for system, rows in self._rows.items()}

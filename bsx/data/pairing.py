@@ -31,14 +31,9 @@ def printed(name: str) -> str:
 
 
 def refuse_alike(names: Iterable[str], where: str) -> None:
-    """Refuse names that differ, but only in what nobody sees.
+    """Raise InputError for two names that differ, but only in what nobody sees, with their hidden characters spelled.
 
-    Args:
-        names: the names; the same one may stand there several times.
-        where: the place, for the message.
-
-    Raises:
-        InputError: naming two of them, with their hidden characters spelled out.
+    The same name may stand there several times; ``where`` is the place, for the message.
     """
     seen: dict[str, str] = {}
     for name in dict.fromkeys(names):
@@ -58,13 +53,9 @@ class Pairing:
         self._pairs, self._segments, self._texts, self._names = array("q"), array("q"), array("q"), array("q")
 
     def add(self, system: str, segment: Hashable, texts: Hashable = None, name: str = "") -> None:
-        """Count a row in.
+        """Count in a row of a system and segment, whose references and source are ``texts``.
 
-        Args:
-            system: whose it is.
-            segment: its segment.
-            texts: the segment's references and source.
-            name: how the segment is spelled, where ``segment`` is what a reader sees of that.
+        Its segment is spelled ``name``, where ``segment`` is what a reader sees of that.
         """
         self._systems.add(system)
         self._pairs.append(hash((system, segment)))
@@ -75,9 +66,7 @@ class Pairing:
     def notes(self, *, missing: bool = True) -> list[str]:
         """Return one sentence each for rows that are there twice or missing, and names and texts that differ.
 
-        Args:
-            missing: whether rows may be; what takes systems one by one, or only the segments that they share, lacks
-                none.
+        What takes systems one by one, or only the segments that they share, lacks no rows: ``missing`` is False then.
         """
         if not self._systems:
             return []

@@ -14,10 +14,11 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from pathlib import Path
-from typing import IO, Concatenate, ParamSpec, TextIO, TypeVar
+from typing import IO, Concatenate, ParamSpec, TypeVar
 
 from bsx.errors import InputError
 from bsx.support.folders import without_sheet
+from bsx.support.progress import Say, nothing
 from bsx.support.settings import BaseSettings, Option
 
 STREAMS = frozenset({"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"})
@@ -45,24 +46,34 @@ class Copy:
             shutil.copyfileobj(source, copy, 1 << 20)
 
 
-class _Run:
-    """What a run reads and writes by its settings, what it has told, and the copies of the pipes that it has read."""
+class RunFiles:
+    """What a run reads and writes by its settings, what it has told, and the copies of the pipes that it has read.
 
-    def __init__(self, say: Callable[[str], None] | None, reads: Iterable[Path], writes: Mapping[str, Path]) -> None:
-        self.say = say or (lambda note: None)
+    Its standard output is what that was when it began: a command may print elsewhere while a file goes there.
+    """
+
+    def __init__(
+        self, say: Say | None = None, reads: Iterable[Path] = (), writes: Mapping[str, Path] | None = None
+    ) -> None:
+        self.say = say or nothing
         self.reads = list(reads)
-        self.writes = dict(writes)
+        self.writes = dict(writes or {})
         self.stdout = sys.stdout
         self.notes: set[str] = set()
         self.copies: dict[str, Copy] = {}
 
 
-_RUN: ContextVar[_Run | None] = ContextVar("run", default=None)
+_RUN: ContextVar[RunFiles | None] = ContextVar("run", default=None)
+
+
+def current_run() -> RunFiles:
+    """Return the run; outside of one, a new one that reads and writes nothing and keeps what it is told to itself."""
+    return _RUN.get() or RunFiles()
 
 
 @contextlib.contextmanager
 def one_run(
-    say: Callable[[str], None] | None = None, reads: Iterable[Path] = (), writes: Mapping[str, Path] | None = None
+    say: Say | None = None, reads: Iterable[Path] = (), writes: Mapping[str, Path] | None = None
 ) -> Iterator[None]:
     """Begin a run, which lasts until the end of this context; a run within a run is part of it.
 
@@ -74,7 +85,7 @@ def one_run(
     if _RUN.get() is not None:
         yield
         return
-    token = _RUN.set(_Run(say, reads, writes or {}))
+    token = _RUN.set(RunFiles(say, reads, writes))
     try:
         yield
     finally:
@@ -119,8 +130,8 @@ def named_files(setting: str, value: object) -> Iterator[Path]:
 
 def tell(note: str) -> None:
     """Tell the user of the run what a file turned out to be, once; outside of a run, the reader of a file keeps it."""
-    run = _RUN.get()
-    if run is not None and note not in run.notes:
+    run = current_run()
+    if note not in run.notes:
         run.notes.add(note)
         run.say(note)
 
@@ -130,50 +141,26 @@ def is_stream(path: Path | str) -> bool:
     return str(path) in STREAMS
 
 
-def standard_output() -> TextIO:
-    """Return standard output as it was when the run began: a command may print elsewhere while a file goes there."""
-    run = _RUN.get()
-    return run.stdout if run is not None else sys.stdout
-
-
-def copies() -> dict[str, Copy]:
-    """Return the copies of what can be read but once, by name: those of the run; outside of one, none that are kept."""
-    run = _RUN.get()
-    return run.copies if run is not None else {}
-
-
 def check_inputs(files: Sequence[Path]) -> None:
-    """Refuse files, found in a folder or by a pattern that the run reads, that it will write.
-
-    Raises:
-        InputError: naming the first.
-    """
-    run = _RUN.get()
-    for output in run.writes.values() if run is not None else ():
+    """Raise InputError for files, found in a folder or by a pattern that the run reads, that it will write."""
+    for output in current_run().writes.values():
         _check_unread(output, files)
 
 
 def check_output(path: Path | str) -> None:
-    """Refuse what a user named for a file to write, unless it can be one; done before anything is computed.
+    """Raise InputError, before anything is computed, unless a file can be written there, which the run does not read.
 
-    Args:
-        path: an empty place in a folder that can be written to, a regular file, or a name of standard output.
-
-    Raises:
-        InputError: if it is anything else, or the run reads it.
+    It can in an empty place of a folder that can be written to, in place of a regular file, and on standard output.
     """
-    path = Path(path)
-    if is_stream(path):
-        return
-    check_place(path)
-    _check_unread(path)
+    if not is_stream(path):
+        check_place(Path(path))
+        _check_unread(Path(path))
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse what a user named for a folder to write in, unless it can be one; done before anything is computed.
+    """Raise InputError, before anything is computed, unless a folder can be written in, made if need be.
 
-    Raises:
-        InputError: if it or a part of its path is no folder, nothing can be written there, or the run reads it.
+    That is where a part of its path is no folder, nothing can be written there, or the run reads it.
     """
     whole = folder.absolute()
     existing = next(above for above in (whole, *whole.parents) if os.path.lexists(above))
@@ -185,11 +172,7 @@ def check_folder(folder: Path) -> None:
 
 
 def check_outputs(paths: Sequence[Path]) -> None:
-    """Check all files that a run is to write; see `check_output`.
-
-    Raises:
-        InputError: if two are the same, too.
-    """
+    """Check all files that a run is to write as `check_output` does; InputError if two are the same, too."""
     for place, path in enumerate(paths):
         check_output(path)
         if any(_same(path, other) for other in paths[:place]):
@@ -229,8 +212,7 @@ def through_links(path: Path) -> Path:
 
 def _check_unread(output: Path, files: Iterable[Path] | None = None) -> None:
     """Refuse an output that is one of the files that the run reads."""
-    run = _RUN.get()
-    if run is not None and any(_same(output, file) for file in (run.reads if files is None else files)):
+    if any(_same(output, file) for file in (current_run().reads if files is None else files)):
         setting = next(iter(_settings(output)), "output")
         raise InputError(f"{output}: is an input of this run, which would overwrite it: give {setting} another name")
 
@@ -247,5 +229,4 @@ def _same(first: Path, second: Path) -> bool:
 
 def _settings(output: Path) -> list[str]:
     """Return which settings name a file, as far as they are known."""
-    run = _RUN.get()
-    return [name for name, path in run.writes.items() if _same(path, output)] if run is not None else []
+    return [name for name, path in current_run().writes.items() if _same(path, output)]

@@ -43,13 +43,7 @@ def digests(pairs: Pairs) -> Digests:
 
 @dataclass(frozen=True, eq=False)
 class RowTexts:
-    """Texts of n rows.
-
-    Attributes:
-        candidates: n texts.
-        references: n lists of texts, or None.
-        sources: n texts, or None.
-    """
+    """Texts of n rows: n candidates, n lists of references or None, and n sources or None."""
 
     candidates: Sequence[str]
     references: Sequence[Sequence[str]] | None = None
@@ -102,12 +96,7 @@ class SeenRows:
     def read(cls, file: Path, sha256: str | None) -> SeenRows | None:
         """Read what `save` wrote; None if nothing was kept, or the file is gone.
 
-        Args:
-            file: the digests.
-            sha256: of that file, as what was fitted says.
-
-        Raises:
-            InputError: if it is another file, or a damaged one.
+        InputError if it is another file than that of the sha256, which what was fitted names, or a damaged one.
         """
         if sha256 is None or not file.is_file():
             return None
@@ -121,11 +110,5 @@ class SeenRows:
     def count(self, texts: RowTexts) -> dict[str, int]:
         """Return how many rows each part holds; a row counts once, and as one of training if it is in both."""
         digests, rows = texts.digests
-        counts: dict[str, int] = {}
-        taken = np.zeros(len(texts), dtype=bool)
-        for part in PARTS:
-            here = np.zeros(len(texts), dtype=bool)
-            here[rows[np.isin(digests, self.parts[part])]] = True
-            counts[part] = int((here & ~taken).sum())
-            taken |= here
-        return counts
+        train, valid = (np.unique(rows[np.isin(digests, self.parts[part])]) for part in PARTS)
+        return {"train": len(train), "valid": len(np.setdiff1d(valid, train))}

@@ -64,8 +64,7 @@ class Sidecar(BaseModel):
 def read_sidecar(file: str | Path) -> Sidecar | None:
     """Return what is known of a table's columns; None without a sidecar. Beside a table of factors alone, no metrics.
 
-    Raises:
-        InputError: naming the key by which one sees that bsx did not write it.
+    InputError names the key by which one sees that bsx did not write it.
     """
     sidecar = beside(file, ".signatures.json")
     if str(file) == "-" or not sidecar.is_file():
@@ -123,24 +122,13 @@ def carried_factors(file: str | Path) -> list[JsonObject]:
     return [entry.model_dump(exclude_unset=True) for entry in result.factors] if result is not None else []
 
 
-def known_signatures(file: str | Path, columns: Sequence[str]) -> dict[str, str]:
-    """Return the signatures of those columns of a table that are known."""
-    return {
-        entry.metric: entry.signature for entry in known_metrics(file) if entry.metric in columns and entry.signature
-    }
-
-
 def known_scores(table: Table) -> list[str]:
     """Return the columns of scores that ``bsx score`` wrote into a table, or that a data set has."""
     return list(table.metrics or scored_columns(table.name, table.columns))
 
 
 def turned(table: Table, columns: Sequence[str], lower: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the scores of which lower is better, as the user or the table's sidecar says, and notes.
-
-    Raises:
-        InputError: for a name that is none of the scores.
-    """
+    """Return the scores of which lower is better, as the user or the sidecar says, and notes; InputError for others."""
     for name in lower:
         if name not in columns:
             raise InputError(f"lower: {name!r} is none of the scores ({', '.join(columns)})", setting="lower")

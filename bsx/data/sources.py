@@ -11,6 +11,7 @@ from pydantic import BeforeValidator
 
 from bsx.data import cells
 from bsx.data.cells import Spelled
+from bsx.data.corpus import as_list
 from bsx.data.lines import Problems
 from bsx.errors import InputError
 from bsx.support.untyped import Untyped
@@ -96,7 +97,6 @@ class RowSource:
         columns: their names.
         languages: column -> the code of its language, as far as the file says so.
         notes: what a reader should know, a line each.
-        letters: column -> what a spreadsheet program calls it; empty in other formats.
         sheets: names of the sheets; empty in other formats.
         sheet: the one that is read.
         total: how many rows it has, where that is known.
@@ -105,7 +105,6 @@ class RowSource:
     columns: list[str]
     languages: Mapping[str, str] = {}
     notes: Sequence[str] = ()
-    letters: Mapping[str, str] = {}
     sheets: Sequence[str] = ()
     sheet: str | None = None
     total: int | None = None
@@ -156,14 +155,7 @@ IN_MEMORY = "the table"
 
 
 class MemoryTable(RowSource):
-    """A table in memory; see `RowSource`. Cells mean what they mean in a Parquet file.
-
-    Args:
-        table: columns of the same length.
-
-    Raises:
-        InputError: if they differ in length, or one is no column.
-    """
+    """A table in memory, of columns of the same length; cells mean what they mean in a Parquet file."""
 
     total: int
 
@@ -182,23 +174,14 @@ class MemoryTable(RowSource):
 
     def rows(self, problems: Problems, needed: Sequence[str]) -> Iterator[Row]:
         """Yield the rows, each whole."""
-        columns = [_cells(column) for column in self._columns]
+        named = zip(self.columns, self._columns, strict=True)
+        columns = [list(map(_plain, as_list(column, f"column {name!r}"))) for name, column in named]
         for number, values in enumerate(zip(*columns, strict=True), start=1):
             yield Row(f"{IN_MEMORY}: row {number}", zip(self.columns, values, strict=True), number)
 
 
-def _cells(column: Untyped) -> list[object]:
-    """Return the values of a column as plain objects of Python; floats know their digits."""
-    for method in ("to_pylist", "to_list", "tolist"):  # Arrow; polars and pandas; NumPy
-        if hasattr(column, method):
-            values = getattr(column, method)()
-            break
-    else:
-        values = list(column)
-    return [_plain(value) for value in values]
-
-
 def _plain(value: object) -> object:
+    """Return a cell as a plain object of Python; floats know their digits."""
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
     if type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value):

@@ -164,7 +164,7 @@ class Table:
         if self.file.suffix in TABLE_FORMATS:
             return self.file.suffix
         if self.file.copy is not None:
-            with self.file.open() as stream:
+            with self.file.reading() as stream:
                 head = stream.read(4096)
             if head.startswith((b"PAR1", b"PK\x03\x04")):
                 return ".parquet" if head.startswith(b"PAR1") else SHEETS[0]
@@ -195,11 +195,7 @@ class Table:
         return header
 
     def require(self, *names: str) -> None:
-        """Check that columns exist.
-
-        Raises:
-            UnknownNameError: naming the first that does not, and those that do.
-        """
+        """Raise UnknownNameError for the first of some columns that does not exist, naming those that do."""
         for name in names:
             if name not in self.columns:
                 several = "," in name and all(part in self.columns for part in name.split(","))
@@ -254,10 +250,8 @@ class Table:
         parquet = need("pyarrow.parquet", "reading Parquet files")
         try:
             # Arrow is quicker than a stream of Python's. Buffered ahead, it would keep in memory what it has read.
-            packed = self.file.path.suffix.lower() == ".gz"
-            return parquet.ParquetFile(
-                io.BytesIO(self.file.all_bytes()) if packed else self.file.stored, pre_buffer=False
-            )
+            content = io.BytesIO(self.file.all_bytes()) if self.file.packed else self.file.stored
+            return parquet.ParquetFile(content, pre_buffer=False)
         except InputError:
             raise
         except Exception as error:  # damaged files make Arrow raise errors of many classes

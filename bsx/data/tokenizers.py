@@ -23,8 +23,7 @@ def lacking(tokenizer: str) -> str | None:
         return f"packages that are not installed: {_install(tokenizer)}"
     if tokenizer not in module.SPM_MODELS:
         return None
-    file = _model(module, tokenizer)
-    present = installed("sentencepiece") and any((place / file).is_file() for place in _places(module))
+    present = installed("sentencepiece") and _model(module, tokenizer)[1].is_file()
     return None if present else f"sacreBLEU's tokenizer {tokenizer}, which is not on this machine"
 
 
@@ -32,14 +31,13 @@ def _install(tokenizer: str) -> str:
     return f"pip install 'sacrebleu[{tokenizer.partition('-')[0]}]'"
 
 
-def _model(module: Untyped, tokenizer: str) -> Path:
-    return Path("models", os.path.basename(module.SPM_MODELS[tokenizer]["url"]))  # noqa: PTH119 - of a URL
-
-
-def _places(module: Untyped) -> tuple[Path, Path]:
-    """Return sacreBLEU's own folder, and bsx's for it."""
+def _model(module: Untyped, tokenizer: str) -> tuple[Path, Path]:
+    """Return the folder that has a tokenizer's model or is to have it, sacreBLEU's own or bsx's, and the file in it."""
+    file = Path("models", os.path.basename(module.SPM_MODELS[tokenizer]["url"]))  # noqa: PTH119 - of a URL
     usual = Path(module.SACREBLEU_DIR)
-    return usual, usual if "SACREBLEU" in os.environ else cache_folder() / "sacrebleu"
+    ours = usual if "SACREBLEU" in os.environ else cache_folder() / "sacrebleu"
+    place = usual if (usual / file).is_file() else ours
+    return place, place / file
 
 
 @contextlib.contextmanager
@@ -47,27 +45,19 @@ def opening(tokenizer: str, who: str) -> Iterator[None]:
     """Open one of sacreBLEU's tokenizers, or say what it needs.
 
     Its model is fetched into bsx's cache unless sacreBLEU has it already: left to itself, that would ask the network
-    even where this is forbidden, and write into the user's home.
-
-    Args:
-        tokenizer: its name.
-        who: the metric or factor that it is for, whose setting ``tokenize`` can name another one.
-
-    Raises:
-        ModelUnavailableError: if it has a model that is neither here nor to be had.
-        MissingExtraError: if it needs a package.
+    even where this is forbidden, and write into the user's home. ModelUnavailableError if it is neither here nor to be
+    had, MissingExtraError if a package is not; ``who`` is the metric or factor whose ``tokenize`` can name another one.
     """
     otherwise = f"{who}:tokenize=char needs nothing more"
     module: Untyped = need("sacrebleu.tokenizers.tokenizer_spm", "sacreBLEU's tokenizers")
     usual = module.SACREBLEU_DIR
     try:
         if tokenizer in module.SPM_MODELS:
-            file = _model(module, tokenizer)
-            place = next((place for place in _places(module) if (place / file).is_file()), _places(module)[1])
-            if not (place / file).is_file():
+            place, file = _model(module, tokenizer)
+            if not file.is_file():
                 url = module.SPM_MODELS[tokenizer]["url"]
                 try:
-                    download(url, place / file, None, None, otherwise=f"; {place / file} is where it belongs")
+                    download(url, file, None, None, otherwise=f"; {file} is where it belongs")
                 except BsxError as error:
                     raise ModelUnavailableError(
                         f"sacreBLEU's tokenizer {tokenizer} is not on this machine: {error}; {otherwise}"

@@ -164,11 +164,7 @@ def script_of(texts: Iterable[str]) -> str | None:
 
 
 def script_of_letters(letters: Mapping[str, int]) -> str | None:
-    """Return the script of most letters; see `script_of`.
-
-    Args:
-        letters: how often each stands in the texts; what is no letter does not count.
-    """
+    """Return the script of most letters, each with how often it stands in the texts; see `script_of`."""
     counts = Counter[str]()
     for letter, count in letters.items():
         if (script := _script(letter)) is not None:

@@ -21,14 +21,8 @@ def with_guesses(settings: Asked, table: Table) -> Asked:
     """Return settings that name columns of candidates and references, and of several systems what goes with them.
 
     References are columns of texts whose names say so, candidates those that have no usual name; with several of these,
-    human scores are ``SYSTEM_human``.
-
-    Args:
-        settings: what the user named, which stays.
-        table: of the settings.
-
-    Raises:
-        InputError: if there are no references and no sources, or no candidates.
+    human scores are ``SYSTEM_human``. What the user named stays. InputError if there are no references and no sources,
+    or no candidates.
     """
     columns = ", ".join(table.columns)
     roles = ("system", "segment", "document", "candidate", "reference", "source")

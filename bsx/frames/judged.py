@@ -86,9 +86,6 @@ def read_judged(
         code: the language; None takes the rows of all.
         group: column of groups; ``lp``, where it is there, unless given.
         separate: groups of several tables are not the same, whatever they are called.
-
-    Raises:
-        InputError: naming file and line of what is wrong, or if nothing is left.
     """
     candidates, references, human, groups = list[str](), list[Sequence[str]](), list[list[float]](), list[str]()
     names, notes, frames = list[str](), list[str](), list[tuple[Frame, str | None]]()

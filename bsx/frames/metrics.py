@@ -31,8 +31,7 @@ SHARED = frozenset({*EncoderSettings.model_fields, "context"})
 def wanted_sides(specs: Sequence[str], settings: EncoderSettings) -> frozenset[str]:
     """Return what these metrics compare candidates with, without loading any model.
 
-    Raises:
-        InputError: for a setting of BERTScore, which the metrics do not share.
+    InputError for a setting of BERTScore, which the metrics do not share.
     """
     if not specs and isinstance(settings, ScorerConfig):
         return frozenset({"reference"})
@@ -103,16 +102,9 @@ def build_metrics(specs: Sequence[str], settings: EncoderSettings, context: int 
 
 
 def open_distinct(settings: MetricSettings, columns: Iterable[str] = (), *useful: str) -> list[Metric]:
-    """Build the metrics that are to score; none if none is named.
+    """Build the metrics that are to score, beside ``columns`` of scores that are there already; none if none is named.
 
-    Args:
-        settings: the metrics, and where they run.
-        columns: of scores that are there already.
-        useful: settings that have an effect without metrics too.
-
-    Raises:
-        InputError: for an unknown metric, one that is named twice or called like a column, or settings of metrics where
-            none is named.
+    Without metrics, only ``useful`` settings of theirs have an effect, and others are refused.
     """
     if not settings.metrics:
         for name in set_fields(settings, *useful):

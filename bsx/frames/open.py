@@ -12,7 +12,7 @@ from bsx.catalog.specs import split_specs
 from bsx.data.frame import CorpusScores, Frame, LineTable, LongTable
 from bsx.data.long import SEGMENTS, SYSTEM, find_columns
 from bsx.data.open import TableFile, open_table
-from bsx.data.sidecar import known_scores, known_signatures, turned
+from bsx.data.sidecar import known_metrics, known_scores, turned
 from bsx.data.tables import Table
 from bsx.errors import InputError
 from bsx.frames.metrics import build_metrics, detected, wanted_sides
@@ -64,10 +64,6 @@ def open_frame(
 
     Returns:
         The frame, and the settings that ``chosen`` returned.
-
-    Raises:
-        UnknownNameError: for a column, metric or test set that is not there.
-        InputError: for settings that do not fit together, or texts that cannot be scored.
     """
     metrics = [spec for text in getattr(settings, "metrics", ()) for spec in split_specs(text)]
     for name, value in set_fields(settings, "metrics", *useful).items() if not metrics else ():
@@ -92,15 +88,14 @@ def open_frame(
     if specs:
         frame = _scored(frame, cast("MetricSettings", settings), specs, scoring, notes)
     lower, _ = turned(frame.table, frame.metrics, getattr(settings, "lower", ()))
-    return (
-        replace(
-            frame,
-            lower=[*dict.fromkeys([*frame.lower, *lower])],
-            signatures={**known_signatures(frame.name, columns), **frame.signatures},
-            notes=[*notes, *frame.notes],
-        ),
-        settings,
+    known = {item.metric: item.signature for item in known_metrics(frame.name) if item.signature}
+    frame = replace(
+        frame,
+        lower=[*dict.fromkeys([*frame.lower, *lower])],
+        signatures={name: text for name, text in known.items() if name in columns} | dict(frame.signatures),
+        notes=[*notes, *frame.notes],
     )
+    return frame, settings
 
 
 def _frame_of(texts: Input, settings: TableSettings, metrics: Sequence[str]) -> Frame:
@@ -111,9 +106,8 @@ def _frame_of(texts: Input, settings: TableSettings, metrics: Sequence[str]) -> 
     table: Table
     if texts.table is None:
         wants = wanted_sides(metrics, cast("MetricSettings", settings)) if metrics else frozenset[str]()
-        lines = cast("LineFiles", texts.open(wants, keep_rows=False))
-        table = LineTable(lines, texts.line_documents)
-        asked |= {**table.roles, "candidate": lines.systems}
+        table = LineTable(cast("LineFiles", texts.open(wants, keep_rows=False)))
+        asked |= {**table.roles, "candidate": table.corpus.systems}
     elif texts.candidates or texts.references or texts.sources is not None:
         raise InputError("give either candidates and references, or a table with its columns, not both")
     else:
@@ -144,28 +138,21 @@ def _frame_of(texts: Input, settings: TableSettings, metrics: Sequence[str]) -> 
 
 
 def corpus_of(frame: Frame, wants: frozenset[str]) -> Corpus:
-    """Return the texts to score: rows of a table, its columns of candidates side by side, or files of lines.
+    """Return the texts of a frame's rows, in its order: rows of a table, columns of candidates, or files of lines.
 
-    Args:
-        frame: whose rows they are, in its order.
-        wants: what candidates are compared with: ``reference``, ``source`` or both.
-
-    Raises:
-        InputError: if the table has no such column.
+    ``wants`` is what candidates are compared with, ``reference``, ``source`` or both; InputError without such columns.
     """
     table, candidates = frame.table, frame.roles["candidate"]
     if isinstance(table, LongTable):
         candidates, table = table.systems, table.wide
     if isinstance(table, LineTable):
         return table.corpus
-    sides = {"candidate": candidates, "reference": frame.roles["reference"] if "reference" in wants else ()}
-    for role in ("candidate", *(("reference",) if "reference" in wants else ())):
-        if not sides[role]:
-            columns = ", ".join(table.columns)
-            raise InputError(f"{role} names the column of {role}s; it has {columns}", file=table.name, setting=role)
+    for role in ("candidate", "reference") if "reference" in wants else ("candidate",):
+        replace(frame, table=table).needed(role)  # or lists the columns of this table
+    references = frame.roles["reference"] if "reference" in wants else ()
     strict = "source" in wants or "source" in frame.named
     segment = None if frame.column("system") is None or table is not frame.table else frame.column("segment")
-    return TableFile(table, candidates, sides["reference"], segment, source=frame.column("source"), beside=not strict)
+    return TableFile(table, candidates, references, segment, source=frame.column("source"), beside=not strict)
 
 
 def _scored(

@@ -60,9 +60,7 @@ class OnTable(Protocol[Keys, Returned]):
     def __call__(self, *args: Keys.args, **kwargs: Keys.kwargs) -> Returned: ...
 
 
-def on_table(
-    kind: Callable[Keys, Chosen],
-) -> Callable[[Callable[[Chosen], Outcome]], OnTable[Keys, Outcome]]:
+def on_table(kind: Callable[Keys, Chosen]) -> Callable[[Callable[[Chosen], Outcome]], OnTable[Keys, Outcome]]:
     """Let a function of settings take their fields as keywords, as `settled` does, and the table as its first argument.
 
     Args:
@@ -156,6 +154,7 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
     _beside: tuple[list[HeldLines], HeldLines | None] | None = PrivateAttr(None)
     """References and sources of a test set, beside files of candidates."""
     _documents: tuple[str, ...] = PrivateAttr(())
+    """The document of each of its segments there, if it has documents."""
 
     @model_validator(mode="after")
     def _folder_of_something(self) -> Self:
@@ -166,13 +165,8 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
     def opened(self, say: Say = nothing) -> Self:
         """Return the same with a test set as a table, or as what stands beside files of candidates.
 
-        Args:
-            say: told what a reader of the test set must know.
-
-        Raises:
-            UnknownNameError: for an unknown test set.
-            DataUnavailableError: if it is not in the data folder; says how to get it.
-            InputError: if other texts are named beside it, or it has no references to hold candidates against.
+        DataUnavailableError, if it is not in the data folder, says how to get it; InputError for other texts beside it,
+        or no references to hold candidates against.
         """
         if self.test_set is None:
             return self
@@ -200,11 +194,6 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
             opened._documents = tuple(str(table[column][row]) for row in rows) if column is not None else ()
         return opened
 
-    @property
-    def line_documents(self) -> tuple[str, ...]:
-        """The document of each segment of a test set beside files of candidates, if it has documents."""
-        return self._documents
-
     def files(self) -> list[str]:
         """Return the names of all files."""
         if self.test_set is not None:
@@ -227,9 +216,6 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
         Args:
             wants: what the metrics compare candidates with: ``reference``, ``source`` or both.
             keep_rows: give each segment of a table its whole row.
-
-        Raises:
-            InputError: if files and a table are mixed, something is missing, or a file cannot be used.
         """
         references, sources = self._beside or (self.references, self.sources)
         candidate, reference = list(self.candidate), list(self.reference)
@@ -240,7 +226,7 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
                     "candidate, reference, source, system, segment and document name columns of a table, which is "
                     "missing"
                 )
-            return open_lines(self.candidates, references, sources, wants)
+            return open_lines(self.candidates, references, sources, wants, self._documents)
         if self.candidates or references or sources is not None:
             raise InputError("give either candidates and references, or a table with its columns, not both")
         table = open_table(self.table, first_line=True)

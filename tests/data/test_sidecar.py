@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bsx.data.sidecar import known_metrics, known_signatures, read_sidecar
+from bsx.data.sidecar import known_metrics, read_sidecar
 from bsx.errors import InputError
 
 ENTRY = {"metric": "ter", "higher_is_better": False, "signature": "metric:ter", "scores": [{"system": "a", "score": 3}]}
@@ -21,7 +21,7 @@ def written(folder: Path, content: object) -> Path:
 def test_a_sidecar_says_what_columns_are(tmp_path: Path) -> None:
     table = written(tmp_path, {"metrics": [ENTRY, {"metric": "x", "higher_is_better": True}], "segments": 2})
     assert [entry.higher_is_better for entry in known_metrics(table)] == [False, True]
-    assert known_signatures(table, ["ter", "x"]) == {"ter": "metric:ter"}
+    assert [entry.signature for entry in known_metrics(table)] == ["metric:ter", ""]
     found = read_sidecar(table)
     assert found is not None
     assert found.metrics[0].scores[0].score == 3
@@ -30,7 +30,7 @@ def test_a_sidecar_says_what_columns_are(tmp_path: Path) -> None:
 def test_without_a_sidecar_nothing_is_known(tmp_path: Path) -> None:
     assert read_sidecar(tmp_path / "t.tsv") is None
     assert known_metrics(written(tmp_path, {"factors": []})) == []
-    assert known_signatures("-", ["ter"]) == {}
+    assert known_metrics("-") == []
 
 
 @pytest.mark.parametrize(

@@ -54,11 +54,7 @@ class UnitReader(Generic[Item]):
         self._tree: TreeBuilder | None = None
 
     def begin(self, space: str, element: Element) -> None:
-        """Take the beginning of an element: its namespace, name and attributes.
-
-        Raises:
-            InputError: if the file is none of the format.
-        """
+        """Take the beginning of an element: its namespace, name and attributes; InputError if it is no such file."""
         raise NotImplementedError
 
     def unit(self, element: Element, line: int) -> Iterable[Item]:
@@ -125,11 +121,7 @@ class UnitReader(Generic[Item]):
         raise self.refuse(problem + _HINTS["undefined entity"])
 
     def __iter__(self) -> Iterator[Item]:
-        """Read the file from its start, once.
-
-        Raises:
-            InputError: naming file, line and column of what is no well-formed or no harmless XML.
-        """
+        """Read the file once; InputError names file, line and column of what is no well-formed or no harmless XML."""
         parser = self._parser
         parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
         parser.CharacterDataHandler = self._text

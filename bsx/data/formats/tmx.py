@@ -28,27 +28,25 @@ class Unit(NamedTuple):
         line: where it begins.
         texts: language, in small letters -> the language as it is written, and the text.
         again: how many texts of a language that was there already were left out.
-        source: what the memory says that its source language is.
     """
 
     name: str
     line: int
     texts: Mapping[str, tuple[str, str]]
     again: int
-    source: str
 
 
 class _Units(UnitReader[Unit]):
     def __init__(self, file: NamedFile) -> None:
         super().__init__(file, ["tu"], ["prop", "note", "ude"])
-        self._source = ""
+        self.source = ""  # what the memory says that its source language is
 
     def begin(self, space: str, element: Element) -> None:
         if self.is_first and element.tag != "tmx":
             tag = quoted(f"{{{space}}}{element.tag}" if space else element.tag)
             raise self.refuse(f"is no TMX: its first element is {tag}, not tmx")
         if element.tag == "header":
-            self._source = element.get("srclang", "").strip()
+            self.source = element.get("srclang", "").strip()
         elif element.tag == "tuv" and not language_of(element, "lang"):
             raise self.refuse("a tuv does not say its language: xml:lang is missing")
 
@@ -60,7 +58,7 @@ class _Units(UnitReader[Unit]):
             for segment in variant.iterfind("seg"):
                 again += language.lower() in texts
                 texts.setdefault(language.lower(), (language, inline_text(segment)))
-        yield Unit(element.get("tuid", "").strip(), line, texts, again, self._source)
+        yield Unit(element.get("tuid", "").strip(), line, texts, again)
 
 
 class Memory(RowSource):
@@ -68,13 +66,7 @@ class Memory(RowSource):
 
     Columns are ``id`` (``tuid`` where Indonesian takes that name) and one for each language, named as the file names
     it; that of the language in ``srclang`` is called ``source``. Units that lack a language which is read are left out,
-    and counted in a note.
-
-    Args:
-        file: the file, which is read once from start to end, and again for the rows.
-
-    Raises:
-        InputError: naming line and column, if it is no TMX; or if it holds no texts.
+    and counted in a note. The file is read once from start to end, and again for the rows.
     """
 
     total: int
@@ -84,11 +76,10 @@ class Memory(RowSource):
         names: dict[str, str] = {}
         self._counts = Counter[str]()
         self.total = again = 0
-        source_tag = ""
-        for unit in _Units(file):
+        units = _Units(file)
+        for unit in units:
             self.total += 1
             again += unit.again
-            source_tag = unit.source
             for key, (language, _) in unit.texts.items():
                 names.setdefault(key, language)
                 self._counts[key] += 1
@@ -96,7 +87,7 @@ class Memory(RowSource):
                 raise InputError(f"has texts in more than {_MOST} languages", file=file.name, line=unit.line)
         if not names:
             raise InputError("holds no texts", file=file.name)
-        key = source_tag.replace("_", "-").lower()  # which language is meant; none if that is not certain
+        key = units.source.replace("_", "-").lower()  # which language is meant; none if that is not certain
         alike = [key] if key in names else [tag for tag in names if key and tag.split("-")[0] == key.split("-")[0]]
         self._source = alike[0] if len(alike) == 1 else ""
         self._names = {key: "source" if key == self._source else name for key, name in names.items()}
@@ -104,7 +95,7 @@ class Memory(RowSource):
         self.columns = [self._id, *(["source"] if self._source else [])]
         self.columns += [name for key, name in self._names.items() if key != self._source]
         self.languages = {self._names[key]: names[key] for key in names}
-        self.notes: list[str] = [self._roles_note(source_tag)]
+        self.notes: list[str] = [self._roles_note(units.source)]
         if again:
             more = "text of a unit's language is" if again == 1 else "texts of a unit's language are"
             self.notes.append(f"{file.name}: {again:,} further {more} left out")

@@ -48,11 +48,7 @@ _STYLES = f"""{_XML}<styleSheet {_MAIN}><fonts count="2"><font><sz val="11"/><na
 
 
 def check_size(rows: int, file: object = None) -> None:
-    """Refuse more rows than a sheet has, before they are computed.
-
-    Raises:
-        InputError: with both numbers.
-    """
+    """Raise InputError for more rows than a sheet has, with both numbers, before they are computed."""
     if rows + 1 > MOST_ROWS:
         raise InputError(
             f"{rows:,} rows and a header are more than a spreadsheet holds ({MOST_ROWS:,}): write .tsv, .csv, .jsonl "
@@ -62,12 +58,7 @@ def check_size(rows: int, file: object = None) -> None:
 
 
 class Workbook:
-    """A spreadsheet, written sheet by sheet; use it as a context manager.
-
-    Args:
-        path: the file to write.
-        name: what to call it in messages.
-    """
+    """A spreadsheet, written sheet by sheet to a path, called by a name in messages; use it as a context manager."""
 
     def __init__(self, path: Path, name: object) -> None:
         self._path, self._name = path, name
@@ -82,7 +73,7 @@ class Workbook:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
+        with self._archive:
             if error is None:
                 if not self._titles:  # programs open no file without a sheet
                     self.begin("empty", [])
@@ -90,19 +81,9 @@ class Workbook:
                 self._add_parts()
             elif self._sheet is not None:
                 self._sheet.close()
-        finally:
-            self._archive.close()
 
     def begin(self, title: str, columns: Sequence[str]) -> None:
-        """Begin a sheet; the row of its columns' names stays in view.
-
-        Args:
-            title: what it is called, if that is free and short enough, else something like it.
-            columns: names.
-
-        Raises:
-            InputError: for more columns than a sheet has.
-        """
+        """Begin a sheet, called by a title, or like it where that is taken or too long; its first row stays in view."""
         if len(columns) > MOST_COLUMNS:
             raise InputError(
                 f"{len(columns):,} columns are more than a spreadsheet holds ({MOST_COLUMNS:,})", file=self._name
@@ -123,11 +104,7 @@ class Workbook:
         self._add(columns, _BOLD)
 
     def row(self, values: Iterable[object]) -> None:
-        """Append a row: texts, numbers, truth values and dates as such, nothing for None, other values as texts.
-
-        Raises:
-            InputError: for more rows than a sheet has, or a longer text than a cell has, naming row and column.
-        """
+        """Append a row: texts, numbers, truth values and dates as such, nothing for None, other values as texts."""
         if self._row >= MOST_ROWS:
             check_size(self._row, self._name)
         self._add(values, _TEXT)
@@ -242,12 +219,8 @@ def _number(value: float) -> str | None:
 
 def _day(value: datetime.date) -> str | None:
     """Return a date as a sheet counts it, in days; None for one that programs do not agree on."""
-    whole = datetime.datetime(value.year, value.month, value.day)
-    if isinstance(value, datetime.datetime):
-        if value.tzinfo is not None:
-            return None
-        whole = value
-    if whole < _SURE_DAY:
+    whole = value if isinstance(value, datetime.datetime) else datetime.datetime.combine(value, datetime.time())
+    if whole.tzinfo is not None or whole < _SURE_DAY:
         return None
     days = (whole - _FIRST_DAY) / datetime.timedelta(days=1)
     return str(int(days)) if days.is_integer() else repr(days)

@@ -129,13 +129,8 @@ class Xliff(RowSource):
     Columns are ``id``, ``source`` and ``candidate`` (the target), ``document`` if it is made of several files, and
     ``note`` if any unit has one. Segments without a target, copies of the source that their state calls untranslated,
     and units that are not to be translated are left out, and counted in a note. Alternative translations, and segments
-    that are not to be translated between segments, do not count.
-
-    Args:
-        file: the file, which is read once from start to end, and again for the rows.
-
-    Raises:
-        InputError: naming line and column, if it is no XLIFF; or if no segment has a target.
+    that are not to be translated between segments, do not count. The file is read once from start to end, and again for
+    the rows.
     """
 
     def __init__(self, file: NamedFile) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import io
 import itertools
 import re
 import statistics
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import BinaryIO, TypeAlias
+from typing import TypeAlias
 
 from bsx.data.cells import Spelled, Typed
 from bsx.data.lines import LONGEST_LINE, NamedFile, Problems
@@ -49,12 +48,8 @@ class Sheet(RowSource):
     that is one such cell is a heading, which is left out. Formulas count as the values that were saved with them. Links
     to other files, macros and pictures are not read.
 
-    Args:
-        file: the file; the sheet that it names, or else the first that is neither hidden nor empty. ``Sheet!3`` names
-            the row of the columns' names, too.
-
-    Raises:
-        InputError: if it is no spreadsheet, unpacks to more than any has, has no such sheet, or the sheet is empty.
+    The sheet is that which the file's name names, where ``Sheet!3`` names the row of the columns' names, too; or else
+    the first that is neither hidden nor empty.
     """
 
     header = MOST_ROWS  # until it is known
@@ -142,7 +137,7 @@ class Sheet(RowSource):
         """Refuse what unpacks to more than fits; tell whether there are formulas, and what is merged in which sheet."""
         name = self._file.name
         try:
-            with self._stream() as stream, zipfile.ZipFile(stream) as archive:
+            with self._file.seekable() as stream, zipfile.ZipFile(stream) as archive:
                 members = archive.infolist()
                 if not any(member.filename.lower() == "[content_types].xml" for member in members):
                     raise InputError("is a zip file but no spreadsheet", file=name)
@@ -162,7 +157,7 @@ class Sheet(RowSource):
                         formulas |= has_formulas
                 return formulas, merged
         except zipfile.BadZipFile as error:
-            with self._stream() as stream:
+            with self._file.seekable() as stream:
                 locked = stream.read(len(_OLD)) == _OLD
             raise InputError(
                 "is an old spreadsheet (.xls), or locked with a password: open it in a spreadsheet program and save it "
@@ -176,26 +171,19 @@ class Sheet(RowSource):
         except (NotImplementedError, RuntimeError, EOFError, zlib.error) as error:  # odd packing, a password, a cut
             raise InputError(f"cannot be unpacked: {_SAVE_AGAIN} without a password", file=name) from error
 
-    def _stream(self) -> BinaryIO | io.BufferedReader | io.BytesIO:
-        if self._file.path.suffix.lower() == ".gz":
-            return io.BytesIO(self._file.all_bytes())
-        return self._file.open()  # type: ignore[return-value]
-
     @contextlib.contextmanager
     def _book(self, *, formulas: bool = False) -> Iterator[Untyped]:
         import warnings
 
-        with self._stream() as stream, warnings.catch_warnings():
+        with self._file.seekable() as stream, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of what no table is made of: styles, validation, pictures
             with blaming(f"{self._file.name} is no spreadsheet that can be read", _SAVE_AGAIN):
                 book = self._needed.load_workbook(stream, read_only=True, data_only=not formulas, keep_links=False)
                 # Charts on sheets of their own are no tables.
                 for name in [name for name in book.sheetnames if not hasattr(book[name], "reset_dimensions")]:
                     del book[name]
-            try:
+            with contextlib.closing(book):
                 yield book
-            finally:
-                book.close()
 
     def _cells(self, *, formulas: bool = False) -> Iterator[tuple[int, Sequence[Untyped]]]:
         with self._book(formulas=formulas) as book:
