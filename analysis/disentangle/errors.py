@@ -98,7 +98,7 @@ class Errors:
     def spread(self, influence: Array) -> Array:
         """Return the covariance (k, k) of sums over rows whose parts these are (n, k), over clusters if there are any.
 
-        In two ways it is put together as in `bsx.analysis.stats.sandwich.TwoWayRobust`.
+        In two ways it is put together as in `bsx.analysis.stats.sandwich.two_way`.
         """
 
         def products(codes: Rows) -> Array:

@@ -330,13 +330,14 @@ def _hybrids(rows: Rows, settings: MetaSettings) -> Agreement:
     """Hybrid systems, of segments that are drawn from all systems."""
     x, human = rows.metrics, rows.human
     how: dict[str, Any] = {"nan": "omit", "cluster": rows.clusters, **settings.resampling}
-    drawn = hybrid_systems(np.stack(list(x.values())), human, settings.hybrids, seed=settings.seed, nan="omit")
-    scores = dict(zip(x, drawn.metrics, strict=True))
+    every = np.stack(list(x.values()))
+    drawn, drawn_human = hybrid_systems(every, human, settings.hybrids, seed=settings.seed, nan="omit")
+    scores = dict(zip(x, drawn, strict=True))
     metrics = []
     for name, values in scores.items():
         limit = hybrid_correlation_limit(x[name], human, **how)
-        sampled = pearson(values, drawn.human, confidence=settings.confidence)
-        chosen = expected_model_selection(values, drawn.human, settings.sample)
+        sampled = pearson(values, drawn_human, confidence=settings.confidence)
+        chosen = expected_model_selection(values, drawn_human, settings.sample)
         figures: dict[str, Figure] = {"limit": limit.estimate, "pearson": sampled.estimate, "pearson_ci": sampled.ci}
         figures |= {field: getattr(chosen, field) for field in ("hits_at_1", "mrr", "difference")}
         metrics.append(MetricAgreement(name, limit.estimate, limit.ci, figures, limit.method))
@@ -344,7 +345,7 @@ def _hybrids(rows: Rows, settings: MetaSettings) -> Agreement:
 
     def compare(a: str, b: str) -> Comparison:
         if test == "williams":
-            return checked_williams(scores[a], scores[b], drawn.human, settings)
+            return checked_williams(scores[a], scores[b], drawn_human, settings)
         return compare_hybrid_limits(x[a], x[b], human, **how)
 
     return Agreement(metrics, test, compare)

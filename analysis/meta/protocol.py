@@ -12,7 +12,14 @@ from pydantic import Field
 
 from bsx.analysis.meta.settings import Test
 from bsx.analysis.stats.clusters import significance_clusters
-from bsx.analysis.stats.systems.swapped import SLACK, Swapped, SwappedAccuracy, SwappedPearson, SwappedSoft, SwappedTies
+from bsx.analysis.stats.systems.swapped import (
+    SLACK,
+    Swapped,
+    swapped_accuracy,
+    swapped_pearson,
+    swapped_soft,
+    swapped_ties,
+)
 from bsx.catalog.protocols import ProtocolTaskEntry
 from bsx.errors import InputError
 from bsx.support.checks import Array
@@ -299,9 +306,9 @@ def _compute(
             _whole(grids[-1][:, :, None], names, np.array(pair.systems)[judged].tolist(), pair.pair)
         counts = tuple(map(len, people))
         if column.pooled:
-            scores = SwappedAccuracy(grids, people, resamples, seed)
+            scores = swapped_accuracy(grids, people, resamples, seed)
         else:
-            scores = SwappedPearson(grids[0], people[0], resamples, seed)
+            scores = swapped_pearson(grids[0], people[0], resamples, seed)
     else:
         rows = np.flatnonzero((~np.isnan(pairs[0].human_segments)).any(axis=1))
         counts = (len(rows),)
@@ -318,11 +325,11 @@ def _compute(
             if not used:
                 raise InputError(f"{where}: no segment is judged of every system, which SPA needs")
             order = np.argsort(ranked)  # the orders of systems and segments decide ties of permutations
-            scores = SwappedSoft(grid[:, order][:, :, complete], human[order][:, complete], resamples, seed)
+            scores = swapped_soft(grid[:, order][:, :, complete], human[order][:, complete], resamples, seed)
         elif column.statistic == "acc_eq":
-            scores = SwappedTies(grid, human, resamples, seed)
+            scores = swapped_ties(grid, human, resamples, seed)
         else:
-            scores = SwappedPearson(grid[:, present], human[present], resamples, seed)
+            scores = swapped_pearson(grid[:, present], human[present], resamples, seed)
     label, of = f"{where} {column.level} {column.statistic}", tuple(pair.pair for pair in pairs)
     task = ProtocolTask(label, of, column.level, column.statistic, weight, counts, used, dropped)
     return _Computed(task, dict(zip(names, scores.values.tolist(), strict=True)), scores)

@@ -133,21 +133,3 @@ def components(values: Array, clusters: Clustered, counts: Array | None = None) 
     inside = np.where(n > groups, within / np.maximum(n - groups, 1), 0.0)
     shared = np.maximum(robust - inside, 0.0) / weighted
     return inside + shared, shared
-
-
-def interval_of_needed(needed: int, drawn: Array, units: int) -> tuple[int, int]:
-    """Return the 95 % interval of the number of units: from the spread of the logarithm of resampled variances.
-
-    Of few units a resample does not show how heavy tails are: the spread is at least that of normal scores.
-
-    Args:
-        needed: units of the smallest study.
-        drawn: the variance it rests on, in resamples of the pilot (resamples,).
-        units: how many things were drawn.
-    """
-    drawn = drawn[drawn > 0]
-    if len(drawn) < 2:
-        return needed, needed
-    half = need("scipy.stats", "intervals").t.isf(0.025, units - 1)
-    half *= max(float(np.log(drawn).std(ddof=1)) * math.sqrt(units / (units - 1)), math.sqrt(2 / (units - 1)))
-    return max(1, math.floor(needed * math.exp(-half))), math.ceil(needed * math.exp(half))

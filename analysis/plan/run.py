@@ -19,7 +19,6 @@ from bsx.analysis.plan.power import (
     Study,
     components,
     detectable,
-    interval_of_needed,
     power_of,
     smallest,
     width_of,
@@ -38,6 +37,7 @@ from bsx.errors import InputError
 from bsx.frames.open import open_frame
 from bsx.frames.settings import on_table
 from bsx.support.checks import Array
+from bsx.support.optional import need
 from bsx.support.result import Notice
 from bsx.support.settings import refuse_idle
 
@@ -308,7 +308,14 @@ def _planned(
     )
     if clustered and drawn < FEW_DOCUMENTS:
         warnings.append(Notice("few-documents", values={"documents": drawn}))
-    ends = interval_of_needed(plan.needed.units, totals + (spread.weighted_size - 1) * parts, drawn)
+    # The interval of the number of units is from the spread of the logarithm of resampled variances. Of few units a
+    # resample does not show how heavy tails are: the spread is at least that of normal scores.
+    needed, variances = plan.needed.units, totals + (spread.weighted_size - 1) * parts
+    ends, variances = (needed, needed), variances[variances > 0]
+    if len(variances) > 1:
+        wide = need("scipy.stats", "intervals").t.isf(0.025, drawn - 1)
+        wide *= max(float(np.log(variances).std(ddof=1)) * math.sqrt(drawn / (drawn - 1)), math.sqrt(2 / (drawn - 1)))
+        ends = max(1, math.floor(needed * math.exp(-wide))), math.ceil(needed * math.exp(wide))
     return replace(plan, needed_ci=ends, pilot=pilot, warnings=tuple(warnings))
 
 

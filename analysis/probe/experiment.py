@@ -16,7 +16,6 @@ from bsx.analysis.probe.classifiers import FittedProbe, Probe, fit
 from bsx.analysis.probe.items import (
     PARTS,
     Codes,
-    ItemAccuracies,
     Labels,
     carve_validation,
     control_labels,
@@ -24,7 +23,8 @@ from bsx.analysis.probe.items import (
     random_parts,
 )
 from bsx.analysis.probe.result import Control, LayerFigures, ProbedLayer, ProbeResult, TrainSize, Transferred
-from bsx.analysis.stats.resample import cluster_codes
+from bsx.analysis.stats.resample import Seed, bootstrap_counts, cluster_codes
+from bsx.analysis.stats.validate import several_units
 from bsx.errors import InputError
 from bsx.support.checks import Array
 from bsx.support.optional import need
@@ -84,26 +84,22 @@ class _Seed:
         """Fit a probe under each condition: ``vectors`` are those of a layer (n, dim), ``sizes`` of training sets."""
         conditions = [(truth, self.train) for truth in self.truths]
         conditions += [(self.truths[0], np.sort(self.order[:size])) for size in sizes]
-        others = np.asarray(vectors[self.validation], dtype=np.float64)
-        return [
-            fit(
-                probe,
-                np.asarray(vectors[rows], np.float64),
-                truth[rows],
-                others,
-                truth[self.validation],
-                seed=self.chance,
-            )
-            for truth, rows in conditions
-        ]
+        held, fitted = np.asarray(vectors[self.validation], dtype=np.float64), []
+        for truth, rows in conditions:
+            x = np.asarray(vectors[rows], dtype=np.float64)
+            fitted.append(fit(probe, x, truth[rows], held, truth[self.validation], seed=self.chance))
+        return fitted
 
 
-class _Tested:
-    """Items that the probes of all seeds are tested on.
+class Evaluated:
+    """Items that the probes of all seeds are tested on, and how many of each group are predicted rightly.
+
+    Items of one group are drawn together, and so are the results of one item in all seeds and conditions: neither
+    copies of an item nor further seeds pass for independent evidence, and differences between conditions are paired.
 
     Args:
         features: vectors of each layer (layers, n, dim).
-        groups: number of the group of each item (n,), which is drawn as a whole.
+        groups: number of the group of each item (n,).
         conditions: how many there are.
 
     Attributes:
@@ -113,8 +109,9 @@ class _Tested:
     """
 
     def __init__(self, features: NDArray[np.float32], groups: Labels, conditions: int) -> None:
-        self._features, self._shape = features, (conditions, len(features))
-        self._items = ItemAccuracies(groups, conditions * len(features))
+        self._features, self._of = features, groups
+        self._tested = np.zeros(int(groups.max()) + 1)
+        self._right = np.zeros((conditions, len(features), len(self._tested)))
         self.counts: list[int] = []
         self.baselines: list[float] = []
         self.seen: list[float] = []
@@ -122,7 +119,7 @@ class _Tested:
     def start(self, rows: Labels, truths: Sequence[Labels], majority: int) -> None:
         """Begin a seed: choose the items to test (m,), and their labels under each condition (m,)."""
         self._rows, self._truths = rows, truths
-        self._right = np.zeros((*self._shape, len(rows)), dtype=bool)
+        self._tested += np.bincount(self._of[rows], minlength=len(self._tested))
         self.counts.append(len(rows))
         self.baselines.append(float((truths[0] == majority).mean()))
 
@@ -130,21 +127,21 @@ class _Tested:
         """Test the probes of a layer, one a condition; return what that of the task predicts (m,)."""
         vectors = np.asarray(self._features[number][self._rows], dtype=np.float64)
         predicted = [probe.predict(vectors) for probe in probes[: len(self._truths)]]
-        self._right[:, number] = [labels == truth for labels, truth in zip(predicted, self._truths, strict=True)]
+        for place, (labels, truth) in enumerate(zip(predicted, self._truths, strict=True)):
+            self._right[place, number] += np.bincount(self._of[self._rows], labels == truth, len(self._tested))
         return predicted[0]
 
-    def finish(self) -> list[float]:
-        """End a seed; return the accuracy of each layer in it."""
-        self._items.add(self._rows, self._right.reshape(-1, len(self._rows)))
-        return [float(right.mean()) for right in self._right[0]]
-
-    def accuracies(self, resamples: int, seed: int) -> tuple[Array, Array]:
+    def accuracies(self, resamples: int, seed: Seed) -> tuple[Array, Array]:
         """Return the accuracies of all seeds (conditions, layers), and their bootstrap draws (resamples, …)."""
-        draws = self._items.draws(resamples, np.random.default_rng(seed))
-        return self._items.accuracy().reshape(self._shape), draws.reshape(-1, *self._shape)
+        present = np.flatnonzero(self._tested)
+        several_units(len(present), "probe", "items that were tested", "group")
+        right, tested = self._right[..., present], self._tested[present]
+        drawn = bootstrap_counts(resamples, len(present), seed)
+        draws = [(right @ times.T / (times @ tested)).transpose(2, 0, 1) for times in drawn]
+        return right.sum(axis=2) / tested.sum(), np.concatenate(draws)
 
 
-class _Further(_Tested):
+class _Further(Evaluated):
     """Further items, whose numbers of vectors, labels, groups and types are checked.
 
     Args:
@@ -280,23 +277,20 @@ def probe_layers(
         raise InputError("there must be at least one seed, no seed twice, and no training part of less than one item")
     group = np.arange(len(y)) if groups is None else cluster_codes(groups)
     kinds = None if types is None else cluster_codes(types)
-    given = None
+    given, notes = None, list[str]()
     if parts is not None:
         if unknown := sorted(set(parts) - set(PARTS)):
             raise InputError(f"the part {unknown[0]!r} of an item is not one of {', '.join(PARTS)}")
         given = np.array([PARTS.index(part) for part in parts], dtype=np.int8)
-    further = [_Further(data, features.shape[::2], names.tolist(), groups, types) for data in test_data]
-    notes: list[str] = []
-    if given is not None:
         test = group[given == PARTS.index("test")]
         if known := int(np.isin(test, group[given != PARTS.index("test")]).sum()):
             notes.append(f"{known} of {len(test)} test items of the given split also stand outside the test part")
+    further = [_Further(data, features.shape[::2], names.tolist(), groups, types) for data in test_data]
     if kinds is not None and not kinds.any():
         notes.append("control task: every item has the same type, so there is only one label to remember")
     counts, sizes, conditions = [0, 0, 0], list[int](), ["task", *(["control task"] if kinds is not None else [])]
-    macro_f1: list[list[float]] = []
-    chosen: list[list[float]] = []
-    by_seed: list[list[float]] = []
+    by_seed, macro_f1 = np.empty((2, len(seeds), len(numbers)))
+    chosen: list[list[float]] = [[] for _ in numbers]
     control_baselines: list[float] = []
     complaints, fits = Counter[tuple[str, str]](), len(seeds) * len(features)
     for place, seed in enumerate(seeds):
@@ -308,7 +302,7 @@ def probe_layers(
             sizes = sorted({size for size in train_sizes if size < counts[0]})
             notes += [f"no curve at {size}: {counts[0]} items to train on" for size in train_sizes if size >= counts[0]]
             conditions += [f"{size} items" for size in sizes]
-            tested = _Tested(features, group, len(conditions))
+            tested = Evaluated(features, group, len(conditions))
         truths = [truth[trained.test] for truth in trained.truths] + [y[trained.test]] * len(sizes)
         tested.start(trained.test, truths, trained.majorities[0])
         if kinds is not None:
@@ -317,8 +311,6 @@ def probe_layers(
         for items in further:
             items.start_seed(trained, group, kinds, seed)
         f1_score = need("sklearn.metrics", "probing").f1_score
-        macro_f1.append([])
-        chosen.append([])
         for layer, vectors in enumerate(features):
             probes = trained.fit(probe, vectors, sizes)
             predicted = tested.layer(layer, probes)
@@ -327,20 +319,16 @@ def probe_layers(
             complaints.update(
                 (name, fitted.complaint) for name, fitted in zip(conditions, probes, strict=True) if fitted.complaint
             )
-            macro_f1[-1].append(float(f1_score(truths[0], predicted, average="macro")))
-            chosen[-1].append(probes[0].chosen)
+            by_seed[place, layer] = (predicted == truths[0]).mean()
+            macro_f1[place, layer] = f1_score(truths[0], predicted, average="macro")
+            chosen[layer].append(probes[0].chosen)
             if progress is not None:
                 progress(task or "probing", place * len(features) + layer + 1, fits)
-        by_seed.append(tested.finish())
-        for items in further:
-            items.finish()
-
     pooled, draws = tested.accuracies(resamples, seeds[0])
     notes += [note for items in further for note in items.notes]
     notes += [f"{name}: {why} in {times} of {fits} fits" for (name, why), times in complaints.items()]
-    of_layer = np.array(by_seed).T  # (layers, seeds)
+    of_layer, f1 = by_seed.T, macro_f1.mean(axis=0).tolist()
     spread = of_layer.std(axis=1, ddof=1).tolist() if len(seeds) > 1 else [None] * len(numbers)
-    f1, strengths = np.mean(macro_f1, axis=0).tolist(), np.array(chosen).T.tolist()
     figures = layer_figures(pooled, draws, control=kinds is not None)
     low, high = np.percentile(draws, [2.5, 97.5], axis=0)
     order = np.argsort(-pooled[0], kind="stable")
@@ -358,7 +346,7 @@ def probe_layers(
         best_layer=numbers[order[0]],
         win_share=float((draws[:, 0].argmax(axis=1) == order[0]).mean()),
         layers=tuple(
-            ProbedLayer(layer, *figures[i], spread[i], f1[i], tuple(of_layer[i].tolist()), tuple(strengths[i]))
+            ProbedLayer(layer, *figures[i], spread[i], f1[i], tuple(of_layer[i].tolist()), tuple(chosen[i]))
             for i, layer in enumerate(numbers)
         ),
         control=None

@@ -8,8 +8,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.stats.resample import bootstrap_counts
-from bsx.analysis.stats.validate import several_units
 from bsx.support.checks import Array
 
 Labels = NDArray[np.int64]
@@ -21,15 +19,9 @@ SHARES = (0.6, 0.2, 0.2)
 
 
 def random_parts(groups: NDArray[np.int64], rng: np.random.Generator, shares: Sequence[float] = SHARES) -> Codes:
-    """Divide items at random; items of one group come into the same part.
+    """Divide items at random, those of one group (n,) into the same part: return the index into `PARTS` of each (n,).
 
-    Args:
-        groups: number of each item's group (n,), counted from 0.
-        rng: random numbers.
-        shares: of training, validation and test part; they are met as nearly as whole groups allow.
-
-    Returns:
-        Index into `PARTS` of each item (n,).
+    Shares are met as nearly as whole groups allow.
 
     >>> random_parts(np.array([0, 0, 1, 2, 3, 4]), np.random.default_rng(0)).tolist()
     [1, 1, 2, 0, 0, 0]
@@ -70,13 +62,7 @@ def control_labels(types: Labels, labels: Labels, rng: np.random.Generator) -> L
     without replacement: the frequent types first, each label with the probability of the share that is still left of
     it, so that items have the control labels in the task's own proportions.
 
-    Args:
-        types: number of each item's type (n,).
-        labels: the task's own labels (n,), counted from 0; only their distribution is used.
-        rng: random numbers.
-
-    Returns:
-        Control labels (n,).
+    Of the task's own labels (n,), numbers from 0 as types are, only the distribution is used.
     """
     left, sizes = np.bincount(labels).astype(np.float64), np.bincount(types)
     order = rng.permutation(len(sizes))
@@ -90,53 +76,14 @@ def control_labels(types: Labels, labels: Labels, rng: np.random.Generator) -> L
     return label_of[types]
 
 
-class ItemAccuracies:
-    """Which test items were predicted rightly, under several conditions and in several runs.
-
-    Items of one group are drawn together, and so are the results of one item in all runs and conditions: neither
-    copies of an item nor further runs on it pass for independent evidence, and differences between conditions are
-    paired.
-
-    Args:
-        groups: number of each item's group (n,), counted from 0.
-        conditions: how many conditions there are.
-    """
-
-    def __init__(self, groups: NDArray[np.int64], conditions: int) -> None:
-        self._groups = groups
-        self._right = np.zeros((conditions, int(groups.max()) + 1))
-        self._tested = np.zeros(int(groups.max()) + 1)
-
-    def add(self, items: NDArray[np.int64], right: NDArray[np.bool_]) -> None:
-        """Add a run: the items that it tested (m,), and whether it was right under each condition (conditions, m)."""
-        groups, width = self._groups[items], self._right.shape[1]
-        self._tested += np.bincount(groups, minlength=width)
-        for condition, row in enumerate(right):
-            self._right[condition] += np.bincount(groups, weights=row, minlength=width)
-
-    def accuracy(self) -> Array:
-        """Return the share of right predictions over all runs (conditions,)."""
-        return np.asarray(self._right.sum(axis=1) / self._tested.sum())
-
-    def draws(self, resamples: int, rng: np.random.Generator) -> Array:
-        """Return the accuracy in bootstrap resamples of the tested groups (resamples, conditions)."""
-        present = np.flatnonzero(self._tested)
-        several_units(len(present), "probe", "items that were tested", "group")
-        right, tested = self._right[:, present], self._tested[present]
-        blocks = bootstrap_counts(resamples, len(present), rng)
-        return np.concatenate([(times @ right.T) / (times @ tested)[:, None] for times in blocks])
-
-
 Figures = tuple[float, float, float, float | None, float | None, float | None, float | None]
 
 
 def layer_figures(pooled: Array, draws: Array, *, control: bool) -> list[Figures]:
     """Return accuracy with its ends, and with a control task its accuracy and selectivity with ends, of each layer.
 
-    Args:
-        pooled: accuracies (conditions, layers): of the task, then of its control task if there is one, then any.
-        draws: their bootstrap draws (resamples, conditions, layers).
-        control: whether there is a control task.
+    Of accuracies (conditions, layers) and their bootstrap draws (resamples, conditions, layers) the first are those of
+    the task, the next those of its control task.
     """
     low, high = np.percentile(draws[:, 0], [2.5, 97.5], axis=0)
     figures = [pooled[0].tolist(), low.tolist(), high.tolist()]

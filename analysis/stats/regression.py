@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from bsx.analysis.stats.sandwich import ClusterRobust, Codes, TwoWayRobust
+from bsx.analysis.stats.sandwich import ClusterRobust, Codes, two_way
 from bsx.analysis.stats.validate import several_units
 from bsx.errors import InputError
 from bsx.support.checks import Array
@@ -183,8 +183,7 @@ def _robust(
 ) -> tuple[Array, Array]:
     """Return covariance (p, p) and degrees of freedom (p,): HC3 without clusters, CR2 over them."""
     if len(ways) == 2:
-        two = TwoWayRobust(design, *ways)
-        return two.covariance(residuals, scales), np.minimum(*(way.df() for way in two.ways[:2]))
+        return two_way(design, *ways, residuals, scales)
     if ways:
         robust = ClusterRobust(design, ways[0])
         scores = robust.scores(residuals, scales) @ robust.back.T

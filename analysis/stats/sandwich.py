@@ -169,34 +169,26 @@ class ClusterRobust:
         return np.array([np.bincount(self.codes, column, self.many).max() for column in shares.T])
 
 
-class TwoWayRobust:
-    """The covariance over two sets of clusters that cross, such as segments and systems.
+def two_way(
+    design: Array, first: Codes, second: Codes, residuals: Array, scales: Array | None = None
+) -> tuple[Array, Array]:
+    """Return covariance (p, p) and degrees of freedom (p,) over two sets of clusters that cross: segments and systems.
 
     V = V_1 + (V_2 - V_12)₊: what rows of one cluster of the second set share beyond the row itself (or the rows that
     both sets join) is added to the covariance over the first. The difference's negative eigenvalues are set to 0, in
     an orthonormal basis of the design, so that the sum is a covariance and never below that over the first set alone.
-    Each part is CR2; degrees of freedom are the fewer of both sets'.
+    Each part is CR2, of the design (n, p), residuals (n,) and scales as `ClusterRobust.scores` takes them; degrees of
+    freedom are the fewer of both sets'.
 
     Source: Cameron, Gelbach & Miller 2011.
-
-    Args:
-        design: (n, p).
-        first: cluster of each row (n,), from 0 without gaps.
-        second: likewise.
     """
-
-    def __init__(self, design: Array, first: Codes, second: Codes) -> None:
-        both = np.unique(first * (int(second.max()) + 1) + second, return_inverse=True)[1].astype(np.int64)
-        self.ways = tuple(ClusterRobust(design, codes) for codes in (first, second, both))
-        self.back = self.ways[0].back
-
-    def covariance(self, residuals: Array, scales: Array | None = None) -> Array:
-        """Return the covariance of the coefficients of the design (p, p); for ``scales`` see `ClusterRobust.scores`."""
-        first, *others = (way.scores(residuals, scales) for way in self.ways)
-        second, both = (scores.T @ scores for scores in others)
-        values, vectors = np.linalg.eigh(second - both)
-        roots = np.vstack([first, (vectors * np.sqrt(np.maximum(values, 0.0))).T]) @ self.back.T
-        return np.asarray(roots.T @ roots)  # no variance can come out below 0
+    crossed = np.unique(first * (int(second.max()) + 1) + second, return_inverse=True)[1].astype(np.int64)
+    ways = [ClusterRobust(design, codes) for codes in (first, second, crossed)]
+    of_first, *others = (way.scores(residuals, scales) for way in ways)
+    over_second, both = (scores.T @ scores for scores in others)
+    values, vectors = np.linalg.eigh(over_second - both)
+    roots = np.vstack([of_first, (vectors * np.sqrt(np.maximum(values, 0.0))).T]) @ ways[0].back.T
+    return np.asarray(roots.T @ roots), np.minimum(ways[0].df(), ways[1].df())  # no variance can come out below 0
 
 
 def positive(matrix: Array) -> Array:

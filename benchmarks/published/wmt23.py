@@ -8,7 +8,7 @@ from benchmarks.published.table import Figure, PublishedFacts, Work, read_facts
 from bsx.analysis.datasets.mtme import load_scores
 from bsx.analysis.meta.wmt import ranked
 from bsx.analysis.stats.systems.grouped import group_mean, group_values
-from bsx.analysis.stats.systems.swapped import SwappedAccuracy, SwappedPearson, SwappedTies
+from bsx.analysis.stats.systems.swapped import swapped_accuracy, swapped_pearson, swapped_ties
 from bsx.catalog.protocols import find_protocol
 from bsx.data.tables import Table
 from bsx.errors import InputError
@@ -50,7 +50,7 @@ def recompute(work: Work) -> list[Figure]:
         )
         of_systems = {name.removesuffix("[noref]"): values for name, values in own.of_systems.items()}
         systems[pair] = (of_systems, own.human_systems)
-        values = SwappedPearson(np.stack(list(of_systems.values())), own.human_systems, 0, 1).values
+        values = swapped_pearson(np.stack(list(of_systems.values())), own.human_systems, 0, 1).values
         ours["sys pearson"] = dict(zip(of_systems, values.tolist(), strict=True))
         for figure, metrics in coarse[pair].items():
             for metric, value in metrics.items():
@@ -62,7 +62,7 @@ def recompute(work: Work) -> list[Figure]:
                 figures.append(Figure(at, value, _of(ours, figure, metric), FACTS.fine))
     names = [name for name in protocol.primary + protocol.baselines if all(name in own for own, _ in systems.values())]
     grids = [np.stack([own[name] for name in names]) for own, _ in systems.values()]
-    accuracy = SwappedAccuracy(grids, [human for _, human in systems.values()], 0, 1).values
+    accuracy = swapped_accuracy(grids, [human for _, human in systems.values()], 0, 1).values
     for name, value in zip(names, accuracy.tolist(), strict=True):
         at = {"pair": "+".join(systems), "figure": "sys accuracy", "metric": name, "digits": ""}
         figures.append(Figure(at, None, value))
@@ -76,9 +76,9 @@ def _ours(metrics: dict[str, Array], human: Array) -> dict[str, dict[str, float]
     missing = np.where(present, grid, np.nan)
     by_item = np.nan_to_num(group_mean(group_values(missing, np.broadcast_to(human, grid.shape), "item", "pearson")))
     found = {
-        "seg pearson": SwappedPearson(grid[:, present], human[present], 0, 1).values,
+        "seg pearson": swapped_pearson(grid[:, present], human[present], 0, 1).values,
         "seg pearson item": by_item,
-        "seg acc-t": SwappedTies(grid, human, 0, 1).values,
+        "seg acc-t": swapped_ties(grid, human, 0, 1).values,
     }
     return {figure: dict(zip(metrics, values.tolist(), strict=True)) for figure, values in found.items()}
 

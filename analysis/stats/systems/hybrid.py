@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,24 +25,9 @@ from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy
 
 
-@dataclass(frozen=True)
-class Hybrids:
-    """Scores of hybrid systems.
-
-    Attributes:
-        metrics: (metrics, n).
-        human: (n,).
-        segments: segments each hybrid consists of.
-    """
-
-    metrics: Array
-    human: Array
-    segments: int
-
-
 def hybrid_systems(
     metrics: ArrayLike, human: ArrayLike, n: int = 10_000, *, seed: Seed = 1, nan: NanPolicy = "error"
-) -> Hybrids:
+) -> tuple[Array, Array]:
     """Build hybrid systems: each takes every segment from a system drawn at random.
 
     A hybrid's scores are the means over its segments. The draws are the same for human scores and all metrics. The
@@ -52,13 +36,9 @@ def hybrid_systems(
 
     Source: Graham & Liu 2016, section 4.
 
-    Args:
-        metrics: scores of metrics (metrics, systems, segments).
-        human: human scores (systems, segments).
-        n: hybrids to build.
-        seed: of the draws.
-        nan: ``error``, or ``omit``: a segment is then drawn from the systems that have all of its scores, and left out
-            where no system has.
+    Of scores (metrics, systems, segments) and human scores (systems, segments), return those of n hybrids, (metrics, n)
+    and (n,). With ``nan="omit"``, a segment is drawn from the systems that have all of its scores, and left out where
+    no system has.
 
     Raises:
         InputError: if shapes differ, values are missing or infinite, or n is not positive.
@@ -81,7 +61,7 @@ def hybrid_systems(
         cells = rows[drawn, columns] * segments + columns
         means.append(np.stack([np.take(values, cells).mean(axis=1) for values in flat]))
     result = np.concatenate(means, axis=1)
-    return Hybrids(result[1:], result[0], segments)
+    return result[1:], result[0]
 
 
 def hybrid_correlation_limit(

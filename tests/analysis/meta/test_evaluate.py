@@ -214,12 +214,12 @@ def test_hybrids() -> None:
     how: dict[str, Any] = {**WHERE, "level": "hybrid", "hybrids": 500, "sample": 20}
     result = meta_evaluate(columns, NAMES, "human", **how)
     g = gridded(columns, *NAMES).columns
-    drawn = hybrid_systems(np.stack([g[name] for name in NAMES]), g["human"], 500)
+    drawn, human = hybrid_systems(np.stack([g[name] for name in NAMES]), g["human"], 500)
     for i, found in enumerate(result.groups[0].metrics):
         limit = hybrid_correlation_limit(g[found.metric], g["human"])
         assert (found.value, *found.ci) == (limit.estimate, *limit.ci)
-        assert found.figures["pearson"] == pytest.approx(stats.pearsonr(drawn.metrics[i], drawn.human).statistic)
-        chosen = expected_model_selection(drawn.metrics[i], drawn.human, 20)
+        assert found.figures["pearson"] == pytest.approx(stats.pearsonr(drawn[i], human).statistic)
+        chosen = expected_model_selection(drawn[i], human, 20)
         assert [found.figures[k] for k in ("hits_at_1", "mrr", "difference")] == pytest.approx(
             [chosen.hits_at_1, chosen.mrr, chosen.difference]
         )

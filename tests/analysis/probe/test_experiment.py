@@ -12,14 +12,8 @@ import pytest
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.parts import Answer
 from bsx.analysis.probe import classifiers as probes
-from bsx.analysis.probe.experiment import TestData, probe_layers
-from bsx.analysis.probe.items import (
-    PARTS,
-    ItemAccuracies,
-    carve_validation,
-    control_labels,
-    random_parts,
-)
+from bsx.analysis.probe.experiment import Evaluated, TestData, probe_layers
+from bsx.analysis.probe.items import PARTS, carve_validation, control_labels, random_parts
 from bsx.analysis.probe.result import ProbedModel, ProbeResult, Transferred
 from bsx.analysis.probe.tasks import read_sentences, read_tokens
 from bsx.analysis.stats.layers import JudgedLayer, LayerAgreement
@@ -180,15 +174,22 @@ def test_the_logistic_probe_equals_scikit_learn_by_hand() -> None:
     assert result.baseline == pytest.approx((labels[test] == np.bincount(labels[train]).argmax()).mean())
 
 
+def evaluated(groups: np.ndarray, *runs: tuple[np.ndarray, np.ndarray]) -> Evaluated:
+    """Return what a probe that always says 1 is right on: items of each run, their labels under each condition."""
+    always = probes.FittedProbe(np.zeros(1), np.ones(1), None, 1, float("nan"), "")
+    items = Evaluated(np.zeros((1, len(groups), 1), dtype=np.float32), groups, len(runs[0][1]))
+    for rows, right in runs:
+        items.start(rows, list(right.astype(np.int64)), 1)
+        items.layer(0, [always] * len(right))
+    return items
+
+
 def test_the_bootstrap_equals_a_literal_loop() -> None:
     rng = np.random.default_rng(0)
     groups = np.array([0, 0, 1, 2, 3, 3, 3, 4, 5])
     runs = [(np.array([0, 1, 3, 4]), rng.random((2, 4)) < 0.5), (np.array([2, 3, 4, 5, 6]), rng.random((2, 5)) < 0.5)]
-    items = ItemAccuracies(groups, 2)
-    for rows, right in runs:
-        items.add(rows, right)
-    np.testing.assert_allclose(items.accuracy(), np.concatenate([r for _, r in runs], axis=1).mean(axis=1))
-    draws = items.draws(70, np.random.default_rng(7))
+    accuracies, draws = evaluated(groups, *runs).accuracies(70, 7)
+    np.testing.assert_allclose(accuracies[:, 0], np.concatenate([r for _, r in runs], axis=1).mean(axis=1))
     again = np.random.default_rng(7)
     drawn = np.concatenate([again.integers(4, size=(64, 4)), again.integers(4, size=(6, 4))])
     for b, picks in enumerate(drawn):
@@ -198,7 +199,7 @@ def test_the_bootstrap_equals_a_literal_loop() -> None:
                 inside = groups[rows] == pick
                 correct += hits[:, inside].sum(axis=1)
                 tested += inside.sum()
-        np.testing.assert_allclose(draws[b], correct / tested)
+        np.testing.assert_allclose(draws[b, :, 0], correct / tested)
 
 
 def test_the_interval_covers_the_truth() -> None:
@@ -206,9 +207,8 @@ def test_the_interval_covers_the_truth() -> None:
     rng = np.random.default_rng(11)
     inside = 0
     for _ in range(300):
-        items = ItemAccuracies(np.arange(100), 1)
-        items.add(np.arange(100), rng.random((1, 100)) < 0.7)
-        low, high = np.percentile(items.draws(200, rng), [2.5, 97.5])
+        items = evaluated(np.arange(100), (np.arange(100), rng.random((1, 100)) < 0.7))
+        low, high = np.percentile(items.accuracies(200, rng)[1], [2.5, 97.5])
         inside += low <= 0.7 <= high
     assert 0.90 <= inside / 300 <= 0.98
 
