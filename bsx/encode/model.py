@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack, cast, get_args
+from typing import Unpack, cast, get_args
 
 from bsx.catalog.catalog import Catalog
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry, Source
@@ -41,9 +41,6 @@ from bsx.support.arrays import device_type
 from bsx.support.folders import path_as_name
 from bsx.support.optional import install_command, installed, need, runs_encoders
 from bsx.support.untyped import Untyped, blaming
-
-if TYPE_CHECKING:
-    from bsx.encode.vector_cache import CachedEncoding, VectorCache
 
 _ONNX_BATCH_TOKENS = 512
 """Padded tokens of a batch under ONNX Runtime: each thread has one, and a small one stays in its cache."""
@@ -133,18 +130,6 @@ class Checkpoint:
         return f"{kind}-{digest[:12]}" + ("" if self.pinned else f"-{self.config[:8]}")
 
 
-def available(catalog: Catalog, language: LanguageEntry | None = None) -> list[str]:
-    """Return the registry's models whose files are on this machine, for one language best first, or for all."""
-    from bsx.models.ranking import Constraints, rank
-
-    if language is None:
-        return [entry.name for entry in catalog.models.values() if is_here(entry.source)]
-    try:
-        return [row.entry.name for row in rank(language, catalog, constraints=Constraints(available=True)).ranking]
-    except InputError:  # none of those here was trained on the language
-        return []
-
-
 def locate(choice: Choice, catalog: Catalog) -> Checkpoint:
     """Return a chosen model's files, fetching them from the hub if they are not here yet, and verify them.
 
@@ -201,16 +186,24 @@ def _digests(source: Source, folder: Path) -> tuple[str | None, str, str]:
 
 def _unavailable(choice: Choice, catalog: Catalog, reason: str) -> ModelUnavailableError:
     """Return what to tell somebody whose model is not here: how to get it, and what works without it."""
-    language = choice.language
-    here = [name for name in available(catalog, language) if name != choice.name]  # its package may be damaged
-    runs = runs_encoders()
-    if not runs:
+    from bsx.models.ranking import Constraints, rank
+
+    language, entries = choice.language, list(catalog.models.values())
+    if language is not None:
+        try:
+            best = rank(language, catalog, constraints=Constraints(available=True)).ranking
+        except InputError:  # none of those here was trained on the language
+            best = ()
+        entries = [row.entry for row in best]
+    # The package of the model itself may be damaged.
+    here = [f"model={entry.name}" for entry in entries if entry.name != choice.name and is_here(entry.source)]
+    if not runs_encoders():
         options = f"Nothing that runs an encoder is installed either: {install_command('onnx')}. "
         options += "metrics=chrf needs none."
     elif language is None:
-        options = f"Available here now: {', '.join(f'model={name}' for name in here) or 'none'}."
+        options = f"Available here now: {', '.join(here) or 'none'}."
     elif here:
-        options = f"Available here now for {language.name}: {', '.join(f'model={name}' for name in here)}."
+        options = f"Available here now for {language.name}: {', '.join(here)}."
     else:
         options = f"No model here was trained on {language.name}; metrics=chrf needs none."
     fetching = f" `bsx models pull {choice.name}` fetches it where the hub is reachable." if choice.source.hub else ""
@@ -241,14 +234,7 @@ def pin_revision(entry: ModelEntry, named: Path | None = None) -> tuple[Path, st
 
 @dataclass(frozen=True)
 class LocatedModel:
-    """A chosen model with its files on this machine.
-
-    Attributes:
-        choice: what was chosen.
-        checkpoint: its files.
-        architecture: its configuration.
-        budget: bytes of memory that one text may take; None if unlimited.
-    """
+    """A chosen model with its files on this machine, and the bytes of memory that one text may take; None: any."""
 
     choice: Choice
     checkpoint: Checkpoint
@@ -257,12 +243,7 @@ class LocatedModel:
 
     @classmethod
     def of(cls, choice: Choice, catalog: Catalog, *, trust_remote_code: bool, budget: int | None) -> LocatedModel:
-        """Find or fetch a model's files and read its configuration.
-
-        Raises:
-            ModelUnavailableError: if its files are neither here nor to be had.
-            InputError: if the files are not what the registry says.
-        """
+        """Find or fetch a model's files, as `locate` does, and read its configuration, as `Architecture.read` does."""
         catalog.require("families.yaml")
         checkpoint = locate(choice, catalog)
         architecture = Architecture.read(checkpoint.folder, catalog.families, trust_remote_code=trust_remote_code)
@@ -289,12 +270,9 @@ class LocatedModel:
     def tokenizer(
         self, *, limit: int | None = None, leading_space: bool | None = None, **rules: Unpack[Rules]
     ) -> Tokenizer:
-        """Return the model's tokenizer.
+        """Return the model's tokenizer, by further rules; see `Tokenizer`.
 
-        Args:
-            limit: a further limit on the tokens of a text.
-            leading_space: put a space before each text; what the registry says unless given.
-            rules: see `Tokenizer`.
+        ``limit`` is one more on the tokens of a text; ``leading_space`` is what the registry says unless given.
         """
         entry = self.choice.entry
         limits = [self.architecture.position_limit, entry.max_tokens if entry is not None else None, limit]
@@ -322,13 +300,10 @@ class Opener:
     this encoder: on the CPU, in fp32, an architecture whose graph bsx builds. What runs an encoder does not depend on
     what is encoded.
 
-    Args:
-        located: the model.
-        device: where to run.
-        dtype: number format; int8 is ONNX Runtime's.
+    Attributes:
         asked: the backend that was asked for.
         final_norm: see `bsx.encode.torch_encoder.TransformerEmbedder`.
-        cache: where vectors outlive the run, if anywhere.
+        notes: what the user should know about the choice, one sentence each.
 
     Raises:
         InputError: if the backend that was asked for cannot run this encoder here.
@@ -340,12 +315,10 @@ class Opener:
     dtype: Precision
     asked: BackendName
     final_norm: bool
-    cache: VectorCache | None
 
     def __post_init__(self) -> None:
         self.architecture = self.located.architecture
         self.notes: list[str] = []
-        """What the user should know about the choice, one sentence each."""
         if "AutoModel" in str(self.architecture.stored.get("auto_map")):
             self.notes.append(
                 f"the code that comes with {self.architecture.folder.name} (auto_map in its config.json) is not run, "
@@ -388,11 +361,7 @@ class Opener:
         return False
 
     def batcher(self, layers: list[int], batch_tokens: int | None) -> Batcher:
-        """Load what encodes any number of sequences, cut at some layers.
-
-        Args:
-            layers: the layers to return, in order.
-            batch_tokens: padded tokens of a batch; None for the device's default.
+        """Load what encodes any number of sequences, cut at some layers, and returns these in order; see `Batcher`.
 
         Raises:
             InputError: if the encoder cannot be loaded.
@@ -403,21 +372,9 @@ class Opener:
         from bsx.encode.torch_encoder import TransformerEmbedder
 
         encoder: Embedder = TransformerEmbedder(
-            self.architecture,
-            layers=layers,
-            device=self.device,
-            dtype="fp32" if self.dtype == "int8" else self.dtype,
-            final_norm=self.final_norm,
+            self.architecture, layers=layers, device=self.device, dtype=self.dtype, final_norm=self.final_norm
         )
         return Batcher(encoder, batch_tokens)
-
-    def cached(self, layers: list[int]) -> CachedEncoding | None:
-        """Return what keeps vectors of these layers on disk, if there is a cache."""
-        if self.cache is None:
-            return None
-        from bsx.encode.vector_cache import CachedEncoding
-
-        return CachedEncoding(self.cache, self.digests, layers, self.architecture.dimensions, self.device)
 
     @property
     def digests(self) -> dict[str, object]:
