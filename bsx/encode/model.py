@@ -23,20 +23,7 @@ from bsx.encode.light import LightEmbedder, obstacle
 from bsx.encode.run_config import BackendName, Precision, has_torch, signed
 from bsx.encode.tokenizer import Rules, Tokenizer, load_tokenizer
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError, UnknownNameError
-from bsx.models.files import (
-    TOKENIZERS,
-    config_digest,
-    digest_of,
-    fetch,
-    find,
-    is_here,
-    matching_files,
-    package_command,
-    part_of,
-    refuse_adapter,
-    resolve_commit,
-    weight_files,
-)
+from bsx.models import files
 from bsx.support.arrays import device_type
 from bsx.support.folders import path_as_name
 from bsx.support.optional import install_command, installed, need, runs_encoders
@@ -93,7 +80,7 @@ def choose(model: str | Path | None, lang: str | None, catalog: Catalog) -> Choi
         from bsx.models.ranking import rank
 
         ranked = rank(asked.target, catalog, source=asked.source)
-        entry = next((row.entry for row in ranked.ranking if is_here(row.entry.source)), ranked.entry)
+        entry = next((row.entry for row in ranked.ranking if files.is_here(row.entry.source)), ranked.entry)
         note = None if entry is ranked.entry else f"{ranked.advice} {entry.name} is used."
         return Choice(entry.name, entry.source, entry, asked.target, note)
     if catalog.find(model) is None:
@@ -137,17 +124,17 @@ def locate(choice: Choice, catalog: Catalog) -> Checkpoint:
         ModelUnavailableError: naming the model, how to get it, and what is available here instead.
         InputError: if weights or configuration are not those the registry pins, or a local folder is incomplete.
     """
-    folder = find(choice.source)
+    folder = files.find(choice.source)
     if folder is None:
         if choice.source.path is not None:
             raise InputError(f"{choice.source.path}: holds no config.json with weights next to it")
         if choice.source.convert is None and choice.source.package is not None:
-            missing = f"its package is not installed: {package_command(choice.source)}"
+            missing = f"its package is not installed: {files.package_command(choice.source)}"
             raise _unavailable(choice, catalog, missing)
         from bsx.models.conversion import convert
 
         try:
-            folder = fetch(choice.source) if choice.source.convert is None else convert(choice.source)
+            folder = files.fetch(choice.source) if choice.source.convert is None else convert(choice.source)
         except ModelUnavailableError as error:
             raise _unavailable(choice, catalog, str(error)) from error
     return identified(choice.source, folder, choice.name)
@@ -159,7 +146,7 @@ def identified(source: Source, folder: Path, name: str) -> Checkpoint:
     Raises:
         InputError: if it is not.
     """
-    refuse_adapter(folder)
+    files.refuse_adapter(folder)
     made = source.convert
     result = _digests(source, folder)
     if made is not None and result != (source.sha256, made.tokenizer, source.config or result[2]):
@@ -180,8 +167,8 @@ def identified(source: Source, folder: Path, name: str) -> Checkpoint:
 def _digests(source: Source, folder: Path) -> tuple[str | None, str, str]:
     """Return what weights, tokenizer and configuration are; the commit of a hub model says what nobody pinned."""
     needed = source.hub is None or source.sha256 is not None
-    weights = digest_of(weight_files(folder)) if needed else None
-    return weights, digest_of(matching_files(folder, TOKENIZERS)), config_digest(folder)
+    weights = files.digest_of(files.weight_files(folder)) if needed else None
+    return weights, files.digest_of(files.matching_files(folder, files.TOKENIZERS)), files.config_digest(folder)
 
 
 def _unavailable(choice: Choice, catalog: Catalog, reason: str) -> ModelUnavailableError:
@@ -196,7 +183,7 @@ def _unavailable(choice: Choice, catalog: Catalog, reason: str) -> ModelUnavaila
             best = ()
         entries = [row.entry for row in best]
     # The package of the model itself may be damaged.
-    here = [f"model={entry.name}" for entry in entries if entry.name != choice.name and is_here(entry.source)]
+    here = [f"model={entry.name}" for entry in entries if entry.name != choice.name and files.is_here(entry.source)]
     if not runs_encoders():
         options = f"Nothing that runs an encoder is installed either: {install_command('onnx')}. "
         options += "metrics=chrf needs none."
@@ -211,10 +198,7 @@ def _unavailable(choice: Choice, catalog: Catalog, reason: str) -> ModelUnavaila
 
 
 def pin_revision(entry: ModelEntry, named: Path | None = None) -> tuple[Path, str]:
-    """Write a copy of a hub model's entry whose revision is the commit on this machine, or on the hub.
-
-    Returns:
-        The file and the commit.
+    """Write an entry whose revision is the hub model's commit here, or on the hub; return the file and the commit.
 
     Raises:
         InputError: if the model does not come from a hub.
@@ -224,8 +208,8 @@ def pin_revision(entry: ModelEntry, named: Path | None = None) -> tuple[Path, st
 
     if entry.source.hub is None:
         raise InputError(f"{entry.name} comes from {entry.source}: only hub models have revisions to pin")
-    here = find(entry.source)
-    commit = here.name if here is not None else resolve_commit(entry.source)
+    here = files.find(entry.source)
+    commit = here.name if here is not None else files.resolve_commit(entry.source)
     if len(commit) != 40:
         raise ModelUnavailableError(f"{entry.name}: {commit!r} is not a commit")
     source = entry.source.model_copy(update={"revision": commit})
@@ -279,7 +263,7 @@ class LocatedModel:
         if leading_space is None:
             leading_space = entry.leading_space if entry is not None else False
         folder = self.checkpoint.folder
-        with blaming(f"{folder}: {part_of(folder, 'its tokenizer', TOKENIZERS)} cannot be used"):
+        with blaming(f"{folder}: {files.part_of(folder, 'its tokenizer', files.TOKENIZERS)} cannot be used"):
             return Tokenizer(
                 self._inner_tokenizer,
                 position_limit=min((at for at in limits if at is not None), default=None),
