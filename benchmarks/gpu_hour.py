@@ -467,8 +467,8 @@ def formats(run: Run, model: str) -> None:
             scorer = run.scorer(model, dtype)
             if name == "compiled":
                 embedder = batcher_of(scorer).embedder
-                embedder._encoder = torch.compile(
-                    embedder._encoder, dynamic=True, backend="inductor" if run.card else "eager"
+                embedder.module = torch.compile(
+                    embedder.module, dynamic=True, backend="inductor" if run.card else "eager"
                 )
             scores = scorer.score(*real).f1
             scorer.score(*(column[:500] for column in timed))

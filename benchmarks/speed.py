@@ -82,7 +82,7 @@ class Stopwatch:
 
         self.seconds = dict.fromkeys(("tokenising", "encoding", "matching"), 0.0)
         self._wrap(scorer.tokenizer, "tokenize", "tokenising")
-        self._wrap(scorer.metric.encoding.shared.batcher.embedder, "encode", "encoding")
+        self._wrap(scorer.metric.encoding.shared.batcher.embedder, "begin", "encoding")
         self._wrap(wiring, "match_pairs", "matching")
 
     def _wrap(self, owner: Any, name: str, phase: str) -> None:

@@ -69,6 +69,7 @@ def baseline(settings: BaselineSettings) -> BaselineResult:
     result = run.result(language.code, Path(settings.corpus).name, settings.domain)
     if settings.write:
         settings.say(f"written: {write_baseline(result, settings.registry)}")
-        run.finish()
+        if state is not None:
+            state.unlink(missing_ok=True)
     errors = run.standard_error()[:, 2].tolist()
     return BaselineResult(**result.model_dump(), pairs=run.pairs, seed=seed, standard_error=errors)

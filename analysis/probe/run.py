@@ -31,7 +31,7 @@ from bsx.catalog.languages import find_language
 from bsx.data.lines import NamedFile
 from bsx.data.output import ScoreTable
 from bsx.data.sources import AnyTable
-from bsx.encode.features import Features, sentence_features, word_features
+from bsx.encode.features import Features, Pooling, pooled_features
 from bsx.encode.run_config import RunConfig
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
@@ -216,10 +216,8 @@ def probe(settings: ProbeSettings) -> ProbedModel:
 
     def encode(task: ProbingTask) -> Features:
         bar = progress and (lambda phase, done, total: progress(f"{phase} {task.name}", done, total))
-        if task.tokens:
-            return word_features(task.sentences, tokenizer, view, budget=budget, progress=bar)
-        texts = [text for (text,) in task.sentences]
-        return sentence_features(texts, tokenizer, view, pooling=settings.pooling, budget=budget, progress=bar)
+        pooling: Pooling = "words" if task.tokens else settings.pooling
+        return pooled_features(task.sentences, tokenizer, view, pooling=pooling, budget=budget, progress=bar)
 
     further: list[TestData] = []
     for other in others:

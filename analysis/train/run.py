@@ -190,7 +190,7 @@ def train_curve(settings: CurveSettings) -> LearningCurve:
         size, judgments = len(sample.rows), sample.judgments or "all"
         folder = settings.output / f"{settings.architecture}-{size}-{judgments}-seed{sample.seed}"
         settings.say(f"{size} instances, {judgments} judgments each, seed {sample.seed}")
-        instances = read["train"].take(sample.rows).with_scores(sample.scores)
+        instances = replace(read["train"].take(sample.rows), scores=sample.scores)
         fit(train=instances, output=folder, seeds=[sample.seed], resume=True)
         return score_instances(folder, read["test"], store)
 

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.errors import InputError
-from bsx.support.arrays import fetch, within
 from bsx.support.provenance import Signature
 from bsx.support.result import Shown
-
-if TYPE_CHECKING:
-    from bsx.bertscore.metric import Window
-    from bsx.encode.tokenizer import Tokenizer
-    from bsx.match.greedy import FlatVectors
 
 
 @dataclass(frozen=True)
@@ -91,33 +83,3 @@ class Alignment(Shown):
             "cosines": self.cosines.tolist(),
             "signature": str(self.signature),
         }
-
-
-def align_texts(
-    tokenizer: Tokenizer,
-    window: Window,
-    vectors: FlatVectors,
-    texts: list[str],
-    scores: NDArray[np.float32],
-    signature: Signature,
-) -> Alignment:
-    """Align ``texts`` (candidate, reference), both in ``window``; ``scores`` are their P, R, F1."""
-    left, right = (window.texts[text] for text in texts)
-    for index, name in ((left, "candidate"), (right, "reference")):
-        if window.content[index] == 0:
-            raise InputError(f"the {name} has no content to align: {texts[0 if index == left else 1]!r}")
-    first = vectors.vectors[0]
-    cosines = within(fetch(first[window.rows(left)] @ first[window.rows(right)].T))
-    weights, pools = (
-        [fetch(part[window.rows(index)]) for index in (left, right)] for part in (vectors.weights, vectors.pool)
-    )
-    for_candidate = np.where(pools[1][None, :], cosines, -np.inf)
-    for_reference = np.where(pools[0][:, None], cosines, -np.inf).T
-    sides = [
-        Side(text, tokenizer.pieces(window.tokens[index].ids.tolist()), weight, cells.argmax(1), cells.max(1))
-        for text, index, weight, cells in zip(
-            texts, (left, right), weights, (for_candidate, for_reference), strict=True
-        )
-    ]
-    precision, recall, f1 = (float(value) for value in scores)
-    return Alignment(sides[0], sides[1], cosines, precision, recall, f1, signature)

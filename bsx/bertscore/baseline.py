@@ -126,8 +126,6 @@ class BaselineRun:
 
     def mean(self) -> np.ndarray:
         """Return the mean P, R, F1 of each layer (layers, 3)."""
-        if self.pairs == 0:
-            raise InputError("no pair has been scored yet")
         return self._sums / self.pairs
 
     def standard_error(self) -> np.ndarray:
@@ -138,10 +136,8 @@ class BaselineRun:
     def result(self, language: str, corpus: str, domain: str | None = None) -> Baseline:
         """Return the registry entry.
 
-        Args:
-            language: code of the sentences' language.
-            corpus: where the sentences are from, for the record; digest, number of pairs and seed are added.
-            domain: what they are, such as news.
+        It names the language's code, the sentences' domain, such as news, and the corpus they are from, to which
+        digest, number of pairs and seed are added.
         """
         tokenizer, mean = self._scorer.tokenizer, self.mean()
         counts = [int((~tokenizer.is_special[text.ids]).sum()) for text in tokenizer.tokenize(self._sentences)]
@@ -159,8 +155,3 @@ class BaselineRun:
                 f"random pairs, seed {self._seed}, largest standard error {float(self.standard_error().max()):.2g}"
             ),
         )
-
-    def finish(self) -> None:
-        """Remove the state file: the run is complete."""
-        if self._state is not None:
-            self._state.unlink(missing_ok=True)

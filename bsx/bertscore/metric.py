@@ -34,8 +34,6 @@ from bsx.support.settings import narrowed, part
 if TYPE_CHECKING:
     from bsx.bertscore.rescale import LayerBaselines
 
-_COUNTED = 256  # segments whose references are counted in one call
-
 
 @dataclass(frozen=True)
 class Window:
@@ -227,10 +225,8 @@ class BertScore(Metric[BertScoreConfig | ScorerConfig]):
 
     def count(self, corpus: Corpus) -> list[IdfCounter]:
         """Count the tokens of references; see `Metric.count`."""
-        counter, segments = IdfCounter(), iter(corpus)
-        while block := list(islice(segments, _COUNTED)):
-            texts = [without_context(text) for segment in block for text in segment.references]
-            counter.add(texts, self.tokenizer.tokenize(texts))
+        counter = IdfCounter()
+        counter.add((without_context(text) for segment in corpus for text in segment.references), self.tokenizer)
         return [counter]
 
     def fit(self, corpus: Reading) -> Idf | None:

@@ -61,26 +61,16 @@ class LayerBaselines:
                 )
 
     def apply(self, scores: NDArray[np.float32], layers: Sequence[int]) -> NDArray[np.float32]:
-        """Rescale raw scores.
-
-        Args:
-            scores: array (layers, n, 3) of P, R, F1.
-            layers: which layer each row of the first axis is.
-        """
+        """Rescale raw P, R, F1 (layers, n, 3), of which each row of the first axis is one of these layers."""
         b = self.figures[list(layers)][:, None, :]  # a tuple would be one index of many axes
         return ((scores - b) / (1 - b)).astype(np.float32)
 
 
 def find_baseline(layers: int, choice: Choice, catalog: Catalog, identity: str) -> LayerBaselines:
-    """Look up the registry's baseline for a model and the language it is used for.
+    """Look up the registry's baseline for a model of so many layers and the language it is used for.
 
-    The language is the one asked for, or the only language of a monolingual model.
-
-    Args:
-        layers: of the model.
-        choice: the model.
-        catalog: the registry.
-        identity: of its weights; see `bsx.encode.model.LocatedModel`.
+    The language is the one asked for, or the only language of a monolingual model; ``identity`` is what
+    `bsx.encode.model.LocatedModel` says of the weights.
 
     Raises:
         InputError: if there is none, or it was made with other weights; says how to bring one. Scores are never left

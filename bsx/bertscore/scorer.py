@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from pydantic import Field, SkipValidation
 
-from bsx.bertscore.alignment import Alignment, align_texts
-from bsx.bertscore.config import ScorerConfig
+from bsx.bertscore.alignment import Alignment, Side
+from bsx.bertscore.config import FIGURES, ScorerConfig
 from bsx.bertscore.metric import BertScore
 from bsx.bertscore.results import Scores
 from bsx.data import cells
@@ -17,18 +17,19 @@ from bsx.data.corpus import Corpus, InContext, MemoryCorpus, References, Texts, 
 from bsx.encode.idf import Idf, count_idf
 from bsx.encode.run_config import RunConfig
 from bsx.encode.session import SharedSettings, refuse_beside
+from bsx.encode.states import normalise
 from bsx.errors import InputError
-from bsx.metrics.core import Block, BlockScores
-from bsx.metrics.run import prepare, stream
+from bsx.match.greedy import greedy_match
+from bsx.metrics.core import Block
+from bsx.metrics.results import scored_rows
+from bsx.support.arrays import Array, fetch, tensor, within
 from bsx.support.optional import need
-from bsx.support.progress import Watch, reporter
+from bsx.support.progress import Watch
 from bsx.support.provenance import Signature
 from bsx.support.settings import Option, made_of, our_names, part, set_fields, settled
 
 if TYPE_CHECKING:
     import torch
-
-    from bsx.bertscore.loss import Measure, Reduction
 
 
 class ScorerSettings(ScorerConfig, SharedSettings):
@@ -169,22 +170,17 @@ class Scorer:
         Returns:
             System name -> scores.
         """
-        progress = reporter(progress)
         corpus: Corpus = MemoryCorpus(systems, references, documents=documents)
         if (documents is None) == bool(self.config.context):
             raise InputError("context and documents go together: documents name what the context of a sentence is from")
         if self.config.context:
             corpus = InContext(corpus, self.config.context)
-        prepared = prepare([self.metric], corpus, progress=progress)
-        blocks = list(stream(prepared, progress=progress))
-        ids = tuple(segment.id for block in blocks for segment in block.segments)
-        whole = BlockScores.joined([block.scores[0] for block in blocks])
-        figures = whole.all_figures() if self.config.all_layers else whole.all_figures()[0]
+        prepared, ids, ((_, whole),) = scored_rows([self.metric], corpus, progress=progress)
         result, signature = {}, prepared.signature(0)
         for k, name in enumerate(corpus.systems):
-            rows = slice(k, None, len(corpus.systems))
-            precision, recall, f1 = (np.ascontiguousarray(figures[..., rows, j]) for j in range(3))
-            lost = whole.lost[rows]
+            rows = whole.select(np.arange(k, len(whole.values), len(corpus.systems)))
+            figures = rows.all_figures() if self.config.all_layers else rows.all_figures()[0]
+            precision, recall, f1 = (np.ascontiguousarray(figures[..., j]) for j in range(3))
             result[name] = Scores(
                 precision=precision,
                 recall=recall,
@@ -192,10 +188,10 @@ class Scorer:
                 signature=signature,
                 layers=self.layers,
                 ids=ids,
-                empty=np.flatnonzero(whole.empty[rows]),
-                unweighted=np.flatnonzero(whole.undefined[rows]),
-                truncated=np.flatnonzero(lost),
-                tokens_lost=lost[lost > 0],
+                empty=np.flatnonzero(rows.empty),
+                unweighted=np.flatnonzero(rows.undefined),
+                truncated=np.flatnonzero(rows.lost),
+                tokens_lost=rows.lost[rows.lost > 0],
             )
         return result
 
@@ -218,8 +214,20 @@ class Scorer:
         window = self.metric.look_ahead(block)
         window.refuse_large_pairs(block, self.encoders.budget)
         vectors = self.metric.vectors(window, idf)
-        figures = self.metric.match(block, window, vectors).all_figures()
-        return align_texts(self.tokenizer, window, vectors, texts, figures[0, 0], self.signature())
+        precision, recall, f1 = self.metric.match(block, window, vectors).all_figures()[0, 0].tolist()
+        for name, text in zip(("candidate", "reference"), texts, strict=True):
+            if not window.content[window.texts[text]]:
+                raise InputError(f"the {name} has no content to align: {text!r}")
+        left, right = (window.rows(window.texts[text]) for text in texts)
+        cosines = within(fetch(vectors.vectors[0, left] @ vectors.vectors[0, right].T))
+        pool, weights = fetch(vectors.pool), fetch(vectors.weights)
+        for_candidate = np.where(pool[right][None, :], cosines, -np.inf)
+        for_reference = np.where(pool[left][:, None], cosines, -np.inf).T
+        sides = []
+        for text, rows, similar in ((texts[0], left, for_candidate), (texts[1], right, for_reference)):
+            tokens = self.tokenizer.pieces(window.tokens[window.texts[text]].ids.tolist())
+            sides.append(Side(text, tokens, weights[rows], similar.argmax(1), similar.max(1)))
+        return Alignment(sides[0], sides[1], cosines, precision, recall, f1, self.signature())
 
     def loss(
         self,
@@ -227,27 +235,75 @@ class Scorer:
         references: object,
         *,
         candidate_mask: torch.Tensor | None = None,
-        measure: Measure = "f1",
-        reduction: Reduction = "mean",
+        measure: Literal["precision", "recall", "f1"] = "f1",
+        reduction: Literal["mean", "sum", "none"] = "mean",
     ) -> torch.Tensor:
-        """Return 1 - BERTScore of candidate token vectors, differentiable in them.
+        """Return 1 - BERTScore of candidate token vectors against reference texts, differentiable in the vectors.
 
-        See `bsx.bertscore.loss.bertscore_loss` for the arguments.
+        Args:
+            candidate_embeddings: contextual token vectors in the space of the scored layer (n, tokens, dim), of any
+                length; gradients flow to them.
+            references: n texts, or n lists of texts, of which the best counts.
+            candidate_mask: 1 for tokens, 0 for padding (n, tokens); no padding unless given.
+            measure: which figure to train on.
+            reduction: over the n losses.
+
+        Returns:
+            A scalar, or (n,) with ``reduction="none"``.
+
+        Raises:
+            InputError: if shapes and numbers do not fit, a reference is empty, or the scorer is of all layers, with idf
+                or rescaled.
+
+        Source: Zhang et al. 2020, section 3: every step of greedy matching but the choice of the maximum is smooth.
         """
         if self.config.all_layers or self.config.idf or self.config.rescale:
             raise InputError("the loss is defined for one layer, without idf and rescale")
         need("torch", "The loss")
-        from bsx.bertscore.loss import bertscore_loss
+        import torch
 
-        return bertscore_loss(
-            self.tokenizer,
-            self.metric.encoding,
-            candidate_embeddings,
-            [self.encoders.in_form(several) for several in as_references(references)],
-            candidate_mask=candidate_mask,
-            measure=measure,
-            reduction=reduction,
-        )
+        groups = [self.encoders.in_form(several) for several in as_references(references)]
+        tokenizer, encoding = self.tokenizer, self.metric.encoding
+        if candidate_embeddings.dim() != 3:
+            raise InputError(
+                f"candidate embeddings need the shape (n, tokens, dim), not {tuple(candidate_embeddings.shape)}"
+            )
+        n, tokens, dimensions = candidate_embeddings.shape
+        if n != len(groups) or dimensions != encoding.dimensions:
+            raise InputError(
+                f"candidate embeddings are {n} x {tokens} x {dimensions}: there are {len(groups)} references "
+                f"and {encoding.dimensions} dimensions"
+            )
+        mask = torch.ones(n, tokens) if candidate_mask is None else candidate_mask
+        if mask.shape != (n, tokens) or not mask.bool().any(dim=1).all():
+            raise InputError(f"the candidate mask needs the shape ({n}, {tokens}) and a token in every row")
+        mask = mask.to(candidate_embeddings.device)
+        unit = torch.nn.functional.normalize(candidate_embeddings.float(), dim=-1)
+        losses = []
+        for row, group in enumerate(groups):
+            candidate, present = unit[row : row + 1], mask[row : row + 1]
+            scores = []
+            for text in group:
+                (reference,) = tokenizer.tokenize([text])
+                if tokenizer.is_special[reference.ids].all():
+                    raise InputError(f"a reference without content has no score to train on: {text!r}")
+                weights, pool = (
+                    torch.as_tensor(~flags[reference.ids]).to(unit.device)[None]
+                    for flags in (tokenizer.weighs_nothing, tokenizer.cannot_match)
+                )
+                parts: dict[int, Array] = {}
+                for batch, output in encoding.run([span.ids for span in reference.spans]):
+                    for place, i in enumerate(batch):
+                        parts[i] = normalise(output[0, place, reference.spans[i].positions])
+                # A copy is an ordinary tensor, which autograd can save.
+                vectors = torch.cat([tensor(parts[i]) for i in range(len(parts))]).clone().to(unit.device)[None]
+                matched = greedy_match(candidate, vectors, present.float(), weights.float(), present.bool(), pool)
+                scores.append(matched[0, FIGURES.index(measure)])
+            losses.append(1 - torch.stack(scores).amax())
+        stacked = torch.stack(losses)
+        if reduction == "none":
+            return stacked
+        return stacked.sum() if reduction == "sum" else stacked.mean()
 
     def signature(self) -> Signature:
         """Return the signature of scores made with these settings, apart from what depends on the texts."""

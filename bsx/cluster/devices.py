@@ -139,11 +139,9 @@ class _Process:
 
 
 def worthwhile(prepared: Prepared, start: int = 0) -> int:
-    """Return how many processes would score a corpus faster than this one does, at most one for each core; else 1.
+    """Return how many processes would score a corpus from a segment on faster than this one does; else 1.
 
-    Args:
-        prepared: the metrics and the corpus; see `MetricCore.pace` and `bsx.metrics.run.Plan.characters`.
-        start: how many segments are scored already.
+    There is at most one for each core. See `MetricCore.pace` and `bsx.metrics.run.Plan.characters`.
     """
     paces = [metric.pace for metric in prepared.metrics]
     if None in paces:

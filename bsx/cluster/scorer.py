@@ -313,7 +313,7 @@ class BatchScorer:
         if not counts_of.get("references"):
             raise InputError("there is nothing to learn from: the counts are of no row")
         documents = sorted((int(what.split()[1]), n.total()) for what, n in counts_of.items() if "documents " in what)
-        counters = iter([IdfCounter(n, counts_of.get(f"idf {i}", {})) for i, n in documents])
+        counters = iter([IdfCounter(n, counts_of.get(f"idf {i}", Counter())) for i, n in documents])
         letters = {side: {chr(code): n for code, n in counts_of.get(f"letters {side}", {}).items()} for side in _SIDES}
         scripts = {
             side: script for side, counted in letters.items() if (script := script_of_letters(counted)) is not None

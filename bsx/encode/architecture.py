@@ -128,23 +128,14 @@ class Architecture:
         return str(self.stored.get("model_type"))
 
     def check_layer(self, layer: int) -> None:
-        """Refuse a layer that the model does not have.
-
-        Raises:
-            InputError: naming the layers there are.
-        """
+        """Raise InputError for a layer that the model does not have, naming those that it has."""
         if not 0 <= layer <= self.depth:
             raise too_deep(layer, self.folder.name, self.depth)
 
     def check_vectors(self, vectors: Array, mask: Array | None) -> None:
-        """Refuse vectors that are no finite numbers, or so large that they have no length.
+        """Raise InputError for vectors (layers, batch, tokens, dim) that are no finite numbers, or have no length.
 
-        Args:
-            vectors: of a batch (layers, batch, tokens, dim).
-            mask: 1 for tokens, 0 for padding (batch, tokens), of which nobody looks at the vectors; None if all are.
-
-        Raises:
-            InputError: if there are such.
+        Nobody looks at those of padding, where the mask (batch, tokens) is 0; without a mask there is none.
         """
         if finite(vectors) or (mask is not None and finite(vectors[:, mask != 0])):
             return
@@ -161,11 +152,7 @@ def _transformers_config(folder: Path, trust_remote_code: bool) -> Untyped:
 
 
 def refuse_foreign_code(stored: Mapping[str, object], folder: Path) -> None:
-    """Refuse a checkpoint whose weights are quantised: that brings in packages with code of their own.
-
-    Raises:
-        InputError: if they are.
-    """
+    """Raise InputError if a checkpoint's weights are quantised: that brings in packages with code of their own."""
     if stored.get("quantization_config") is not None:
         raise InputError(
             "its weights are quantised (quantization_config in its config.json), which needs code that "

@@ -24,7 +24,7 @@ class Embedder(Protocol):
         pad_id: the id that fills short sequences.
         ignores_padding: whether vectors of tokens are the same whatever padding follows them.
         queues: whether it computes beside the caller, who may give it a batch before the one before is done.
-        at_once: how many threads may call `encode` at the same time, and should, for it to be fast.
+        at_once: how many threads may call `begin` at the same time, and should, for it to be fast.
     """
 
     layers: list[int]
@@ -35,49 +35,39 @@ class Embedder(Protocol):
     queues: bool
     at_once: int
 
-    def encode(self, ids: Array, mask: Array | None) -> Array:
-        """Encode a padded batch.
+    def begin(self, ids: Array, mask: Array | None) -> Callable[[], Array]:
+        """Encode a padded batch, or begin to.
 
         Args:
             ids: token ids (batch, tokens), padded on the right.
             mask: 1 for tokens, 0 for padding (batch, tokens); None if no sequence is padded.
 
         Returns:
-            Vectors (layers, batch, tokens, dim); those of padding are arbitrary.
+            What waits for vectors (layers, batch, tokens, dim) and returns them; those of padding are arbitrary.
 
         Raises:
             MemoryError: if the batch does not fit in memory, or in that of a graphics card.
         """
         ...
 
-    def begin(self, ids: Array, mask: Array | None) -> Callable[[], Array]:
-        """Begin to encode a padded batch, and return what waits for it and returns what `encode` does."""
-        ...
-
 
 # Where one sequence more no longer pays: measured by benchmarks/speed.py.
 _BATCH_TOKENS = {"cpu": 1024, "cuda": 32768, "mps": 4096}
-_CARD_SHARE = 8
-"""The part of a card's free memory that a batch may take by `default_batch_tokens`: one in so many."""
 
 
-def default_batch_tokens(device: str, dimensions: int = 1024) -> int:
-    """Return how many padded tokens a batch holds unless said otherwise.
+def default_batch_tokens(device: str, dimensions: int) -> int:
+    """Return how many padded tokens a batch holds unless said otherwise, of vectors of so many dimensions.
 
     On a graphics card, which is asked for its free memory, fewer if the activations of so many would take more than
     an eighth of that: 16 vectors of 4 bytes a number for each token (queries, keys, values, the inner layer of four
     times the width, and what they are added to), and as much again for attention without a fused kernel.
-
-    Args:
-        device: where the encoder runs.
-        dimensions: size of a token vector.
     """
     kind = device_type(device)
     most = _BATCH_TOKENS.get(kind, 4096)
     if kind != "cuda":
         return most
     free = int(importlib.import_module("torch").cuda.mem_get_info(device)[0])
-    return max(512, min(most, free // _CARD_SHARE // (2 * 16 * 4 * dimensions)))
+    return max(512, min(most, free // 8 // (2 * 16 * 4 * dimensions)))
 
 
 def plan_batches(lengths: Sequence[int], budget: int, *, equal_lengths: bool = False) -> Iterator[list[int]]:
@@ -106,7 +96,7 @@ def plan_batches(lengths: Sequence[int], budget: int, *, equal_lengths: bool = F
 
 
 def pad(sequences: list[Sequence[int]], pad_id: int, device: str) -> tuple[Array, Array | None]:
-    """Return ids and their mask (batch, tokens), see `bsx.encode.batching.Embedder.encode`."""
+    """Return ids and their mask (batch, tokens), see `Embedder.begin`."""
     lengths = np.array([len(s) for s in sequences])
     longest = int(lengths.max())
     present = np.arange(longest)[None, :] < lengths[:, None]
@@ -119,12 +109,9 @@ def pad(sequences: list[Sequence[int]], pad_id: int, device: str) -> tuple[Array
 
 
 class Batcher:
-    """Runs an encoder over any number of sequences in batches of bounded size.
+    """Runs an encoder over any number of sequences in batches of so many padded tokens, or the device's default.
 
-    Args:
-        embedder: the encoder.
-        batch_tokens: padded tokens a batch may hold; None for the device's default. It shrinks for good by half each
-            time a batch does not fit in memory.
+    Batches shrink for good by half each time that one does not fit in memory.
     """
 
     def __init__(self, embedder: Embedder, batch_tokens: int | None = None) -> None:
@@ -177,23 +164,20 @@ class Batcher:
 
     def _start(self, sequences: list[Sequence[int]], at_once: int) -> Future[Callable[[], Array]]:
         """Encode a batch: now, or in a thread of its own if others are encoded at the same time."""
+
+        def begin() -> Callable[[], Array]:
+            return self.embedder.begin(*pad(sequences, self.embedder.pad_id, self.embedder.device))
+
         if at_once > 1:
             if self._threads is None:
                 self._threads = ThreadPoolExecutor(at_once, thread_name_prefix="encode")
-            return self._threads.submit(self._encode, sequences)
+            return self._threads.submit(begin)
         done: Future[Callable[[], Array]] = Future()
         try:
-            done.set_result(self._encode(sequences))
+            done.set_result(begin())
         except Exception as error:  # noqa: BLE001 - whoever asks for the result gets it
             done.set_exception(error)
         return done
-
-    def _encode(self, sequences: list[Sequence[int]]) -> Callable[[], Array]:
-        ids, mask = pad(sequences, self.embedder.pad_id, self.embedder.device)
-        if self.embedder.queues:
-            return self.embedder.begin(ids, mask)
-        vectors = self.embedder.encode(ids, mask)
-        return lambda: vectors
 
     def _shrink(self, lengths: Sequence[int], lacking: str) -> None:
         """Allow a batch half of what a batch of these lengths took."""

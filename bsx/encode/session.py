@@ -35,10 +35,8 @@ def memory_budget(memory: str | int | None, device: str) -> int:
     """Return the bytes that vectors may take: what the setting ``memory`` says, or a quarter of what is free."""
     if memory is not None:
         return parse_bytes(str(memory))
-    if device_type(device) == "cuda":
-        free = int(importlib.import_module("torch").cuda.mem_get_info(device)[0])
-    else:
-        free = free_memory()
+    on_card = device_type(device) == "cuda"
+    free = importlib.import_module("torch").cuda.mem_get_info(device)[0] if on_card else free_memory()
     return int(free * DEFAULT_SHARE)
 
 
@@ -84,10 +82,10 @@ class Encoders:
         self.config = settings
         self.catalog = load_registry(settings.registry)
         self.model = None if settings.model is None else str(settings.model)
-        self.lang = lang = settings.lang
-        asked = find_languages(lang, self.catalog) if lang is not None else None
-        self.language = asked.target if asked is not None else None
-        self.source = asked.source if asked is not None else None
+        self.lang = settings.lang
+        pair = None if self.lang is None else find_languages(self.lang, self.catalog)
+        self.language = None if pair is None else pair.target
+        self.source = None if pair is None else pair.source
         self.device = choose_device(self.config.device)
         if device_type(self.device) != "cuda":
             _ = self.dtype
@@ -99,10 +97,9 @@ class Encoders:
 
             self._cache = VectorCache(self.config.cache, self.config.cache_size)
             weakref.finalize(self, self._cache.publish)
-        self._doubts: list[str] = []
+        self._doubts: list[list[str]] = [[]]  # of the run, and of those that hear them
         self._replaced: list[str] = []
         self._remarks: dict[str, str] = {}
-        self._heard: list[list[str]] = []
         self._models: dict[str, LocatedModel] = {}
         self._model_used = self.model is None
         if self.language is not None:
@@ -187,7 +184,7 @@ class Encoders:
         """
         if self.config.strict:
             raise LanguageError(f"{note} (leave out strict to score all the same)")
-        for heard in (self._doubts, *self._heard):
+        for heard in self._doubts:
             if note not in heard:
                 heard.append(note)
 
@@ -205,11 +202,11 @@ class Encoders:
     def hearing_doubts(self) -> Iterator[list[str]]:
         """Yield a list that takes up what is doubted until the end, again if it was before."""
         heard: list[str] = []
-        self._heard.append(heard)
+        self._doubts.append(heard)
         try:
             yield heard
         finally:
-            self._heard[:] = [other for other in self._heard if other is not heard]
+            self._doubts[:] = [other for other in self._doubts if other is not heard]
 
     def encoder(self, located: LocatedModel, *, final_norm: bool = True) -> SharedEncoder:
         """Return the encoder of a model; always the same one for the same model."""
@@ -220,7 +217,8 @@ class Encoders:
         with self._lock:
             if key not in self._encoders:
                 self._encoders[key] = SharedEncoder(
-                    Opener(located, self.device, self.dtype, self.config.backend, final_norm, self._cache),
+                    Opener(located, self.device, self.dtype, self.config.backend, final_norm),
+                    self._cache,
                     batch_tokens=self.config.batch_tokens,
                     budget=lambda: self.budget // 2,
                     remember=self.config.remember,
@@ -272,14 +270,11 @@ class Encoders:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the user should know about models, their language and how they are run, one sentence each."""
-        unused = f"model: {self.model} is not used: every metric has a model of its own or none"
-        of_openers = (note for encoder in list(self._encoders.values()) for note in encoder.opener.notes)
-        remarks = list(self._remarks.values())
-        return tuple(
-            dict.fromkeys(
-                [*([] if self._model_used else [unused]), *self._replaced, *self._doubts, *remarks, *of_openers]
-            )
-        )
+        notes = [*self._replaced, *self._doubts[0], *self._remarks.values()]
+        if not self._model_used:
+            notes.insert(0, f"model: {self.model} is not used: every metric has a model of its own or none")
+        notes += [note for encoder in list(self._encoders.values()) for note in encoder.opener.notes]
+        return tuple(dict.fromkeys(notes))
 
     @property
     def sequences_encoded(self) -> int:

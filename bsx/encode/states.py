@@ -12,19 +12,17 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bsx.encode.batching import Batcher
 from bsx.encode.model import Opener
-from bsx.encode.tokenizer import TokenizedText, Tokenizer
+from bsx.encode.tokenizer import Span, TokenizedText, Tokenizer
+from bsx.encode.vector_cache import CachedEncoding, VectorCache
 from bsx.errors import InputError
 from bsx.support.arrays import Array, as_fp32, beside, fetch, put, zeros
-
-if TYPE_CHECKING:
-    from bsx.encode.vector_cache import CachedEncoding
 
 
 @dataclass(eq=False)
@@ -55,6 +53,7 @@ class _File:
         return lambda: np.memmap(self._stream, kind, "r", start, shape)
 
 
+@dataclass(eq=False, repr=False)
 class SharedEncoder:
     """An encoder that remembers what it has encoded, so that metrics, blocks of a run and calls share the work.
 
@@ -64,8 +63,9 @@ class SharedEncoder:
 
     Several threads may use it: what is remembered is looked up and changed, and weights are run, by one at a time.
 
-    Args:
+    Attributes:
         opener: opens the encoder.
+        cache: where vectors outlive the run, if anywhere.
         batch_tokens: padded tokens of a batch; None for the device's default.
         budget: tells how many bytes of vectors to remember.
         remember: whether for later calls too, beyond what a run expects.
@@ -73,27 +73,19 @@ class SharedEncoder:
         lock: held while anything is looked up or changed, re-entrant; the session's, which changes ``uses`` under it.
     """
 
-    def __init__(
-        self,
-        opener: Opener,
-        *,
-        batch_tokens: int | None,
-        budget: Callable[[], int],
-        remember: bool,
-        uses: Mapping[int, int],
-        lock: AbstractContextManager[object],
-    ) -> None:
-        self.opener = opener
-        self.architecture = opener.architecture
-        self.device = opener.device
-        self._batch_tokens = batch_tokens
-        self._budget = budget
-        self._remembers = remember
-        self._uses = uses
-        self._lock = lock
+    opener: Opener
+    cache: VectorCache | None
+    batch_tokens: int | None
+    budget: Callable[[], int]
+    remember: bool
+    uses: Mapping[int, int]
+    lock: AbstractContextManager[object]
+
+    def __post_init__(self) -> None:
+        self.architecture = self.opener.architecture
+        self.device = self.opener.device
         self._views = 0
-        self.wanted: set[int] = set()
-        """All layers that anybody asked for."""
+        self._wanted: set[int] = set()  # all layers that anybody asked for
         self._layers: list[int] = []
         self._batcher: Batcher | None = None
         self._cached: CachedEncoding | None = None
@@ -112,49 +104,44 @@ class SharedEncoder:
         layers = sorted(set(layers))
         for layer in layers:
             self.architecture.check_layer(layer)
-        with self._lock:
-            self.wanted |= set(layers)
+        with self.lock:
+            self._wanted |= set(layers)
             self._views += 1
         return LayerView(self, layers)
 
     @property
     def batcher(self) -> Batcher:
         """What runs the encoder; asking loads it."""
-        with self._lock:
+        with self.lock:
             self._open()
             if self._batcher is None:
-                self._batcher = self.opener.batcher(self._layers, self._batch_tokens)
+                self._batcher = self.opener.batcher(self._layers, self.batch_tokens)
             return self._batcher
-
-    @property
-    def loaded(self) -> bool:
-        """Whether the encoder is in memory."""
-        return self._batcher is not None
 
     @property
     def sequences_encoded(self) -> int:
         """How many sequences went through the encoder so far; those read from disk did not."""
-        with self._lock:
+        with self.lock:
             return self._encoded_before + (0 if self._batcher is None else self._batcher.sequences_encoded)
 
     def _open(self) -> None:
-        if not self.wanted <= set(self._layers):
+        if not self._wanted <= set(self._layers):
             self.forget()  # what is remembered lacks the new layers
             self._encoded_before, self._batcher = self.sequences_encoded, None
-            self._layers = sorted(self.wanted)
-            self._cached = self.opener.cached(self._layers)
+            self._layers = sorted(self._wanted)
+            self._cached = None if self.cache is None else CachedEncoding(self.cache, self.opener, self._layers)
 
     def encode(
         self, sequences: Sequence[Sequence[int]], texts: Sequence[str], layers: list[int]
     ) -> Iterator[tuple[list[int], Array]]:
         """Encode sequences, or recall them; see `LayerView.run`."""
-        with self._lock:
+        with self.lock:
             self._open()
             run, cached = self._layers, self._cached
             rows = [run.index(layer) for layer in layers]
             chosen = slice(None) if rows == list(range(len(run))) else rows
-            everything = self._remembers or self._views > 1
-            through = not (everything or self._uses)
+            everything = self.remember or self._views > 1
+            through = not (everything or self.uses)
             keys = [] if through else [np.asarray(s, dtype=np.int32).tobytes() for s in sequences]
             known: dict[_Batch, list[int]] = {}  # batch that is remembered -> indices of the sequences that it holds
             new: dict[bytes, list[int]] = {}  # key -> indices of the other sequences
@@ -170,15 +157,15 @@ class SharedEncoder:
             recalled = [(batch, some, [self._where[keys[i]][1] for i in some]) for batch, some in known.items()]
 
         def batcher() -> Batcher:  # of the layers that are run, though others may be wanted by now
-            return self.batcher if self._layers is run else self.opener.batcher(run, self._batch_tokens)
+            return self.batcher if self._layers is run else self.opener.batcher(run, self.batch_tokens)
 
         def batches() -> Iterator[tuple[list[int], Array]]:
             """Yield batches of what is not remembered, each made under the lock and handed on without it."""
             missing = list(sequences) if through else [sequences[several[0]] for several in new.values()]
-            with self._lock:
+            with self.lock:
                 made = batcher().run(missing) if cached is None else cached.run(missing, batcher)
             while True:
-                with self._lock:
+                with self.lock:
                     following = next(made, None)
                 if following is None:
                     return
@@ -188,7 +175,7 @@ class SharedEncoder:
             yield from ((indices, vectors[chosen]) for indices, vectors in batches())
             return
         for batch, indices, places in recalled:
-            with self._lock:
+            with self.lock:
                 vectors = batch.vectors()
             yield indices, put(vectors[chosen][:, places], self.device)
         firsts = [several[0] for several in new.values()]
@@ -196,15 +183,15 @@ class SharedEncoder:
         for indices, vectors in batches():
             mine = [firsts[i] for i in indices]
             batch = _Batch(_in_memory(vectors), [keys[i] for i in mine], [names[i] for i in mine])
-            with self._lock:
+            with self.lock:
                 if self._layers is run:  # else what is remembered has other layers by now
                     self._keep(batch, range(len(mine)) if everything else self._coming(batch))
             copies = [(i, row) for row, first in enumerate(mine) for i in new[keys[first]]]
             places = [row for _, row in copies]
             part = vectors[chosen]
             yield [i for i, _ in copies], part if len(copies) == len(mine) else part[:, places]
-        with self._lock:
-            beyond = sum(self._batches.values()) - self._budget()
+        with self.lock:
+            beyond = sum(self._batches.values()) - self.budget()
             for batch, size in list(self._batches.items()) if beyond > 0 else ():
                 if beyond > 0 and size:
                     self._replace(batch, self._coming(batch), filed=True)
@@ -212,7 +199,7 @@ class SharedEncoder:
 
     def _coming(self, batch: _Batch) -> list[int]:
         """Return the rows of a batch whose texts come again."""
-        return [row for row, text in enumerate(batch.texts) if text in self._uses]
+        return [row for row, text in enumerate(batch.texts) if text in self.uses]
 
     def _keep(self, batch: _Batch, rows: Sequence[int], *, filed: bool = False) -> None:
         """Remember some rows of a batch in memory or in the file, but those that are remembered already."""
@@ -241,33 +228,29 @@ class SharedEncoder:
 
     def settle(self) -> None:
         """Forget what was used by now and does not come again, unless it is remembered anyway."""
-        with self._lock:
-            for batch in list(self._seen if self._uses else self._batches):
+        with self.lock:
+            for batch in list(self._seen if self.uses else self._batches):
                 if batch in self._batches:
                     rows, in_memory = self._coming(batch), self._batches[batch] > 0
                     # A few that are not wanted do not repay a copy.
-                    if not self._remembers and 2 * len(rows) <= len(batch.keys) if in_memory else not rows:
+                    if not self.remember and 2 * len(rows) <= len(batch.keys) if in_memory else not rows:
                         self._replace(batch, rows)
             self._seen.clear()
-            if not self._uses:
+            if not self.uses:
                 self._file = None
 
     def forget(self) -> None:
         """Let go of all vectors that are remembered."""
-        with self._lock:
+        with self.lock:
             self._where.clear()
             self._batches.clear()
             self._file = None
 
 
 class LayerView:
-    """Some layers of a shared encoder, which metrics may want others of: what turns token ids into vectors.
+    """Some layers of a shared encoder, in order, which metrics may want others of: what turns token ids into vectors.
 
-    Attributes:
-        shared: the encoder.
-        layers: the layers it returns, in order; layer 0 is the embedding layer.
-        dimensions: size of a token vector.
-        device: where the vectors are.
+    Layer 0 is the embedding layer. ``dimensions`` is the size of a token vector.
     """
 
     def __init__(self, shared: SharedEncoder, layers: list[int]) -> None:
@@ -277,11 +260,6 @@ class LayerView:
         self.layers = layers
         self.dimensions = shared.architecture.dimensions
         self.device = shared.device
-
-    @property
-    def backend(self) -> str:
-        """What computes, with its version, for a signature."""
-        return self.shared.opener.backend
 
     def run(self, sequences: Sequence[Sequence[int]], texts: Sequence[str] = ()) -> Iterator[tuple[list[int], Array]]:
         """Encode sequences, or recall them.
@@ -315,22 +293,15 @@ def encode_rows(texts: Sequence[tuple[str, TokenizedText, int]], encoding: Layer
     Yields:
         Rows (tokens,) and the hidden states that belong there (layers, tokens, dim), as the encoder gives them.
     """
-    sequences: list[Sequence[int]] = []
-    kept: list[NDArray[np.int64]] = []  # positions in each sequence
-    starts: list[int] = []  # where the kept part of each sequence goes
-    names: list[str] = []
-    for name, text, first in texts:
-        row = first
+    spans: list[tuple[str, Span, int]] = []  # its text, and where the kept part of it goes
+    for name, text, row in texts:
         for span in text.spans:
-            names.append(name)
-            sequences.append(span.ids)
-            kept.append(span.positions)
-            starts.append(row)
-            row += len(kept[-1])
-    for batch, output in encoding.run(sequences, names):
+            spans.append((name, span, row))
+            row += len(span.positions)
+    for batch, output in encoding.run([span.ids for _, span, _ in spans], [name for name, _, _ in spans]):
         layers, _, longest, dimensions = output.shape
-        source = np.concatenate([kept[i] + n * longest for n, i in enumerate(batch)])
-        target = np.concatenate([np.arange(len(kept[i])) + starts[i] for i in batch])
+        source = np.concatenate([spans[i][1].positions + n * longest for n, i in enumerate(batch)])
+        target = np.concatenate([np.arange(len(spans[i][1].positions)) + spans[i][2] for i in batch])
         flat = output.reshape(layers, -1, dimensions)
         rows, places = beside(np.stack([target, source]), output)
         yield rows, flat[:, places]
@@ -371,7 +342,7 @@ def encode_texts(texts: Sequence[str], tokenizer: Tokenizer, encoding: LayerView
     """Return the hidden states of distinct texts, of the layers of ``encoding``."""
     tokenized = tokenizer.tokenize(texts)
     lengths = np.array([len(text.ids) for text in tokenized], dtype=np.int64)
-    offsets = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int64) if len(texts) else lengths
+    offsets = np.cumsum(lengths) - lengths
     shape = (len(encoding.layers), int(lengths.sum()), encoding.dimensions)
     vectors = zeros(shape, encoding.device)
     for rows, states in encode_rows(list(zip(texts, tokenized, offsets.tolist(), strict=True)), encoding):

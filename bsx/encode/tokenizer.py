@@ -222,12 +222,8 @@ class Tokenizer:
     def word_of(self, sentences: Sequence[Sequence[str]]) -> list[NDArray[np.int64]]:
         """Return which word each token belongs to, for texts that are given words joined by spaces; see `words`.
 
-        Args:
-            sentences: the words of each text; a word may hold white space itself.
-
-        Returns:
-            For each text a number for each of the ids that `tokenize` gives (tokens,): the word's place in its
-            sentence, or -1 for special tokens. A word that the length limit cut off has no token.
+        For each text, that is a number for each of the ids that `tokenize` gives (tokens,): the word's place in its
+        sentence, or -1 for special tokens. A word may hold white space; one that the length limit cut off has no token.
         """
         results = []
         for words in sentences:
@@ -331,10 +327,7 @@ def _special_frame(inner: Untyped) -> tuple[list[int], list[int]]:
 def load_tokenizer(folder: Path, *, light: bool = False, trust_remote_code: bool = False) -> Untyped:
     """Load a checkpoint's tokenizer from its folder, without network.
 
-    Args:
-        folder: of the checkpoint.
-        light: do it without transformers where its ``tokenizer.json`` says all.
-        trust_remote_code: let the checkpoint run its own Python code.
+    It is transformers', or with ``light``, where ``tokenizer.json`` says all, a `LightTokenizer`.
 
     Raises:
         InputError: if its files are missing or damaged.
@@ -360,11 +353,8 @@ def load_tokenizer(folder: Path, *, light: bool = False, trust_remote_code: bool
 class LightTokenizer:
     """A checkpoint's ``tokenizer.json``, read by the package tokenizers: the same ids, without transformers.
 
-    It has the part of transformers' interface that `Tokenizer` uses.
-
-    Args:
-        folder: of the checkpoint.
-        settings: its ``tokenizer_config.json``, and what older files say beside it.
+    It has the part of transformers' interface that `Tokenizer` uses. Settings are those of the folder's
+    ``tokenizer_config.json``, and what older files say beside it.
 
     Raises:
         InputError: if a setting is none that can be; the package tokenizers has errors of its own besides.

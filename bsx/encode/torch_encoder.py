@@ -13,6 +13,7 @@ import torch
 
 from bsx.catalog.entries.models import Family
 from bsx.encode.architecture import NAMES, Architecture, StoredArrays, has_safetensors
+from bsx.encode.run_config import Precision
 from bsx.errors import InputError
 from bsx.models.files import WEIGHTS, part_of
 from bsx.support.arrays import Array, device_type, fetch, finite, finite_later, short_of_memory, tensor
@@ -70,11 +71,14 @@ class TransformerEmbedder:
         architecture: what `Architecture.read` says of the checkpoint.
         layers: the layers to return, or None for all layers, the embedding layer included.
         device: where to run.
-        dtype: number format of weights and activations; vectors are returned in it. tf32 is fp32 whose matrix products
-            a card computes from numbers of 10 bits.
+        dtype: number format of weights and activations, but int8; vectors are returned in it. tf32 is fp32 whose
+            matrix products a card computes from numbers of 10 bits.
         final_norm: for pre-norm encoders (T5, mBART) pass every layer through the encoder's final normalisation, so
             that layer k of ``all layers`` equals the encoder cut at k. False returns the residual stream below the
             top layer, as bert-score's ``all_layers`` does.
+
+    Attributes:
+        module: the network; its output holds more than `hidden_states` returns.
     """
 
     def __init__(
@@ -83,7 +87,7 @@ class TransformerEmbedder:
         *,
         layers: Sequence[int] | None,
         device: str,
-        dtype: Literal["fp32", "tf32", "bf16", "fp16"] = "fp32",
+        dtype: Precision = "fp32",
         final_norm: bool = True,
     ) -> None:
         self._architecture = architecture
@@ -107,7 +111,7 @@ class TransformerEmbedder:
         self._multiplies: Literal["highest", "high"] = "high" if dtype == "tf32" else "highest"
         if self._built < depth:
             _cut(config, self._family, self._built)
-        self._encoder = self._load(architecture, config, TORCH_DTYPES[dtype])
+        self.module = self._load(architecture, config, TORCH_DTYPES[dtype])
         self.dimensions = architecture.dimensions
 
     def _load(self, architecture: Architecture, config: Untyped, dtype: torch.dtype) -> Untyped:
@@ -145,10 +149,6 @@ class TransformerEmbedder:
                 )
         return encoder.to(self.device).eval().requires_grad_(False)
 
-    def encode(self, ids: Array, mask: Array | None) -> Array:
-        """Encode a padded batch; see `bsx.encode.batching.Embedder.encode`."""
-        return self.begin(ids, mask)()
-
     def begin(self, ids: Array, mask: Array | None) -> Callable[[], Array]:
         """Give a padded batch to a graphics card; see `bsx.encode.batching.Embedder.begin`."""
         done: list[tuple[Array, Callable[[], bool]]] = []
@@ -176,28 +176,23 @@ class TransformerEmbedder:
         return finished
 
     def hidden_states(self, ids: torch.Tensor, mask: torch.Tensor | None) -> torch.Tensor:
-        """Compute what `encode` returns, as a tensor.
+        """Compute the vectors of a padded batch, as a tensor.
 
         Without a mask nothing is padded: transformers would have to wait for a graphics card to find that out of one.
         A mask that holds padding says so without waiting, as `_Padded`.
         """
         wants_states = self.layers != [self._built]
-        output = self._encoder(input_ids=ids, attention_mask=mask, output_hidden_states=wants_states)
+        output = self.module(input_ids=ids, attention_mask=mask, output_hidden_states=wants_states)
         if not wants_states:
             return output.last_hidden_state[None]  # type: ignore[no-any-return]
         states = list(output.hidden_states)
         if not self._family.embedding:
-            states = [self._encoder.get_input_embeddings()(ids), *states[:-1]]
+            states = [self.module.get_input_embeddings()(ids), *states[:-1]]
         states[-1] = output.last_hidden_state
         if self._final_norm and self._family.final_norm is not None:
-            norm = attrgetter(self._family.final_norm)(self._encoder)
+            norm = attrgetter(self._family.final_norm)(self.module)
             states[:-1] = [norm(state) for state in states[:-1]]
         return torch.stack([states[layer] for layer in self.layers])
-
-    @property
-    def module(self) -> torch.nn.Module:
-        """What computes; its output also holds more than `encode` returns."""
-        return self._encoder  # type: ignore[no-any-return]
 
 
 def _cut(config: Untyped, family: Family, layer: int) -> None:

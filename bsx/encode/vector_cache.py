@@ -15,8 +15,9 @@ import os
 import secrets
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +28,9 @@ from bsx.support.arrays import Array, put
 from bsx.support.folders import claim_cache
 from bsx.support.memory import parse_bytes
 from bsx.support.tensors import DAMAGE, FORMATS, as_stored, fill, read_header, save_tensors
+
+if TYPE_CHECKING:
+    from bsx.encode.model import Opener
 
 SUFFIX = ".safetensors"
 KEY_BYTES = 16
@@ -94,10 +98,7 @@ class VectorCache:
                 self._discard(path)
 
     def read(self, wanted: Sequence[tuple[bytes, NDArray[np.generic]]]) -> list[bool]:
-        """Read vectors into arrays.
-
-        Args:
-            wanted: keys, and for each a contiguous array (tokens, dim) to read into.
+        """Read the vectors of keys, each into its contiguous array (tokens, dim).
 
         Returns:
             Whether each was there and unharmed; the others must be computed.
@@ -196,22 +197,15 @@ class CachedEncoding:
     """Runs an encoder only on what a cache on disk does not hold.
 
     A sequence read from disk has the very numbers that were computed for it once. One that is computed now may differ
-    from another run's in the last bit, as ever, if the batch around it is another.
-
-    Args:
-        cache: the cache.
-        fields: everything that changes the encoder's vectors, beside token ids and layer; see `Opener.digests`.
-        layers: the layers it returns.
-        dimensions: size of a token vector.
-        device: where vectors are wanted.
+    from another run's in the last bit, as ever, if the batch around it is another. The opener says what changes vectors
+    beside token ids and layer; see `Opener.digests`.
     """
 
-    def __init__(
-        self, cache: VectorCache, fields: Mapping[str, object], layers: list[int], dimensions: int, device: str
-    ) -> None:
+    def __init__(self, cache: VectorCache, opener: Opener, layers: list[int]) -> None:
         self._cache = cache
-        self._dimensions = dimensions
-        self._device = device
+        self._dimensions = opener.architecture.dimensions
+        self._device = device = opener.device
+        fields = opener.digests
         # On the CPU vectors are NumPy's, which has no bf16: they are fp32.
         self._kind = {"fp16": "F16", "bf16": "F32" if device == "cpu" else "BF16"}.get(str(fields["dtype"]), "F32")
         # Without the final norm, what layer k is depends on which layer is the highest.

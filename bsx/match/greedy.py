@@ -151,16 +151,9 @@ def match_pairs(
 def batches(
     left: NDArray[np.int64], right: NDArray[np.int64], dimensions: int, budget: int
 ) -> Iterator[NDArray[np.int64]]:
-    """Group pairs of similar lengths, so that a padded batch of their vectors and similarities stays within ``budget``.
+    """Group pairs of texts with similar numbers of vectors, left and right (pairs,), and yield indices of each batch.
 
-    Args:
-        left: vectors of each pair's left text (pairs,).
-        right: vectors of each pair's right text (pairs,).
-        dimensions: size of a vector.
-        budget: numbers a batch may hold.
-
-    Yields:
-        Indices of the pairs of one batch.
+    Padded, vectors and similarities of a batch stay within a ``budget`` of numbers, unless it is one pair.
     """
     order = np.lexsort((right, left))
     start = 0
@@ -194,11 +187,12 @@ def halving(work: Callable[[NDArray[np.int64]], None], batch: NDArray[np.int64])
         halving(work, half)
 
 
-def padded_rows(window: FlatVectors, texts: NDArray[np.int64]) -> Array:
+def padded_rows(window: FlatVectors | Units, texts: NDArray[np.int64]) -> Array:
     """Return the rows of ``window.vectors`` of each text's tokens (texts, longest); padding points to the last row."""
+    last = window.vectors.shape[-2] - 1
     lengths = window.lengths[texts]
     positions = np.arange(max(1, int(lengths.max())))[None, :]
-    rows = np.where(positions < lengths[:, None], window.offsets[texts][:, None] + positions, len(window.weights) - 1)
+    rows = np.where(positions < lengths[:, None], window.offsets[texts][:, None] + positions, last)
     return put(rows, window.vectors.device)
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.encode.run_config import threads
-from bsx.match.greedy import BATCH_NUMBERS, batches, halving
+from bsx.match.greedy import BATCH_NUMBERS, batches, halving, padded_rows
 from bsx.match.ngrams import Units
-from bsx.support.arrays import Array, beside, device_type, fetch
+from bsx.support.arrays import Array, device_type, fetch
 from bsx.support.optional import need
 from bsx.support.untyped import Untyped
 
@@ -154,7 +154,7 @@ def _batched(
     done: list[tuple[NDArray[np.int64], Array]] = []
 
     def multiply(pairs: NDArray[np.int64]) -> None:
-        x, y = sources.vectors[_rows(sources, left[pairs])], targets.vectors[_rows(targets, right[pairs])]
+        x, y = sources.vectors[padded_rows(sources, left[pairs])], targets.vectors[padded_rows(targets, right[pairs])]
         done.append((pairs, x @ y.mT))
 
     def fetched() -> Iterator[tuple[NDArray[np.int64], Distances]]:
@@ -186,13 +186,6 @@ def _length(products: NDArray[np.float32], cost: Cost) -> NDArray[np.float64]:
     squared += 2
     np.maximum(squared, 0, out=squared)
     return squared if cost == "squared" else np.sqrt(squared, out=squared)
-
-
-def _rows(units: Units, texts: NDArray[np.int64]) -> Array:
-    """Return the rows of each text's units (texts, longest); padding points to any row, its cells are cut off."""
-    lengths = units.lengths[texts]
-    positions = np.minimum(np.arange(lengths.max())[None, :], lengths[:, None] - 1)
-    return beside(units.offsets[texts][:, None] + positions, units.vectors)
 
 
 def _trimmed(flow: NDArray[np.float64], distance: NDArray[np.float64], share: float) -> float:

@@ -13,15 +13,10 @@ from bsx.networks.config import Architecture, TrainConfig
 
 
 def dropped(x: torch.Tensor, share: float, rng: torch.Generator | None, *, over_time: bool = False) -> torch.Tensor:
-    """Return x with a share of its units set to 0 and the others scaled up.
+    """Return x with a share of its units set to 0 and the others scaled up; as it is without a generator (scoring).
 
-    Source: Gal & Ghahramani 2016 for one mask over time (variational dropout).
-
-    Args:
-        x: (batch, tokens, dim) if ``over_time``, else (batch, dim).
-        share: how many units to drop.
-        rng: of the mask; None returns x as it is (scoring).
-        over_time: use the same mask for all tokens of a text.
+    x is (batch, dim), or (batch, tokens, dim) with ``over_time``: then all tokens of a text have the same mask
+    (variational dropout). Source: Gal & Ghahramani 2016.
     """
     if rng is None or share == 0:
         return x
@@ -31,11 +26,7 @@ def dropped(x: torch.Tensor, share: float, rng: torch.Generator | None, *, over_
 
 
 class ScalarMix(nn.Module):
-    """gamma * sum_l softmax(s)_l h_l, without layer norm. Source: Peters et al. 2018, equation 1.
-
-    Args:
-        layers: how many layers are mixed.
-    """
+    """gamma * sum_l softmax(s)_l h_l, without layer norm. Source: Peters et al. 2018, equation 1."""
 
     def __init__(self, layers: int) -> None:
         super().__init__()
@@ -59,13 +50,8 @@ class BiLstm(nn.Module):
     """One layer of LSTM in each direction over padded sequences.
 
     The backward direction reads each sequence from its own last token on, so that padding changes nothing. That is
-    faster on a CPU than packed sequences, and gives the same states.
-
-    Args:
-        inputs: size of an input vector.
-        hidden: units of each direction.
-        rng: of the first weights: Xavier-uniform ones of inputs, orthogonal ones of states; biases are 0, but 1 for the
-            forget gate.
+    faster on a CPU than packed sequences, and gives the same states. First weights of inputs are Xavier-uniform, those
+    of states orthogonal; biases are 0, but 1 for the forget gate.
     """
 
     def __init__(self, inputs: int, hidden: int, rng: torch.Generator) -> None:
@@ -143,14 +129,7 @@ def attend(a: Encoded, b: Encoded) -> tuple[Encoded, Encoded]:
 
 
 class Network(nn.Module):
-    """What the three have in common: mix, encoder and regressor.
-
-    Args:
-        layers: layers of the frozen encoder that are mixed.
-        dimensions: size of its vectors.
-        config: sizes, dropout, and how vectors differ.
-        rng: of the first weights.
-    """
+    """What the three have in common: a mix of the frozen encoder's layers, a BiLSTM and a regressor."""
 
     features: int
     """Features of one comparison, in units of the hidden size."""
@@ -168,13 +147,7 @@ class Network(nn.Module):
         """Make further parts."""
 
     def encode(self, vectors: torch.Tensor, lengths: torch.Tensor, rng: torch.Generator | None = None) -> Encoded:
-        """Encode texts.
-
-        Args:
-            vectors: the frozen encoder's vectors (layers, tokens, dim), text after text.
-            lengths: tokens of each text (texts,).
-            rng: of dropout; None in scoring.
-        """
+        """Encode texts of so many tokens each (texts,), of their frozen vectors (layers, tokens, dim) in that order."""
         rows = self.mix(vectors).split(lengths.tolist())
         padded = dropped(pad_sequence(list(rows), batch_first=True), self.dropout, rng, over_time=True)
         return Encoded(self.encoder(padded, lengths), lengths)

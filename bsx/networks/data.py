@@ -32,12 +32,7 @@ class Instances:
 
     @classmethod
     def scored(cls, candidates: object, scores: ArrayLike, references: object) -> Instances:
-        """Build instances from candidates with human scores.
-
-        Args:
-            candidates: n texts.
-            scores: n numbers, higher is better.
-            references: n texts.
+        """Build instances from n candidates with human scores (n,), higher is better, and n references.
 
         Raises:
             InputError: if numbers differ, a text is missing or no text, or a score is no finite number.
@@ -57,10 +52,6 @@ class Instances:
         """Return some instances, in the order given; texts stay as they are."""
         chosen = np.asarray(rows)
         return replace(self, rows=self.rows[chosen], scores=self.scores[chosen])
-
-    def with_scores(self, scores: ArrayLike) -> Instances:
-        """Return the same texts with other scores (n,)."""
-        return replace(self, scores=np.asarray(scores, dtype=np.float64))
 
     def used_texts(self) -> list[str]:
         """Return the texts that some instance has."""

@@ -50,25 +50,21 @@ def limited_tokenizer(located: LocatedModel, max_pieces: int) -> Tokenizer:
 class FrozenEncoder:
     """All layers of an encoder above its embeddings, at the word pieces of texts.
 
-    Special tokens are encoded but not passed on. Source: Mathur et al. 2019 (configuration files).
-
-    Args:
-        encoders: where and how to run.
-        model: registry name, folder or hub id; the run's model unless given.
-        max_pieces: word pieces read of a text.
+    It is that of the encoders' model; ``max_pieces`` word pieces of a text are read. Special tokens are encoded but not
+    passed on. Source: Mathur et al. 2019 (configuration files).
 
     Raises:
         InputError: if nothing says which model to use.
         ModelUnavailableError: if it is neither here nor to be had.
     """
 
-    def __init__(self, encoders: Encoders, model: str | None = None, *, max_pieces: int = 100) -> None:
-        located = encoders.locate(model)
+    def __init__(self, encoders: Encoders, *, max_pieces: int = 100) -> None:
+        located = encoders.locate(None)
         self.tokenizer = limited_tokenizer(located, max_pieces)
         self.view = encoders.encoder(located).view(range(1, located.architecture.depth + 1))
         self.budget = encoders.budget
         self._in_form = encoders.in_form  # as the trained metric will read them
-        name = located.choice.name if located.choice.entry is not None else str(model or encoders.model)
+        name = located.choice.name if located.choice.entry is not None else str(encoders.model)
         self.record = EncoderRecord(
             model=os.path.realpath(name) if Path(name).is_dir() else name,
             identity=located.checkpoint.identity,

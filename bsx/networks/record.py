@@ -144,12 +144,7 @@ class ModelRecord(_Record):
 
 @dataclass(frozen=True)
 class SavedModel:
-    """A trained metric's folder.
-
-    Attributes:
-        folder: where it is.
-        record: what it says.
-    """
+    """A trained metric's folder, and what its record says."""
 
     folder: Path
     record: ModelRecord

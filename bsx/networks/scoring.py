@@ -34,15 +34,9 @@ def lengths_of(instances: Instances, store: VectorStore) -> NDArray[np.int64]:
 def buckets(
     lengths: NDArray[np.int64], size: int, rng: np.random.Generator | None = None
 ) -> Iterator[NDArray[np.int64]]:
-    """Group instances of similar length.
+    """Group instances by the lengths of their texts (n, texts), and yield the rows of each batch of a size.
 
-    Args:
-        lengths: (n, texts of an instance).
-        size: instances of a batch.
-        rng: makes lengths uncertain by a tenth and shuffles the batches; None gives the longest first.
-
-    Yields:
-        Rows of the instances of one batch.
+    A generator makes lengths uncertain by a tenth and shuffles the batches; without one, the longest come first.
     """
     noisy = lengths.astype(np.float64)
     if rng is not None:
@@ -81,16 +75,9 @@ def predict(network: Network, instances: Instances, store: VectorStore, *, size:
 
 
 def score_pairs(network: Network, states: States, candidates: Index, references: Index) -> NDArray[np.float64]:
-    """Score candidates beside references.
+    """Return a network's output (pairs,) for candidates beside references, none of them without tokens.
 
-    Args:
-        network: the network.
-        states: the frozen encoder's states of all texts (layers, tokens, dim), without special tokens.
-        candidates: index of each pair's candidate (pairs,); none without tokens.
-        references: index of its reference (pairs,); none without tokens.
-
-    Returns:
-        The network's output (pairs,).
+    Both are indices (pairs,) of texts in the frozen encoder's states (layers, tokens, dim), without special tokens.
     """
     done = []
     pairs = np.stack([candidates, references], axis=1)
@@ -116,15 +103,9 @@ def score_pairs(network: Network, states: States, candidates: Index, references:
 
 
 def score_instances(folder: Path, instances: Instances, store: VectorStore) -> NDArray[np.float64]:
-    """Score instances with a trained metric, from stored vectors.
+    """Score instances by the mean of a trained metric's networks (n,), from vectors of the encoder it was trained on.
 
-    Args:
-        folder: of the metric.
-        instances: n instances.
-        store: holds the vectors of their texts, of the encoder that the metric was trained on.
-
-    Returns:
-        The mean over its networks (n,); the lowest training score where a text has no content.
+    Where a text has no content, the score is the lowest training score.
     """
     saved = SavedModel.open(folder)
     scores = np.full(len(instances), saved.record.low)

@@ -26,11 +26,8 @@ class VectorStore:
     """All layers' vectors of the word pieces of texts, in a folder of safetensors files.
 
     A file holds a block of texts and appears when it is complete, so that an interrupted run loses one block, and
-    several runs may fill one folder. What is in a folder is told apart by the encoder.
-
-    Args:
-        folder: where files go; made if it is not there.
-        encoder: computes what is missing.
+    several runs may fill one folder, which is made if it is not there. What is in it is told apart by the encoder,
+    which computes what is missing.
     """
 
     def __init__(self, folder: Path, encoder: FrozenEncoder) -> None:

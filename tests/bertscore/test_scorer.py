@@ -196,12 +196,15 @@ def test_the_registrys_baseline_is_not_used_for_other_weights_of_the_same_name(
 def test_special_tokens_may_be_excluded_from_matching(tiny_model: Callable[[str], str]) -> None:
     folder = tiny_model("bert")
     match, exclude = (Scorer(model=folder, layer=2, specials=rule) for rule in ("match", "exclude"))
-    a, b = "rain", "the old man walked"
+    a, b = "the cat sat", "rain"
     assert match.score([a], [b]).precision[0] >= exclude.score([a], [b]).precision[0]
     aligned = exclude.align(a, b)
     inner = aligned.cosines[1:-1, 1:-1]
     assert aligned.precision == pytest.approx(inner.max(axis=1).mean(), abs=1e-5)
     assert aligned.recall == pytest.approx(inner.max(axis=0).mean(), abs=1e-5)
+    for axis, side in ((1, aligned.candidate), (0, aligned.reference)):
+        np.testing.assert_array_equal(side.similarity[1:-1], inner.max(axis=axis))
+        assert side.weights.tolist() == [0, *[1] * inner.shape[1 - axis], 0]
 
 
 def test_truncation_is_counted_refused_or_avoided(tiny_model: Callable[[str], str]) -> None:
@@ -318,16 +321,16 @@ def test_batches_shrink_when_memory_runs_out(tiny_model: Callable[[str], str], m
     expected = columns(scorer.score(TEXTS, TEXTS[::-1]))
     embedder: Any = scorer.metric.encoding.shared.batcher.embedder
     batcher: Any = scorer.metric.encoding.shared.batcher
-    encode = embedder.encode
+    begin = embedder.begin
     refused = []
 
     def with_little_memory(ids: NDArray[np.int64], mask: NDArray[np.int64] | None) -> Any:
         if ids.size > 40:
             refused.append(ids.size)
             raise MemoryError("out of memory")
-        return encode(ids, mask)
+        return begin(ids, mask)
 
-    monkeypatch.setattr(embedder, "encode", with_little_memory)
+    monkeypatch.setattr(embedder, "begin", with_little_memory)
     np.testing.assert_allclose(columns(scorer.score(TEXTS, TEXTS[::-1])), expected, atol=1e-5)
     assert refused
     assert batcher.batch_tokens <= 40
@@ -355,7 +358,7 @@ def test_encoders_hold_no_layer_above_the_wanted_one(kind: str, tiny_model: Call
         Scorer(model=tiny_model(kind), layer=layer, backend="torch").metric.encoding.shared.batcher.embedder
         for layer in (1, 2, 3)
     ]
-    sizes = [sum(p.numel() for p in embedder._encoder.parameters()) for embedder in embedders]
+    sizes = [sum(p.numel() for p in embedder.module.parameters()) for embedder in embedders]
     if kind == "albert":  # its layers share one set of weights
         assert sizes[0] == sizes[2]
     else:
@@ -486,8 +489,8 @@ def test_idf_formula(tiny_model: Callable[[str], str]) -> None:
     assert idf.weights[cat] == pytest.approx(math.log(4 / 2))
     assert idf.unseen == pytest.approx(math.log(4))
     assert idf.weights[tokenizer.prefix[0]] == 0
-    # Weights are told by what was counted, in whatever order.
-    assert idf.digest == count_idf(["rain", "the dog", "the cat the"], tokenizer).digest
+    # Weights are told by what was counted, in whatever order; blank texts are not.
+    assert idf.digest == count_idf(["rain", " ", "the dog", "the cat the"], tokenizer).digest
     assert idf.digest != count_idf(["the cat the", "the dog"], tokenizer).digest
 
 

@@ -40,7 +40,7 @@ def test_threads_share_a_scorer(tiny_model: Callable[[str], str], backend: Backe
     work = jobs(48 if backend == "onnx" else 16)
     expected = [scorer.score(*job).f1 for job in work]
     if budget is not None:
-        scorer.metric.encoding.shared._budget = lambda: budget
+        scorer.metric.encoding.shared.budget = lambda: budget
     with ThreadPoolExecutor(THREADS) as pool:
         got = [one.f1 for one in pool.map(lambda job: scorer.score(*job), work)]
     for one, other in zip(got, expected, strict=True):

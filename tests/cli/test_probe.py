@@ -12,19 +12,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bsx.encode.features import sentence_features, word_features
+from bsx.encode.features import Features, Pooling, pooled_features
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
 from tests.conftest import Cli, Model
 
 TEXTS = ["the cat sat on the mat", "rain", "an old station un-slowly said", "the cat sat on the mat"]
-BUDGET = 2**30
+WORDS = [tuple(text.split()) for text in TEXTS]
 
 
 def opened(model: str, layers: tuple[int, ...] = (0, 1, 3)) -> tuple[Any, Any, Any]:
     encoders = Encoders(model=model)
     located = encoders.locate(None)
     return located, located.tokenizer(), encoders.encoder(located).view(layers)
+
+
+def features(opened_model: tuple[Any, Any, Any], pooling: Pooling, sentences: Any, budget: int = 2**30) -> Features:
+    _, tokenizer, view = opened_model
+    return pooled_features(sentences, tokenizer, view, pooling=pooling, budget=budget)
 
 
 def by_hand(located: Any, text: str, layers: tuple[int, ...] = (0, 1, 3)) -> tuple[np.ndarray, list[int], Any]:
@@ -40,50 +45,38 @@ def by_hand(located: Any, text: str, layers: tuple[int, ...] = (0, 1, 3)) -> tup
     return torch.stack([states[i][0] for i in layers]).numpy(), encoded["input_ids"][0].tolist(), tokenizer
 
 
-@pytest.mark.parametrize("pooling", ["mean", "max", "cls", "mean+specials", "max+specials"])
-def test_sentence_vectors_equal_transformers(pooling: str, tiny_model: Model) -> None:
-    located, tokenizer, view = opened(tiny_model("bert"))
-    how, _, specials = pooling.partition("+")
-    got = sentence_features(
-        TEXTS,
-        tokenizer,
-        view,
-        pooling=how,  # type: ignore[arg-type]
-        specials=bool(specials),
-        budget=BUDGET,
-    )
+@pytest.mark.parametrize("pooling", ["mean", "max", "cls"])
+def test_sentence_vectors_equal_transformers(pooling: Pooling, tiny_model: Model) -> None:
+    located, _, view = found = opened(tiny_model("bert"))
+    got = features(found, pooling, [(text,) for text in TEXTS])
     assert got.vectors.shape == (3, 4, 32)
     assert got.vectors.dtype == np.float32
     assert got.present.all()
     assert view.shared.sequences_encoded == 3  # one text stands twice
     for i, text in enumerate(TEXTS):
         states, _, _ = by_hand(located, text)
-        words = states if specials else states[:, 1:-1]
-        expected = states[:, 0] if how == "cls" else words.mean(axis=1) if how == "mean" else words.max(axis=1)
+        words = states[:, 1:-1]
+        expected = {"cls": states[:, 0], "mean": words.mean(axis=1), "max": words.max(axis=1)}[pooling]
         np.testing.assert_allclose(got.vectors[:, i], expected, atol=2e-5)
 
 
-def test_vectors_beyond_the_budget_are_the_same_in_a_file(tiny_model: Model) -> None:
-    _, tokenizer, view = opened(tiny_model("bert"))
-    small = sentence_features(TEXTS, tokenizer, view, budget=0)
-    assert isinstance(small.vectors, np.memmap)
-    np.testing.assert_array_equal(small.vectors, sentence_features(TEXTS, tokenizer, view, budget=BUDGET).vectors)
-    words = [text.split() for text in TEXTS]
-    mapped = word_features(words, tokenizer, view, budget=0)
+@pytest.mark.parametrize(("pooling", "sentences"), [("mean", [(text,) for text in TEXTS]), ("words", WORDS)])
+def test_vectors_beyond_the_budget_are_the_same_in_a_file(pooling: Pooling, sentences: Any, tiny_model: Model) -> None:
+    found = opened(tiny_model("bert"))
+    mapped = features(found, pooling, sentences, budget=0)
     assert isinstance(mapped.vectors, np.memmap)
-    np.testing.assert_array_equal(mapped.vectors, word_features(words, tokenizer, view, budget=BUDGET).vectors)
+    np.testing.assert_array_equal(mapped.vectors, features(found, pooling, sentences).vectors)
 
 
 @pytest.mark.usefixtures("any_backend")
 @pytest.mark.parametrize("kind", ["bert", "roberta", "xlm-roberta", "t5"])
 def test_a_word_is_the_mean_of_its_pieces(kind: str, tiny_model: Model) -> None:
-    located, tokenizer, view = opened(tiny_model(kind))
-    sentences = [text.split() for text in TEXTS]
-    got = word_features(sentences, tokenizer, view, budget=BUDGET)
-    assert got.vectors.shape[1] == sum(map(len, sentences))
+    located, tokenizer, _ = found = opened(tiny_model(kind))
+    got = features(found, "words", WORDS)
+    assert got.vectors.shape[1] == sum(map(len, WORDS))
     assert got.present.all()
     item = 0
-    for words, owner in zip(sentences, tokenizer.word_of(sentences), strict=True):
+    for words, owner in zip(WORDS, tokenizer.word_of(WORDS), strict=True):
         ids = tokenizer.tokenize([" ".join(words)])[0].ids
         assert len(owner) == len(ids)
         for place, word in enumerate(words):
@@ -99,26 +92,23 @@ def test_a_word_is_the_mean_of_its_pieces(kind: str, tiny_model: Model) -> None:
 
 
 def test_a_word_may_hold_a_space(tiny_model: Model) -> None:
-    _, tokenizer, view = opened(tiny_model("bert"))
-    whole = word_features([["the cat", "sat"]], tokenizer, view, budget=BUDGET)
-    apart = word_features([["the", "cat", "sat"]], tokenizer, view, budget=BUDGET)
+    found = opened(tiny_model("bert"))
+    whole = features(found, "words", [("the cat", "sat")])
+    apart = features(found, "words", [("the", "cat", "sat")])
     np.testing.assert_allclose(whole.vectors[:, 0], apart.vectors[:, :2].mean(axis=1), atol=1e-6)
     np.testing.assert_array_equal(whole.vectors[:, 1], apart.vectors[:, 2])
 
 
 @pytest.mark.usefixtures("any_backend")
 def test_words_beyond_the_limit_have_no_vector(tiny_model: Model) -> None:
-    _, tokenizer, view = opened(tiny_model("bert"))
-    sentences = [["cat"] * 70, ["dog", "\u200b", "rain"]]
-    got = word_features(sentences, tokenizer, view, budget=BUDGET)
+    got = features(opened(tiny_model("bert")), "words", [("cat",) * 70, ("dog", "\u200b", "rain")])
     assert got.truncated == 1
     assert got.present[:70].tolist() == [True] * 62 + [False] * 8
     assert got.present[70]
     assert got.present[72]
     assert (got.vectors[:, 62:70] == 0).all()
-    _, tokenizer, view = opened(tiny_model("t5"))
     with pytest.raises(InputError, match="no special token in front of a text: use pooling mean or max"):
-        sentence_features(TEXTS, tokenizer, view, pooling="cls", budget=BUDGET)
+        features(opened(tiny_model("t5")), "cls", [("cat",)])
 
 
 @pytest.fixture

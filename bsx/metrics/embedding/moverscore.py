@@ -120,10 +120,9 @@ class MoverScore(EncoderMetric[MoverScoreConfig]):
         """Count the tokens of references, and of each system's candidates; see `Metric.count`."""
         counters = [IdfCounter() for _ in range(1 + self.config.separate_idf * len(corpus.systems))]
         for segment in corpus:
-            references = list(map(self.alone, segment.references))
-            counters[0].add(references, self.tokenizer.tokenize(references))
+            counters[0].add(map(self.alone, segment.references), self.tokenizer)
             for counter, text in zip(counters[1:], map(self.alone, segment.candidates), strict=False):
-                counter.add([text], self.tokenizer.tokenize([text]))
+                counter.add([text], self.tokenizer)
         return counters
 
     def fit(self, corpus: Reading) -> IdfTables:
