@@ -33,15 +33,7 @@ from bsx.errors import InputError
 from bsx.frames.guesses import with_guesses
 from bsx.frames.metrics import detected, encoding, wanted_sides
 from bsx.frames.open import OF_TEXTS, corpus_of, open_frame
-from bsx.frames.settings import (
-    HumanColumns,
-    MetricSettings,
-    Reported,
-    TableSettings,
-    TextColumns,
-    TextFiles,
-    on_table,
-)
+from bsx.frames.settings import HumanColumns, MetricSettings, Reported, TableSettings, TextColumns, TextFiles, on_table
 from bsx.metrics.run import Prepared, ScoredBlock, block_tokens
 from bsx.models.ranking import select_model
 from bsx.scoring.rows import keeping, kept_blocks

@@ -247,20 +247,11 @@ class Raters:
 
 
 def raters_of(
-    rows: Mapping[str, Array],
-    human: str,
-    names: Sequence[Labels | None],
-    raters: Labels,
-    settings: MetaSettings,
+    rows: Mapping[str, Array], human: str, names: Sequence[Labels | None], raters: Labels, settings: MetaSettings
 ) -> Raters | None:
     """Return the raters of a group's rows, if they are drawn: at level seg, `FEWEST_RATERS` or more, not one a row.
 
-    Args:
-        rows: scores (n,).
-        human: name of the human scores among them.
-        names: each row's system, segment and document, if known.
-        raters: who judged each row (n,).
-        settings: how.
+    ``rows`` are scores (n,), human ones among them; ``names`` each row's system, segment and document, if known.
     """
     present = ~np.any([np.isnan(x) for x in rows.values() if not np.isnan(x).all()], axis=0)
     many = len({*compress(raters, present)})

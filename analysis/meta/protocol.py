@@ -274,11 +274,7 @@ def _best_first(values: Mapping[str, float]) -> dict[str, float]:
 
 
 def _compute(
-    column: ProtocolTaskEntry,
-    pairs: Sequence[ProtocolScores],
-    weight: float,
-    resamples: int,
-    seed: np.random.Generator,
+    column: ProtocolTaskEntry, pairs: Sequence[ProtocolScores], weight: float, resamples: int, seed: np.random.Generator
 ) -> _Computed:
     """Compute a task; its metrics are those that all its language pairs have."""
     segments = column.level == "seg" or column.statistic == "spa"
@@ -357,11 +353,14 @@ def _ranks(
         ranks, *of_tasks = ({name: i for i, name in enumerate(values, start=1)} for values in (averages, *orders))
         return ranks, {}, of_tasks, set()
     p_tasks = [np.ones((len(order), len(order))) for order in orders]
-    reached, drawn = np.ones((2, len(averages), len(averages)))
+    reached, drawn = counts = np.ones((2, len(averages), len(averages)))
     every = list(dict.fromkeys([*averages, *(name for result in computed for name in result.values)]))
 
-    def draws(of: Sequence[_Computed], first: str, second: str) -> Array:
-        """Return draws of the difference of two averages, and keep p of each task of the first draws."""
+    def count(of: Sequence[_Computed], first: str, second: str) -> tuple[int, int]:
+        """Return how many draws reach the observed difference of two averages, and how many there are.
+
+        P of each task of the first draws is kept.
+        """
         summed: list[Array] = []
         for result, place, p in zip(of, places, p_tasks, strict=True):
             if first not in place or second not in place:
@@ -376,27 +375,22 @@ def _ranks(
             scale = result.task.weight / (2 if result.task.statistic == "pearson" else 1)
             summed.append((-scale if turned else scale) * null)
         most = max((len(null) for null in summed), default=0)
-        return np.asarray(np.sum([np.resize(null, most) for null in summed], axis=0))
-
-    def count(of: Sequence[_Computed], first: str, second: str) -> tuple[int, int]:
-        """Return how many draws reach the observed difference of two averages, and how many there are."""
-        null = draws(of, first, second)
-        return int((null >= averages[first] - averages[second] - SLACK).sum()), len(null)
+        null = np.sum([np.resize(null, most) for null in summed], axis=0)
+        difference = averages.get(first, np.nan) - averages.get(second, np.nan)
+        return int((null >= difference - SLACK).sum()), most
 
     tests = list(combinations(enumerate(every), 2))
     for done, ((a, first), (b, second)) in enumerate(tests):
         if done % 10 == 0:
             watch("tests", done, len(tests))
-        if b < len(averages):
-            reached[a, b], drawn[a, b] = count(computed, first, second)
-        else:
-            draws(computed, first, second)
+        result = count(computed, first, second)
+        if b < len(averages):  # metrics without an average come last
+            counts[:, a, b] = result
     unclear = _unclear(averages, reached, drawn, settings.alpha)
     if unclear:
         more = again({every[place] for test in unclear for place in test})
         for i, j in unclear:
-            extra = count(more, every[i], every[j])
-            reached[i, j], drawn[i, j] = reached[i, j] + extra[0], drawn[i, j] + extra[1]
+            counts[:, i, j] += count(more, every[i], every[j])
         unclear = _unclear(averages, reached, drawn, settings.alpha)
     watch("tests", len(tests), len(tests))
     clusters = [_clusters(order, p, settings.alpha) for order, p in zip(orders, p_tasks, strict=True)]

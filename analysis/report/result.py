@@ -94,11 +94,7 @@ SUFFIXES = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "ma
 
 
 def which_format(path: Path, format: str | None) -> str:
-    """Return the format of a file, by its name unless it is said.
-
-    Raises:
-        InputError: if the name does not say.
-    """
+    """Return the format of a file, by its name unless it is said."""
     if format is not None:
         return format
     if path.suffix.lower() not in SUFFIXES:
@@ -108,7 +104,8 @@ def which_format(path: Path, format: str | None) -> str:
 
 def prepared(environment: Untyped) -> Untyped:
     """Return an environment of templates with what ``parts.html.jinja`` needs, which shows parts of results."""
-    environment.filters["unbroken"] = _unbroken
+    # Counts and percentages stay on one line.
+    environment.filters["unbroken"] = lambda text: text.replace(" %", "\u00a0%").replace("n = ", "n\u00a0=\u00a0")
     environment.globals.update(long=_LONG, colours=COLOURS, shapes=SHAPES)
     return environment
 
@@ -147,11 +144,6 @@ def in_script(value: object) -> str:
     for character in "<>&\u2028\u2029":
         dumped = dumped.replace(character, f"\\u{ord(character):04x}")
     return dumped
-
-
-def _unbroken(text: str) -> str:
-    """Return a text whose counts and percentages stay on one line."""
-    return text.replace(" %", "\u00a0%").replace("n = ", "n\u00a0=\u00a0")
 
 
 def _segments(table: Segments) -> dict[str, object]:

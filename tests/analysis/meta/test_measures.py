@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bsx.analysis.meta.levels import about_weights, correlations, heavy_tails, items_compared, worth_of_clusters
+from bsx.analysis.meta.levels import about_weights, correlations, heavy_tails, items_compared
 from bsx.analysis.meta.run import meta_evaluate
 from bsx.analysis.meta.settings import MetaSettings
 from bsx.analysis.stats.correlation import bootstrap_correlations, kendall, pairwise_accuracy, pearson, spearman
@@ -60,9 +60,12 @@ def test_clusters_are_drawn_whole_and_weighty_ones_count() -> None:
         return min(10, max(3, int(5 * squares.sum() ** 2 / (squares**2).sum())))
 
     assert like(one) < 10
-    assert worth_of_clusters((x,), human, clusters, "pearson") == like(one)
-    assert worth_of_clusters((x, y), human, clusters, "pearson") == like(one - two)
-    assert worth_of_clusters((x,), human, clusters, "kendall") == 10
+    compare = items_compared({"x": x, "y": y}, human, "bootstrap", MetaSettings(**DRAWS), clusters, "documents")
+    both = bootstrap_correlations(np.stack([x, y]), human, "pearson", clusters=clusters, **DRAWS)
+    assert compare("x", "y").ci == percentile_interval(both[:, 0] - both[:, 1], 0.95, like(one - two))
+    tau = correlations("m", x, human, MetaSettings(statistic="kendall", **DRAWS), clusters=clusters)
+    draws = bootstrap_correlations(x[None], human, "kendall", clusters=clusters, **DRAWS)[:, 0]
+    assert tau.ci == percentile_interval(draws, 0.95, 10)
     draws = bootstrap_correlations(x[None], human, "pearson", clusters=clusters, **DRAWS)[:, 0]
     assert found.ci == percentile_interval(draws, 0.95, like(one))
 
