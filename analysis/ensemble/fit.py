@@ -62,10 +62,7 @@ def fit_members(columns: Mapping[str, Array], lower: Sequence[str], normalise: N
     """Return members with constants fitted to their scores, all of weight 1.
 
     z uses mean and population standard deviation over all rows; ranks are average ranks, less 1/2 and over n, so that
-    the least of n different scores is at 1 / 2n.
-
-    Raises:
-        InputError: for a column that does not vary.
+    the least of n different scores is at 1 / 2n. A column has to vary.
     """
     members = []
     for name, scores in columns.items():

@@ -60,7 +60,7 @@ def relative(ensemble: Array, best: Array) -> Array:
 
 
 def gains(measured: Measured, settings: EnsembleSettings) -> dict[str, Any]:
-    """Compare an ensemble with its best member in each group and on average.
+    """Return, as fields of an `EnsembleResult`, how an ensemble compares with its best member by group and on average.
 
     A resample draws units within each group; members and ensemble are correlated anew on the same rows. The weights are
     not learnt anew. Intervals and bootstrap tests allow for the choice of the best member: the best of several equal
@@ -68,12 +68,6 @@ def gains(measured: Measured, settings: EnsembleSettings) -> dict[str, Any]:
     least of the gains over all members. So its interval goes from the least of their lower ends to the least of their
     upper ends, which hold for all members at once; and the test asks whether the ensemble beats each of them
     (intersection-union test, Berger 1982), which no choice can bias.
-
-    Returns:
-        What an `EnsembleResult` says of the groups and of their average, field by field.
-
-    Raises:
-        InputError: naming the group and the column that has too few rows or does not vary.
     """
     rng = np.random.default_rng(settings.seed)
     labels = np.array(measured.groups, dtype=object).astype(str)

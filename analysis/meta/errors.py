@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
+from typing import Any
 
 import numpy as np
 
@@ -140,6 +141,7 @@ def average_tests(
     """
     normal = need("scipy.stats", "the test of an average").norm
     results, of_pairs = list[Comparison](), dict[tuple[str, str], list[Comparison]]()
+    how: dict[str, Any] = {"method": "mean difference, normal", "unit": "group", "confidence": settings.confidence}
     for test in (test for group in groups for test in (*group.tests, *group.control_tests)):
         of_pairs.setdefault((test.a, test.b), []).append(test)
     for a, b in pairs:
@@ -151,21 +153,9 @@ def average_tests(
         difference = float(np.mean([test.difference for test in tests]))
         z = difference / error if error > 0 else 0.0
         half = float(normal.ppf((1 + settings.confidence) / 2)) * error
-        results.append(
-            Comparison(
-                a=a,
-                b=b,
-                difference=difference,
-                ci=(difference - half, difference + half),
-                p=float(normal.sf(z)),
-                p_two_sided=float(2 * normal.sf(abs(z))),
-                n=len(tests),
-                method="mean difference, normal",
-                unit="group",
-                statistic=z,
-                confidence=settings.confidence,
-            )
-        )
+        ends = (difference - half, difference + half)
+        known = {**how, "n": len(tests), "p": float(normal.sf(z)), "p_two_sided": float(2 * normal.sf(abs(z)))}
+        results.append(Comparison(a=a, b=b, difference=difference, ci=ends, statistic=z, **known))
     return with_margin(corrected_tests(results, settings.corrected_by), settings)
 
 

@@ -120,11 +120,7 @@ class Agreement:
 
 
 def agreement(rows: Rows, settings: MetaSettings) -> Agreement:
-    """Measure every metric of a group, whose rows are matrices for all levels but ``seg``.
-
-    Raises:
-        InputError: if rows are too few for what is asked, or nothing is defined.
-    """
+    """Measure every metric of a group, whose rows are matrices for all levels but ``seg``."""
     if settings.absolute:  # metrics that rank upside down are turned round
 
         def flat(name: str | None = None) -> Array:
@@ -280,19 +276,23 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
             "bootstrap, resample systems or system_score judged",
             setting="test",
         )
-    if test == "bootstrap" and not whole:
+    values_of = {metric.metric: metric.value for metric in metrics}
+
+    def resampled(a: str, b: str) -> Comparison:
+        draws = drawn(a, settings.statistic) - drawn(b, settings.statistic)
         method = f"difference of {settings.statistic} (of systems), paired bootstrap over {of}"
-        values_of = {metric.metric: metric.value for metric in metrics}
-        compare = paired(
-            lambda name: drawn(name, settings.statistic), values_of, len(human), method, settings, lambda a, b: units
-        )
+        return compared(values_of[a], values_of[b], draws, len(human), method, settings.confidence, units)
+
+    if test == "bootstrap" and not whole:
+        compare: Compare = resampled
     elif swapped or (test == "perm-both" and rows.segments):
         compare = matrices_compared(rows, metrics, "means", test, settings)
     else:
         compare = items_compared(scores, human, test, settings, **whole)
     if whole:
-        units = drawn_units(len(human), rows.families)
-        return Agreement(metrics, test, compare, (f"{len(human)} systems of {units} families, which are drawn whole",))
+        families = drawn_units(len(human), rows.families)
+        note = f"{len(human)} systems of {families} families, which are drawn whole"
+        return Agreement(metrics, test, compare, (note,))
     return Agreement(metrics, test, compare, about_tails(heavy, test, len(human), settings))
 
 
@@ -438,19 +438,23 @@ def items_compared(
 
         return permuted
 
-    @cache
+    @cache  # drawn when the first pair needs it, for all pairs
     def resampled() -> dict[str, Array]:
         columns = np.stack(list(metrics.values()))
         draws = bootstrap_correlations(columns, human, statistic, clusters=clusters, **settings.draw)
         return dict(zip(metrics, draws.T, strict=True))
 
-    def units(a: str, b: str) -> int | None:
-        both = (metrics[a][None], metrics[b][None])
-        return None if clusters is None else units_of(both, human[None], "none", statistic, clusters=clusters)
-
     values = {name: float(ROWS[statistic](x, human)) for name, x in metrics.items()}
     method = f"difference of {statistic}, paired bootstrap{'' if clusters is None else f' over {unit}'}"
-    return paired(lambda name: resampled()[name], values, len(human), method, settings, units)
+
+    def compare(a: str, b: str) -> Comparison:
+        both, units = (metrics[a][None], metrics[b][None]), None
+        if clusters is not None:
+            units = units_of(both, human[None], "none", statistic, clusters=clusters)
+        draws = resampled()[a] - resampled()[b]
+        return compared(values[a], values[b], draws, len(human), method, settings.confidence, units)
+
+    return compare
 
 
 def matrices_compared(
@@ -465,7 +469,7 @@ def matrices_compared(
         how["cluster"] = clusters if swap == "segments" else None
         return lambda a, b: perm_both(x[a], x[b], human, by=by, statistic=statistic, **how)
 
-    @cache
+    @cache  # drawn when the first pair needs it, for all pairs
     def resampled(name: str) -> Array:
         draws: dict[str, Any] = {**settings.draw, "resample": over, "clusters": clusters}
         return resampled_groups(x[name], human, by, statistic, **draws)
@@ -475,10 +479,11 @@ def matrices_compared(
     method = f"difference of {statistic} ({POOLING[by]}), paired bootstrap over {drawn}"
     n = int((~np.isnan(human)).sum())
 
-    def units(a: str, b: str) -> int | None:
-        return units_of((x[a], x[b]), human, by, statistic, over, clusters)
+    def compare(a: str, b: str) -> Comparison:
+        units = units_of((x[a], x[b]), human, by, statistic, over, clusters)
+        return compared(values[a], values[b], resampled(a) - resampled(b), n, method, settings.confidence, units)
 
-    return paired(resampled, values, n, method, settings, units)
+    return compare
 
 
 def checked_williams(a: Array, b: Array, human: Array, settings: MetaSettings) -> Comparison:
@@ -488,18 +493,3 @@ def checked_williams(a: Array, b: Array, human: Array, settings: MetaSettings) -
             f"{len(human)} rows or systems are too few for the Williams test, which needs 4; test none leaves it out"
         )
     return williams(a, b, human, confidence=settings.confidence)
-
-
-def paired(
-    draws: Callable[[str], Array],
-    values: Mapping[str, float],
-    n: int,
-    method: str,
-    settings: MetaSettings,
-    units: Callable[[str, str], int | None],
-) -> Compare:
-    """Return the paired bootstrap; a metric's resamples serve all pairs, and are drawn when they are first needed.
-
-    ``units`` says how many like things the difference of two metrics rests on, where they may be few.
-    """
-    return lambda a, b: compared(values[a], values[b], draws(a) - draws(b), n, method, settings.confidence, units(a, b))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Annotated, ClassVar, Literal
 
@@ -72,12 +72,7 @@ class ProtocolTask:
 
 @dataclass(frozen=True)
 class TaskFigure:
-    """A metric's figure in one task.
-
-    Attributes:
-        value: accuracy or correlation.
-        rank: its significance cluster; without tests its place.
-    """
+    """A metric's accuracy or correlation in one task, and its significance cluster; without tests its place."""
 
     value: Number
     rank: int
@@ -246,13 +241,8 @@ def rank_by_protocol(
 
     def again(names: set[str]) -> list[_Computed]:
         """Compute the tasks of some metrics with other draws."""
-
-        def only(of: Mapping[str, Array]) -> dict[str, Array]:
-            return {name: scores for name, scores in of.items() if name in names}
-
-        few = {p.pair: replace(p, of_systems=only(p.of_systems), of_segments=only(p.of_segments)) for p in pairs}
         return [
-            _compute(column, [few[pair.pair] for pair in some], old.task.weight, MORE * resamples, seed)
+            _compute(column, some, old.task.weight, MORE * resamples, seed, names)
             for (column, some), old, seed in zip(due, computed, rng.spawn(len(due)), strict=True)
         ]
 
@@ -274,12 +264,17 @@ def _best_first(values: Mapping[str, float]) -> dict[str, float]:
 
 
 def _compute(
-    column: ProtocolTaskEntry, pairs: Sequence[ProtocolScores], weight: float, resamples: int, seed: np.random.Generator
+    column: ProtocolTaskEntry,
+    pairs: Sequence[ProtocolScores],
+    weight: float,
+    resamples: int,
+    seed: np.random.Generator,
+    only: set[str] | None = None,
 ) -> _Computed:
-    """Compute a task; its metrics are those that all its language pairs have."""
+    """Compute a task; its metrics are those that all its language pairs have, or those of them that are named."""
     segments = column.level == "seg" or column.statistic == "spa"
     every = [pair.of_segments if segments else pair.of_systems for pair in pairs]
-    names = sorted(set(every[0]).intersection(*every[1:]))
+    names = sorted(set(every[0] if only is None else only).intersection(*every))
     where = ", ".join(pair.pair for pair in pairs)
     if not names:
         raise InputError(f"{where}: no metric has scores of {'segments' if segments else 'systems'}")
@@ -307,10 +302,10 @@ def _compute(
         grid = np.stack([pairs[0].of_segments[name][rows] for name in names])
         ranked = np.array(pairs[0].systems)[rows].tolist()
         _whole(np.where(present, grid, 0.0), names, ranked, where)
-        some, complete = present.any(axis=0), present.all(axis=0)
-        used = int(some.sum())
+        judged, complete = present.any(axis=0), present.all(axis=0)
+        used = int(judged.sum())
         if column.statistic == "spa":
-            used, dropped = int(complete.sum()), int((some & ~complete).sum())
+            used, dropped = int(complete.sum()), int((judged & ~complete).sum())
             if not used:
                 raise InputError(f"{where}: no segment is judged of every system, which SPA needs")
             order = np.argsort(ranked)  # the orders of systems and segments decide ties of permutations

@@ -182,20 +182,17 @@ def _defined(of: GroupResult | AverageResult) -> tuple[dict[str, float], dict[st
 def _beside_best_control(result: MetaResult) -> str:
     """Return how metrics stand to the best control, on average over groups, which the answer must not hide."""
     of = _overall(result)
-    tests = {(test.a, test.b): test for test in of.control_tests}
     metrics, controls = _defined(of)
     if result.average is None or not controls or not metrics:
         return ""
     best = max(controls, key=lambda name: controls[name])
     control = f"{'the best control,' if len(controls) > 1 else 'the control'} {best} ({number(controls[best]).text})"
-    if not tests:
+    if not of.control_tests:
         above = [name for name, value in metrics.items() if value > controls[best]]
         return f" Higher than {control}: {some(above) if above else 'no metric'}; these differences were not tested."
-    ways = dict.fromkeys(metrics, 0)
-    for name in metrics:
-        test = tests.get((name, best))
-        if test is not None and _p(result, test) < _setting(result, "alpha"):
-            ways[name] = int(np.sign(test.difference))
+    tests = {test.a: test for test in of.control_tests if test.b == best}
+    clear = {name: test for name, test in tests.items() if _p(result, test) < _setting(result, "alpha")}
+    ways = {name: int(np.sign(clear[name].difference)) if name in clear else 0 for name in metrics}
     if 1 in ways.values():
         return f" Of the metrics, {against(ways, control)}."
     worse = [name for name, way in ways.items() if way < 0]

@@ -95,11 +95,10 @@ SUFFIXES = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "ma
 
 def which_format(path: Path, format: str | None) -> str:
     """Return the format of a file, by its name unless it is said."""
-    if format is not None:
-        return format
-    if path.suffix.lower() not in SUFFIXES:
+    chosen = format if format is not None else SUFFIXES.get(path.suffix.lower())
+    if chosen is None:
         raise InputError("cannot tell the format; the name must end in .html or .md, or say format", file=path)
-    return SUFFIXES[path.suffix.lower()]
+    return chosen
 
 
 def prepared(environment: Untyped) -> Untyped:

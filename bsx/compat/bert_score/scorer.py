@@ -16,6 +16,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import compress
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -249,10 +250,8 @@ class BERTScorer:
         if self.rescale_with_baseline:
             f1 = float(self.baseline_vals[self.num_layers, 0, 2] if self.all_layers else self.baseline_vals[2])
             cosines, title = (cosines - f1) / (1 - f1), f"{title} (after Rescaling)"
-        left, right = (
-            [token for token, wanted in zip(side.tokens, chosen, strict=True) if wanted]
-            for side, chosen in ((alignment.candidate, rows), (alignment.reference, columns))
-        )
+        left = list(compress(alignment.candidate.tokens, rows))
+        right = list(compress(alignment.reference.tokens, columns))
         if cosines.size > _MOST_CELLS:
             raise InputError(
                 f"{len(left)} x {len(right)} tokens make {cosines.size:,} cells, and at most {_MOST_CELLS:,} are drawn"
