@@ -121,8 +121,8 @@ def out_of_fold(
         best = best_member(part)
         ensemble[fold.test] = training.scores[fold.test] @ weights.values
         baseline[fold.test] = training.singles[fold.test, best]
-        sizes, named = (len(fold.train), len(fold.test)), dict(zip(metrics, weights.values.tolist(), strict=True))
-        taught.append(FoldWeights(fold.name, *sizes, named, metrics[best], weights.penalty, weights.fell_back))
+        rows, named = (len(fold.train), len(fold.test)), dict(zip(metrics, weights.values.tolist(), strict=True))
+        taught.append(FoldWeights(fold.name, *rows, named, metrics[best], weights.penalty, weights.fell_back))
     return ensemble, baseline, taught
 
 

@@ -178,8 +178,7 @@ def average_of(
     figures: dict[str, Figure] = dict.fromkeys(averaged(settings.level, settings.statistic), math.nan)
     if len(present) == len(groups):
         for name in figures:
-            values = [figure for item in present if isinstance(figure := item.figures[name], float | int)]
-            figures[name] = float(np.mean(values)) if len(values) == len(present) else math.nan
+            figures[name] = float(np.mean(np.array([item.figures[name] for item in present], dtype=np.float64)))
         value = float(np.mean([agreement.value for agreement in present]))
         shared = [of[metric] for of in added if metric in of]
         shared = shared if len(shared) == len(present) else []

@@ -302,10 +302,10 @@ def _compute(
         grid = np.stack([pairs[0].of_segments[name][rows] for name in names])
         ranked = np.array(pairs[0].systems)[rows].tolist()
         _whole(np.where(present, grid, 0.0), names, ranked, where)
-        judged, complete = present.any(axis=0), present.all(axis=0)
-        used = int(judged.sum())
+        some, complete = present.any(axis=0), present.all(axis=0)
+        used = int(some.sum())
         if column.statistic == "spa":
-            used, dropped = int(complete.sum()), int((judged & ~complete).sum())
+            used, dropped = int(complete.sum()), int((some & ~complete).sum())
             if not used:
                 raise InputError(f"{where}: no segment is judged of every system, which SPA needs")
             order = np.argsort(ranked)  # the orders of systems and segments decide ties of permutations

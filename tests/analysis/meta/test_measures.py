@@ -46,8 +46,8 @@ def test_the_interval_is_that_of_the_number_of_items(statistic: Any, n: int, hea
 
 def test_clusters_are_drawn_whole_and_weighty_ones_count() -> None:
     human, x, y = columns(30)
-    human[:3] += 12
-    x[:3] += 12
+    for scores in (human, x, y):
+        scores[:3] += 12
     clusters = np.arange(30) // 3
     found = correlations("m", x, human, MetaSettings(**DRAWS), clusters=clusters, unit="documents")
     z = [(v - v.mean()) / v.std() for v in (x, human, y)]
@@ -62,7 +62,8 @@ def test_clusters_are_drawn_whole_and_weighty_ones_count() -> None:
     assert like(one) < 10
     compare = items_compared({"x": x, "y": y}, human, "bootstrap", MetaSettings(**DRAWS), clusters, "documents")
     both = bootstrap_correlations(np.stack([x, y]), human, "pearson", clusters=clusters, **DRAWS)
-    assert compare("x", "y").ci == percentile_interval(both[:, 0] - both[:, 1], 0.95, like(one - two))
+    assert like(two) != like(two - one)
+    assert compare("y", "x").ci == percentile_interval(both[:, 1] - both[:, 0], 0.95, like(two - one))
     tau = correlations("m", x, human, MetaSettings(statistic="kendall", **DRAWS), clusters=clusters)
     draws = bootstrap_correlations(x[None], human, "kendall", clusters=clusters, **DRAWS)[:, 0]
     assert tau.ci == percentile_interval(draws, 0.95, 10)
@@ -141,3 +142,13 @@ def test_the_range_without_one_system(systems: int) -> None:
     assert (found.lowest, found.highest) == pytest.approx((min(without), max(without)))
     ends = ("abcdefg"[int(np.argmin(without))], "abcdefg"[int(np.argmax(without))])
     assert (found.without_lowest, found.without_highest) == ends
+
+
+def test_weighty_documents_are_pointed_at() -> None:
+    human, x, _ = columns(60)
+    for outlying in (False, True):
+        human[:2] += 12 * outlying
+        x[:2] += 12 * outlying
+        table = {"human": human, "m": x, "doc": np.arange(60) // 2}
+        notes = meta_evaluate(table, ["m"], "human", document="doc", **DRAWS).notes
+        assert any(note.startswith("a few of 30 documents determine") for note in notes) == outlying
