@@ -6,25 +6,16 @@ Source: Kaster, Zhao & Eger 2021, section 6.2 and Table 13, for z-averages and g
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from bsx.analysis.ensemble.fit import (
-    NORMALISATION,
-    Training,
-    Weights,
-    best_member,
-    fit_members,
-    learn_weights,
-    out_of_fold,
-    weighted,
-)
+from bsx.analysis.ensemble.fit import Training, Weights, best_member, fit_members, learn_weights, out_of_fold
 from bsx.analysis.ensemble.gain import Measured, gains
 from bsx.analysis.ensemble.result import EnsembleResult, FoldWeights
-from bsx.analysis.ensemble.settings import EnsembleData, EnsembleSettings
+from bsx.analysis.ensemble.settings import EnsembleData, EnsembleSettings, How
 from bsx.analysis.stats.folds import Fold, Rows, refuse_leak, unit_folds, units
 from bsx.catalog.entries.metrics import LEARNED, Combination, Member, Normalise
 from bsx.data.columns import TableLike, column_names, numeric_columns, standardise
@@ -36,6 +27,8 @@ from bsx.support.settings import settled
 
 TEXTS = ("source", "reference", "candidate", "sentence1", "sentence2")
 _ROW = "\0row"
+_NORMALISATION: Mapping[How, Normalise] = {"mean": "none", "rank": "rank"}
+"""What a rule does to scores before it adds them up; of others, z-scores."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +55,9 @@ class _Data:
 
 
 class Combined(NamedTuple):
-    """An ensemble in use.
+    """What an ensemble is worth, the ensemble as it would be saved, and its score of each row of the table (n,).
 
-    Attributes:
-        result: what it is worth.
-        combination: the ensemble as it would be saved.
-        scores: of each row of the table (n,), those that the gains are measured with; NaN where a number was missing.
+    The gains are measured with these scores; they are NaN where a number was missing.
     """
 
     result: EnsembleResult
@@ -88,40 +78,25 @@ def combine(table: TableLike, metrics: Sequence[str], human: str, settings: Ense
     >>> round(result.groups[0].best_r, 3), round(result.groups[0].ensemble, 3), round(result.average_gain, 3)
     (0.943, 0.971, 0.03)
 
-    Args:
-        table: mapping name -> (n,), DataFrame or `JudgedTable`.
-        metrics: columns of scores.
-        human: column of human scores.
-        settings: see `EnsembleSettings`, `EnsembleColumns` and `EnsembleData`.
-
-    Returns:
-        The ensemble, its correlations, gains, intervals and tests; what can be saved; and the scores of rows.
-
-    Raises:
-        UnknownNameError: for a missing column; lists those present.
-        InputError: for cells that are not numbers, columns that do not vary, too few rows, or a table
-            to fit on that shares texts with the first.
+    The table, a mapping name -> (n,), DataFrame or `JudgedTable`, has the columns of scores ``metrics`` and ``human``.
     """
-    if isinstance(metrics, str):
-        raise InputError(f"metrics: {metrics!r}: give a list of columns", setting="metrics")
     names, lower, fit = list(metrics), settings.lower, settings.fit
     if len(names) < 2:
         raise InputError("an ensemble needs at least two metrics")
     if repeated := [name for name in [*names, human] if [*names, human].count(name) > 1]:
         raise InputError(f"column {repeated[0]!r} is named twice among metrics and human scores")
-    if unknown := [name for name in lower if name not in names]:
-        raise InputError(f"lower: {unknown[0]!r} is not one of the metrics {', '.join(names)}", setting="lower")
     data = _read(table, names, human, settings)
     source = data if fit is None else _read(fit, names, human, settings)
     warnings = [Notice("lower-is-better", name) for name in lower]
     learns, trained = settings.how in LEARNED, settings.best == "training"
     if not data.keys and (learns or trained):
         warnings.append(Notice("rows-alone"))
-    normalise = NORMALISATION.get(settings.how, "z")
+    normalise = _NORMALISATION.get(settings.how, "z")
     members = fit_members(source.columns, lower, normalise)
     training = source.training(members, normalise)
     final = learn_weights(training, settings) if learns else Weights(np.full(len(names), 1 / len(names)))
-    combination = weighted(settings.how, normalise, members, final.values)
+    given = [m.model_copy(update={"weight": float(w)}) for m, w in zip(members, final.values, strict=True)]
+    combination = Combination(how=settings.how, normalise=normalise, members=given)
     turned = np.stack([data.turned(name, name in lower) for name in names], axis=1)
     measured = Measured(names, turned, combination.apply(data.columns), data.human, data.groups, data.of)
     folds: list[FoldWeights] = []
@@ -145,8 +120,6 @@ def combine(table: TableLike, metrics: Sequence[str], human: str, settings: Ense
             measured.baseline, measured.baseline_name = baseline, several if len(counts) > 1 else counts[0][0]
             measured.rivals = sorted({names.index(fold.best) for fold in folds})
             measured.choice = range(len(names))
-    draw = {"resamples": settings.resamples, "confidence": settings.confidence, "seed": settings.seed}
-    groups, (average, ends), (difference, difference_ends), p = gains(measured, **draw)  # type: ignore[arg-type]
     warnings += [Notice("best-of-the-same-rows")] if settings.best == "sample" else []
     fallen = sum(fold.fell_back for fold in folds)
     if fallen or final.fell_back:
@@ -163,12 +136,7 @@ def combine(table: TableLike, metrics: Sequence[str], human: str, settings: Ense
         members=tuple(names),
         lower=tuple(member.metric for member in combination.members if member.lower),
         weights=combination.weights,
-        groups=tuple(groups),
-        average_gain=average,
-        average_ci=ends,
-        average_difference=difference,
-        average_difference_ci=difference_ends,
-        average_p=p,
+        **gains(measured, settings),
         folds=tuple(folds),
         kept_together=tuple(data.keys),
         units=int(data.of.max()) + 1,

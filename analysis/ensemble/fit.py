@@ -12,20 +12,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from bsx.analysis.ensemble.result import FoldWeights
-from bsx.analysis.ensemble.settings import EnsembleSettings, How
+from bsx.analysis.ensemble.settings import EnsembleSettings
 from bsx.analysis.stats.folds import Fold, Rows, unit_folds
 from bsx.analysis.stats.resample import Seed
 from bsx.analysis.stats.rowwise import pearson_rows
 from bsx.analysis.stats.validate import vectors
-from bsx.catalog.entries.metrics import Combination, Member, Normalise
+from bsx.catalog.entries.metrics import Member, Normalise
 from bsx.support.checks import Array
 from bsx.support.optional import need
 
 RANK_POINTS = 1001
 PENALTIES: tuple[float, ...] = tuple(float(f"{10.0**k:.6g}") for k in np.arange(2, -4.25, -0.5))
 INNER_FOLDS = 5
-NORMALISATION: Mapping[How, Normalise] = {"mean": "none", "rank": "rank"}
-"""What a rule does to scores before it adds them up; of others, z-scores."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +62,7 @@ def fit_members(columns: Mapping[str, Array], lower: Sequence[str], normalise: N
     """Return members with constants fitted to their scores, all of weight 1.
 
     z uses mean and population standard deviation over all rows; ranks are average ranks, less 1/2 and over n, so that
-    the least of n different scores is at 1 / 2n.
-
-    Raises:
-        InputError: for a column that does not vary.
+    the least of n different scores is at 1 / 2n. A column has to vary.
     """
     members = []
     for name, scores in columns.items():
@@ -103,12 +98,6 @@ def learn_weights(training: Training, settings: EnsembleSettings) -> Weights:
     return Weights(values, penalty)
 
 
-def weighted(how: How, normalise: Normalise, members: Sequence[Member], weights: Array) -> Combination:
-    """Return a combination of members with these weights (k,)."""
-    given = [m.model_copy(update={"weight": float(w)}) for m, w in zip(members, weights, strict=True)]
-    return Combination(how=how, normalise=normalise, members=given)
-
-
 def out_of_fold(
     training: Training, folds: Sequence[Fold], metrics: Sequence[str], fit: Callable[[Training], Weights]
 ) -> tuple[Array, Array, list[FoldWeights]]:
@@ -132,17 +121,8 @@ def out_of_fold(
         best = best_member(part)
         ensemble[fold.test] = training.scores[fold.test] @ weights.values
         baseline[fold.test] = training.singles[fold.test, best]
-        taught.append(
-            FoldWeights(
-                fold=fold.name,
-                train=len(fold.train),
-                test=len(fold.test),
-                weights={name: float(w) for name, w in zip(metrics, weights.values, strict=True)},
-                best=metrics[best],
-                penalty=weights.penalty,
-                fell_back=weights.fell_back,
-            )
-        )
+        rows, named = (len(fold.train), len(fold.test)), dict(zip(metrics, weights.values.tolist(), strict=True))
+        taught.append(FoldWeights(fold.name, *rows, named, metrics[best], weights.penalty, weights.fell_back))
     return ensemble, baseline, taught
 
 
@@ -171,17 +151,12 @@ def scaled(weights: Array) -> Array:
 
 
 def nnls_weights(scores: Array, human: Array, groups: Rows) -> Array:
-    """Return the non-negative weights whose weighted sum comes nearest to human scores in squares, scaled to sum 1.
+    """Return the non-negative weights (k,) of the sum that comes nearest to human scores in squares, scaled to sum 1.
+
+    They are all 0 if no member rises with the human scores. Normalised scores (n, k) and human scores (n,) are centred
+    within groups, of which each row's number is given (n,).
 
     Source: Lawson & Hanson 1974, chapter 23.
-
-    Args:
-        scores: normalised (n, k).
-        human: (n,).
-        groups: number of each row's group (n,); scores and human scores are centred within groups.
-
-    Returns:
-        (k,); all 0 if no member rises with the human scores.
     """
     solve = need("scipy.optimize", "non-negative least squares").nnls
     return scaled(np.asarray(solve(within_groups(scores, groups), within_groups(human, groups))[0], dtype=np.float64))
@@ -204,12 +179,8 @@ def _ridge(x: Array, y: Array, penalty: float) -> Array:
 def ridge_penalty(scores: Array, human: Array, groups: Rows, of: Rows, *, seed: Seed = 1) -> float:
     """Return the one of `PENALTIES` with the least squared error in an inner cross-validation; of equals the largest.
 
-    Args:
-        scores: normalised (n, k), training rows only.
-        human: (n,).
-        groups: number of each row's group (n,).
-        of: unit of each row (n,); a unit is in one inner fold.
-        seed: of the inner folds.
+    All is of training rows only, arguments as for `nnls_weights`; ``of`` is the unit of each row (n,), which is in one
+    inner fold.
     """
     compact = np.unique(of, return_inverse=True)[1]
     folds = unit_folds(compact, min(INNER_FOLDS, int(compact.max()) + 1), seed)

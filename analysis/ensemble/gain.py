@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from bsx.analysis.ensemble.result import GroupGain
+from bsx.analysis.ensemble.settings import EnsembleSettings
 from bsx.analysis.stats.folds import Rows
 from bsx.analysis.stats.resample import bootstrap_counts, bootstrap_p, few_units
 from bsx.analysis.stats.results import Comparison
@@ -17,9 +19,6 @@ from bsx.analysis.stats.significance import williams_from_correlations
 from bsx.analysis.stats.validate import several_units, vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array
-
-GroupMean = tuple[float, tuple[float, float]]
-"""A mean over groups, and its interval."""
 
 
 @dataclass
@@ -60,10 +59,8 @@ def relative(ensemble: Array, best: Array) -> Array:
         return np.where(best > 0, ensemble / best - 1, np.nan)
 
 
-def gains(
-    measured: Measured, *, resamples: int, confidence: float, seed: int
-) -> tuple[list[GroupGain], GroupMean, GroupMean, float]:
-    """Compare an ensemble with its best member in each group and on average.
+def gains(measured: Measured, settings: EnsembleSettings) -> dict[str, Any]:
+    """Return, as fields of an `EnsembleResult`, how an ensemble compares with its best member by group and on average.
 
     A resample draws units within each group; members and ensemble are correlated anew on the same rows. The weights are
     not learnt anew. Intervals and bootstrap tests allow for the choice of the best member: the best of several equal
@@ -71,32 +68,29 @@ def gains(
     least of the gains over all members. So its interval goes from the least of their lower ends to the least of their
     upper ends, which hold for all members at once; and the test asks whether the ensemble beats each of them
     (intersection-union test, Berger 1982), which no choice can bias.
-
-    Returns:
-        The groups; mean and interval of their gains, and of their differences of r; the one-sided bootstrap p of the
-        mean gain, or of the mean difference where the gain has no bounds.
-
-    Raises:
-        InputError: naming the group and the column that has too few rows or does not vary.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(settings.seed)
     labels = np.array(measured.groups, dtype=object).astype(str)
     groups, draws = [], []
     for name in dict.fromkeys(measured.groups):
         rows = np.flatnonzero(labels == name)
-        group, drawn = _group(measured, name, rows, resamples, confidence, rng)
+        group, drawn = _group(measured, name, rows, settings, rng)
         groups.append(group)
         draws.append(drawn)
-    gain = _mean([(group.gain, group.ci) for group in groups])
-    difference = _mean([(group.tests["bootstrap"].difference, group.tests["bootstrap"].ci) for group in groups])
-    if len(groups) == 1:
-        return groups, gain, difference, groups[0].tests["bootstrap"].p
-    # On average the ensemble must beat whichever member is best: in each group that with the least gain.
-    over = np.mean([relative(*drawn) if np.isfinite(gain[1]).all() else drawn[0] - drawn[1] for drawn in draws], axis=0)
-    return groups, gain, difference, bootstrap_p(over, units=sum(group.units for group in groups))[0]
+    tests = [group.tests["bootstrap"] for group in groups]
+    gain, ends = _mean([(group.gain, group.ci) for group in groups])
+    difference, difference_ends = _mean([(test.difference, test.ci) for test in tests])
+    p = tests[0].p
+    if len(groups) > 1:
+        # On average the ensemble must beat whichever member is best: in each group that with the least gain.
+        over = [relative(*drawn) if np.isfinite(ends).all() else drawn[0] - drawn[1] for drawn in draws]
+        p = bootstrap_p(np.mean(over, axis=0), units=sum(group.units for group in groups))[0]
+    average = {"average_gain": gain, "average_ci": ends, "average_p": p}
+    average |= {"average_difference": difference, "average_difference_ci": difference_ends}
+    return {"groups": tuple(groups), **average}
 
 
-def _mean(parts: Sequence[tuple[float, tuple[float, float]]]) -> GroupMean:
+def _mean(parts: Sequence[tuple[float, tuple[float, float]]]) -> tuple[float, tuple[float, float]]:
     """Return the mean of groups and its interval: the errors of independent groups add up in squares.
 
     Source: Zou & Donner 2008.
@@ -109,7 +103,7 @@ def _mean(parts: Sequence[tuple[float, tuple[float, float]]]) -> GroupMean:
 
 
 def _group(
-    measured: Measured, group: str, rows: Rows, resamples: int, confidence: float, rng: np.random.Generator
+    measured: Measured, group: str, rows: Rows, settings: EnsembleSettings, rng: np.random.Generator
 ) -> tuple[GroupGain, tuple[Array, Array]]:
     columns = {
         **{name: measured.members[rows, j] for j, name in enumerate(measured.metrics)},
@@ -130,8 +124,8 @@ def _group(
     units = np.unique(measured.of[rows], return_inverse=True)[1]
     count = int(units.max()) + 1
     several_units(count, f"group {group!r}")
-    parts = [weighted_pearson(scores, human, counts[:, units]) for counts in bootstrap_counts(resamples, count, rng)]
-    drawn = np.concatenate(parts)
+    confidence, every = settings.confidence, bootstrap_counts(settings.resamples, count, rng)
+    drawn = np.concatenate([weighted_pearson(scores, human, counts[:, units]) for counts in every])
     chosen = [*range(k)] if measured.baseline is None else [*measured.rivals]
     ends, difference_ends = _selected(r, drawn, float(r[best]), chosen, measured.choice or chosen, confidence, count)
     p = [bootstrap_p(drawn[:, k] - drawn[:, j], units=count)[0] for j in chosen]
@@ -180,14 +174,9 @@ def _selected(
 
     Source: Fieller 1954 for ratios; Zou 2007 for the interval of a sum of correlations that depend on each other.
 
-    Args:
-        r: correlations of members, ensemble and baseline.
-        drawn: the same in resamples (resamples, …).
-        best: r of the member or baseline that the gain is over.
-        rivals: places of the members to beat.
-        choice: places of those they were chosen from on the same rows.
-        confidence: level of the interval.
-        units: sets of rows that are drawn.
+    ``r`` are correlations of members, ensemble and baseline, ``drawn`` the same in resamples (resamples, …); ``best``
+    is that of the member or baseline that the gain is over. ``rivals`` are places of the members to beat, ``choice`` of
+    those they were chosen from on the same rows. ``units`` sets of rows are drawn.
     """
     least, limit, tail = len(r) == len(rivals) + 1, 1 - 1e-9, (1 - confidence) / 2
     places, widened = [*choice, len(r) - (1 if least else 2)], few_units(tail, units)

@@ -22,7 +22,7 @@ from bsx.catalog.specs import read_spec
 from bsx.data.columns import Labels
 from bsx.data.documents import one_document, seem_together
 from bsx.data.frame import PAIR, Frame
-from bsx.data.long import Document, HumanColumn, ScoreColumns, Segment, together
+from bsx.data.long import HumanColumn, ScoreColumns, together
 from bsx.data.output import check_table, make_folder, refuse_taken
 from bsx.data.pairing import Pairing
 from bsx.data.run import as_one_run, check_output
@@ -42,20 +42,11 @@ ENSEMBLE = "ensemble"
 
 
 class EnsembleRun(
-    EnsembleSettings,
-    EnsembleColumns,
-    Reported,
-    ScoreColumns,
-    HumanColumn,
-    MetricSettings,
-    TextColumns,
-    TableSettings,
+    EnsembleSettings, EnsembleColumns, Reported, ScoreColumns, HumanColumn, MetricSettings, TextColumns, TableSettings
 ):
     """Which columns of a table are combined, how, and what becomes of the ensemble."""
 
     table: Annotated[AnyTable | None, Field(description=f"Table of scores: {FORMATS}."), Option(argument=True)] = None
-    segment: Segment = None
-    document: Document = None
     fit: Annotated[
         AnyTable | None,
         Field(description="Table to fit on, with the same columns, instead of cross-validation."),
@@ -102,6 +93,7 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
     if save is None and (settings.members or (registry is not None and not settings.metrics)):
         raise InputError("members and registry need save", setting="members")
     overlay = registry if registry is not None and registry.is_dir() else None  # one to be made has no entries yet
+    catalog = load_registry(overlay)
     frame, settings = open_frame(settings.model_copy(update={"registry": overlay}), "registry")
     if scores_out is not None:
         refuse_taken(frame.table.columns, [ENSEMBLE])
@@ -117,7 +109,7 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
     result = combine(table, frame.metrics, human, **how)
     if save is not None:
         new_place(save, registry)  # another run may have saved one meanwhile
-        entry = ensemble_entry(result, place, settings, fitted_on, human, registry)
+        entry = ensemble_entry(result, place, settings, fitted_on, human, catalog)
         saved = write_ensemble(entry, registry, place if save.endswith((".yaml", ".yml")) else None)
         settings.say(f"saved {saved}; use it as --metrics ensemble:{save}")
     if scores_out is not None:
@@ -138,7 +130,7 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
             doubt = seem_together([str(table[segment][i]).rpartition(" ")[2] for i in here], judged[here])
             notes += [f"{label}: {doubt}" if group is not None else doubt] if doubt else []
     signatures = dict(frame.signatures)
-    seen_by = partial(seen_notices, frame.metrics, load_registry(overlay), signatures=signatures)
+    seen_by = partial(seen_notices, frame.metrics, catalog, signatures=signatures)
     warnings = result.result.warnings + seen_by(lambda: frame.texts([human]))
     if fitted_on is not frame:
         also = seen_by(lambda: fitted_on.texts([human]), table=Path(fitted_on.name).name)
@@ -177,11 +169,7 @@ _NAME = re.compile(r"^[A-Za-z0-9][\w+-]*$")
 
 
 def new_place(name: str, registry: Path | None) -> Path:
-    """Return the file that an ensemble is to be saved in.
-
-    Raises:
-        InputError: if it is no name, or is there already: an ensemble that is in use is never replaced.
-    """
+    """Return the file that an ensemble is to be saved in; refuse one that is there, as one in use is never replaced."""
     is_file = name.endswith((".yaml", ".yml"))
     place = Path(name) if is_file else ensemble_file(name, registry)
     if not _NAME.match(place.stem if is_file else name):
@@ -194,11 +182,11 @@ def new_place(name: str, registry: Path | None) -> Path:
 
 
 def ensemble_entry(
-    combined: Combined, place: Path, settings: EnsembleRun, frame: Frame, human: str, registry: Path | None
+    combined: Combined, place: Path, settings: EnsembleRun, frame: Frame, human: str, catalog: Catalog
 ) -> EnsembleEntry:
     """Return what is kept of an ensemble, without members of weight 0; digests of texts are written beside it.
 
-    The frame is what it was fitted on, to the column `human`; `registry` has entries of members, over the shipped ones.
+    The frame is what it was fitted on, to the column `human`; the catalog has entries of members.
 
     Raises:
         InputError: naming the column that is not a metric bsx can build, or whose direction is not the metric's.
@@ -206,7 +194,6 @@ def ensemble_entry(
     specs = dict(_named(part, combined.combination.weights) for part in settings.members)
     signatures = frame.signatures
     used = [member for member in combined.combination.members if member.weight]
-    catalog = load_registry(registry if registry is not None and registry.is_dir() else None)
     called = [_spec(member, specs.get(member.metric), signatures.get(member.metric, ""), catalog) for member in used]
     if twice := [spec for spec in called if called.count(spec) > 1]:
         raise InputError(f"save: two members are the metric {twice[0]}; one column of it is enough", setting="save")

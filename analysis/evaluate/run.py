@@ -33,15 +33,7 @@ from bsx.errors import InputError
 from bsx.frames.guesses import with_guesses
 from bsx.frames.metrics import detected, encoding, wanted_sides
 from bsx.frames.open import OF_TEXTS, corpus_of, open_frame
-from bsx.frames.settings import (
-    HumanColumns,
-    MetricSettings,
-    Reported,
-    TableSettings,
-    TextColumns,
-    TextFiles,
-    on_table,
-)
+from bsx.frames.settings import HumanColumns, MetricSettings, Reported, TableSettings, TextColumns, TextFiles, on_table
 from bsx.metrics.run import Prepared, ScoredBlock, block_tokens
 from bsx.models.ranking import select_model
 from bsx.scoring.rows import keeping, kept_blocks
@@ -195,10 +187,7 @@ def evaluate(settings: EvaluateRun) -> EvaluationResult:
 def chosen_metrics(settings: Given, specs: list[str], corpus: Corpus, say: Say) -> tuple[Given, list[str], str | None]:
     """Return settings with language and model, the metrics, and what speaks for the model, chosen where none is named.
 
-    How the language was found is said.
-
-    Raises:
-        InputError: if neither references nor a model of several languages are there.
+    How the language was found is said. There have to be references, or a model of several languages.
     """
     catalog, evidence = load_registry(settings.registry), None
     asked = detected(settings, corpus, say)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
+from typing import Any
 
 import numpy as np
 
@@ -140,6 +141,7 @@ def average_tests(
     """
     normal = need("scipy.stats", "the test of an average").norm
     results, of_pairs = list[Comparison](), dict[tuple[str, str], list[Comparison]]()
+    how: dict[str, Any] = {"method": "mean difference, normal", "unit": "group", "confidence": settings.confidence}
     for test in (test for group in groups for test in (*group.tests, *group.control_tests)):
         of_pairs.setdefault((test.a, test.b), []).append(test)
     for a, b in pairs:
@@ -151,21 +153,9 @@ def average_tests(
         difference = float(np.mean([test.difference for test in tests]))
         z = difference / error if error > 0 else 0.0
         half = float(normal.ppf((1 + settings.confidence) / 2)) * error
-        results.append(
-            Comparison(
-                a=a,
-                b=b,
-                difference=difference,
-                ci=(difference - half, difference + half),
-                p=float(normal.sf(z)),
-                p_two_sided=float(2 * normal.sf(abs(z))),
-                n=len(tests),
-                method="mean difference, normal",
-                unit="group",
-                statistic=z,
-                confidence=settings.confidence,
-            )
-        )
+        ends = (difference - half, difference + half)
+        known = {**how, "n": len(tests), "p": float(normal.sf(z)), "p_two_sided": float(2 * normal.sf(abs(z)))}
+        results.append(Comparison(a=a, b=b, difference=difference, ci=ends, statistic=z, **known))
     return with_margin(corrected_tests(results, settings.corrected_by), settings)
 
 
@@ -188,8 +178,7 @@ def average_of(
     figures: dict[str, Figure] = dict.fromkeys(averaged(settings.level, settings.statistic), math.nan)
     if len(present) == len(groups):
         for name in figures:
-            values = [figure for item in present if isinstance(figure := item.figures[name], float | int)]
-            figures[name] = float(np.mean(values)) if len(values) == len(present) else math.nan
+            figures[name] = float(np.mean(np.array([item.figures[name] for item in present], dtype=np.float64)))
         value = float(np.mean([agreement.value for agreement in present]))
         shared = [of[metric] for of in added if metric in of]
         shared = shared if len(shared) == len(present) else []
@@ -247,20 +236,11 @@ class Raters:
 
 
 def raters_of(
-    rows: Mapping[str, Array],
-    human: str,
-    names: Sequence[Labels | None],
-    raters: Labels,
-    settings: MetaSettings,
+    rows: Mapping[str, Array], human: str, names: Sequence[Labels | None], raters: Labels, settings: MetaSettings
 ) -> Raters | None:
     """Return the raters of a group's rows, if they are drawn: at level seg, `FEWEST_RATERS` or more, not one a row.
 
-    Args:
-        rows: scores (n,).
-        human: name of the human scores among them.
-        names: each row's system, segment and document, if known.
-        raters: who judged each row (n,).
-        settings: how.
+    ``rows`` are scores (n,), human ones among them; ``names`` each row's system, segment and document, if known.
     """
     present = ~np.any([np.isnan(x) for x in rows.values() if not np.isnan(x).all()], axis=0)
     many = len({*compress(raters, present)})

@@ -16,26 +16,8 @@ import numpy as np
 from bsx.analysis.meta.result import Figure, MetricAgreement, WithoutOne
 from bsx.analysis.meta.settings import MetaSettings, Test
 from bsx.analysis.stats import correlation
-from bsx.analysis.stats.correlation import (
-    FEW_ITEMS,
-    HEAVY_TAILS,
-    bootstrap_correlations,
-    influence,
-    pairwise_accuracy,
-    pearson,
-    tail_weight,
-    without_each,
-    worth,
-)
-from bsx.analysis.stats.resample import (
-    FEW_UNITS,
-    Clustered,
-    Indices,
-    compared,
-    drawn_units,
-    percentile_interval,
-    sampled_units,
-)
+from bsx.analysis.stats.correlation import FEW_ITEMS, HEAVY_TAILS, bootstrap_correlations, tail_weight, without_each
+from bsx.analysis.stats.resample import FEW_UNITS, Clustered, compared, drawn_units, percentile_interval, sampled_units
 from bsx.analysis.stats.results import Comparison, Estimate
 from bsx.analysis.stats.rowwise import ROWS
 from bsx.analysis.stats.selection import expected_model_selection
@@ -91,11 +73,6 @@ class Rows:
     corpus: Mapping[str, CorpusScores] = field(default_factory=dict)
     whole: Rows | None = None
 
-    @property
-    def matrix(self) -> bool:
-        """Whether rows are arranged by system and segment."""
-        return self.human.ndim == 2
-
     def scored(self, name: str | None = None) -> SegmentsToSystems:
         """Return the function from how often segments are drawn (b, segments) to scores of systems (b, systems).
 
@@ -134,14 +111,7 @@ def upside_down(corpus: CorpusScores) -> CorpusScores:
 
 @dataclass(frozen=True)
 class Agreement:
-    """All metrics of one group.
-
-    Attributes:
-        metrics: in the order given.
-        test: the test that ``compare`` runs.
-        compare: names of two metrics -> the test of "the first agrees better".
-        notes: what was chosen for the reader.
-    """
+    """All metrics of one group; ``compare`` runs ``test`` of "the first of two, by their names, agrees better"."""
 
     metrics: list[MetricAgreement]
     test: Test
@@ -150,11 +120,7 @@ class Agreement:
 
 
 def agreement(rows: Rows, settings: MetaSettings) -> Agreement:
-    """Measure every metric of a group, whose rows are matrices for all levels but ``seg``.
-
-    Raises:
-        InputError: if rows are too few for what is asked, or nothing is defined.
-    """
+    """Measure every metric of a group, whose rows are matrices for all levels but ``seg``."""
     if settings.absolute:  # metrics that rank upside down are turned round
 
         def flat(name: str | None = None) -> Array:
@@ -166,14 +132,14 @@ def agreement(rows: Rows, settings: MetaSettings) -> Agreement:
         rows = rows.turned([name for name in rows.metrics if ROWS[settings.statistic](flat(name), human) < 0])
     if settings.level != "seg":
         return {"darr": _preferences, "sys": _systems, "hybrid": _hybrids}[settings.level](rows, settings)
-    if rows.matrix:
+    if rows.human.ndim == 2:
         return (_tied if settings.statistic == "acc_eq" else _grouped)(rows, settings)
     return _rowwise(rows, settings)
 
 
 def _rowwise(rows: Rows, settings: MetaSettings) -> Agreement:
     """Rows that are independent, or of which some belong together: whole documents or segments are drawn."""
-    x, human, clusters = rows.metrics, rows.human, rows.clusters
+    x, human, clusters, statistic = rows.metrics, rows.human, rows.clusters, settings.statistic
     unit = "documents" if settings.document is not None else "segments"
     heavy = heavy_tails(x, human, settings) if clusters is None else []
     how: dict[str, Any] = {"clusters": clusters, "unit": unit}
@@ -182,7 +148,7 @@ def _rowwise(rows: Rows, settings: MetaSettings) -> Agreement:
     if clusters is None:
         notes = about_tails(heavy, test, len(human), settings)
     else:
-        like = {name: worth_of_clusters((x[name],), human, clusters, settings.statistic) for name in x}
+        like = {name: units_of((x[name][None],), human[None], "none", statistic, clusters=clusters) for name in x}
         notes = about_weights(like, drawn_units(len(human), clusters), unit)
     return Agreement(metrics, test, items_compared(x, human, test, settings, **how), notes)
 
@@ -283,7 +249,7 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
     metrics = []
     for name, x in scores.items():
         result = correlations(name, x, human, settings, heavy=name in heavy, **whole)
-        accuracy = pairwise_accuracy(x, human, **settings.resampling, clusters=rows.families)
+        accuracy = correlation.pairwise_accuracy(x, human, **settings.resampling, clusters=rows.families)
         ends, method, accuracy_ends = result.ci, result.method, accuracy.ci
         if over != "systems":
             ends = percentile_interval(drawn(name, settings.statistic), settings.confidence, units)
@@ -310,19 +276,23 @@ def _systems(rows: Rows, settings: MetaSettings) -> Agreement:
             "bootstrap, resample systems or system_score judged",
             setting="test",
         )
-    if test == "bootstrap" and not whole:
+    values_of = {metric.metric: metric.value for metric in metrics}
+
+    def resampled(a: str, b: str) -> Comparison:
+        draws = drawn(a, settings.statistic) - drawn(b, settings.statistic)
         method = f"difference of {settings.statistic} (of systems), paired bootstrap over {of}"
-        values_of = {metric.metric: metric.value for metric in metrics}
-        compare = paired(
-            lambda name: drawn(name, settings.statistic), values_of, len(human), method, settings, lambda a, b: units
-        )
+        return compared(values_of[a], values_of[b], draws, len(human), method, settings.confidence, units)
+
+    if test == "bootstrap" and not whole:
+        compare: Compare = resampled
     elif swapped or (test == "perm-both" and rows.segments):
         compare = matrices_compared(rows, metrics, "means", test, settings)
     else:
         compare = items_compared(scores, human, test, settings, **whole)
     if whole:
-        units = drawn_units(len(human), rows.families)
-        return Agreement(metrics, test, compare, (f"{len(human)} systems of {units} families, which are drawn whole",))
+        families = drawn_units(len(human), rows.families)
+        note = f"{len(human)} systems of {families} families, which are drawn whole"
+        return Agreement(metrics, test, compare, (note,))
     return Agreement(metrics, test, compare, about_tails(heavy, test, len(human), settings))
 
 
@@ -336,7 +306,7 @@ def _hybrids(rows: Rows, settings: MetaSettings) -> Agreement:
     metrics = []
     for name, values in scores.items():
         limit = hybrid_correlation_limit(x[name], human, **how)
-        sampled = pearson(values, drawn_human, confidence=settings.confidence)
+        sampled = correlation.pearson(values, drawn_human, confidence=settings.confidence)
         chosen = expected_model_selection(values, drawn_human, settings.sample)
         figures: dict[str, Figure] = {"limit": limit.estimate, "pearson": sampled.estimate, "pearson_ci": sampled.ci}
         figures |= {field: getattr(chosen, field) for field in ("hits_at_1", "mrr", "difference")}
@@ -390,7 +360,7 @@ def correlations(
     ends, method = main.ci, main.method
     if clusters is not None:
         drawn = bootstrap_correlations(x[None], human, settings.statistic, **settings.draw, clusters=clusters)[:, 0]
-        units = worth_of_clusters((x,), human, clusters, settings.statistic)
+        units = units_of((x[None],), human[None], "none", settings.statistic, clusters=clusters)
         ends, method = percentile_interval(drawn, settings.confidence, units), f"{method}, bootstrap over {unit}"
     figures: dict[str, Figure] = {statistic: estimate.estimate for statistic, estimate in results.items()}
     return MetricAgreement(name, main.estimate, ends, figures, method)
@@ -405,14 +375,6 @@ def heavy_tails(metrics: Mapping[str, Array], human: Array, settings: MetaSettin
         return []
     limit = HEAVY_TAILS if len(human) >= FEW_ITEMS else 1.0
     return [name for name, x in metrics.items() if tail_weight(x, human) > limit]
-
-
-def worth_of_clusters(metrics: Sequence[Array], human: Array, clusters: Indices, statistic: str) -> int:
-    """Return how many like clusters an interval rests on: of one metric's correlation (n,), or of two's difference."""
-    if statistic != "pearson":
-        return drawn_units(len(human), clusters)
-    added = [influence(x, human) for x in metrics]
-    return worth(np.bincount(clusters, added[0] if len(added) == 1 else added[0] - added[1]))
 
 
 def about_tails(heavy: list[str], test: Test, n: int, settings: MetaSettings) -> tuple[str, ...]:
@@ -477,18 +439,23 @@ def items_compared(
 
         return permuted
 
-    @cache
+    @cache  # drawn when the first pair needs it, for all pairs
     def resampled() -> dict[str, Array]:
         columns = np.stack(list(metrics.values()))
         draws = bootstrap_correlations(columns, human, statistic, clusters=clusters, **settings.draw)
         return dict(zip(metrics, draws.T, strict=True))
 
-    def units(a: str, b: str) -> int | None:
-        return None if clusters is None else worth_of_clusters((metrics[a], metrics[b]), human, clusters, statistic)
-
     values = {name: float(ROWS[statistic](x, human)) for name, x in metrics.items()}
     method = f"difference of {statistic}, paired bootstrap{'' if clusters is None else f' over {unit}'}"
-    return paired(lambda name: resampled()[name], values, len(human), method, settings, units)
+
+    def compare(a: str, b: str) -> Comparison:
+        both, units = (metrics[a][None], metrics[b][None]), None
+        if clusters is not None:
+            units = units_of(both, human[None], "none", statistic, clusters=clusters)
+        draws = resampled()[a] - resampled()[b]
+        return compared(values[a], values[b], draws, len(human), method, settings.confidence, units)
+
+    return compare
 
 
 def matrices_compared(
@@ -503,7 +470,7 @@ def matrices_compared(
         how["cluster"] = clusters if swap == "segments" else None
         return lambda a, b: perm_both(x[a], x[b], human, by=by, statistic=statistic, **how)
 
-    @cache
+    @cache  # drawn when the first pair needs it, for all pairs
     def resampled(name: str) -> Array:
         draws: dict[str, Any] = {**settings.draw, "resample": over, "clusters": clusters}
         return resampled_groups(x[name], human, by, statistic, **draws)
@@ -513,10 +480,11 @@ def matrices_compared(
     method = f"difference of {statistic} ({POOLING[by]}), paired bootstrap over {drawn}"
     n = int((~np.isnan(human)).sum())
 
-    def units(a: str, b: str) -> int | None:
-        return units_of((x[a], x[b]), human, by, statistic, over, clusters)
+    def compare(a: str, b: str) -> Comparison:
+        units = units_of((x[a], x[b]), human, by, statistic, over, clusters)
+        return compared(values[a], values[b], resampled(a) - resampled(b), n, method, settings.confidence, units)
 
-    return paired(resampled, values, n, method, settings, units)
+    return compare
 
 
 def checked_williams(a: Array, b: Array, human: Array, settings: MetaSettings) -> Comparison:
@@ -526,18 +494,3 @@ def checked_williams(a: Array, b: Array, human: Array, settings: MetaSettings) -
             f"{len(human)} rows or systems are too few for the Williams test, which needs 4; test none leaves it out"
         )
     return williams(a, b, human, confidence=settings.confidence)
-
-
-def paired(
-    draws: Callable[[str], Array],
-    values: Mapping[str, float],
-    n: int,
-    method: str,
-    settings: MetaSettings,
-    units: Callable[[str, str], int | None],
-) -> Compare:
-    """Return the paired bootstrap; a metric's resamples serve all pairs, and are drawn when they are first needed.
-
-    ``units`` says how many like things the difference of two metrics rests on, where they may be few.
-    """
-    return lambda a, b: compared(values[a], values[b], draws(a) - draws(b), n, method, settings.confidence, units(a, b))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Annotated, ClassVar, Literal
 
@@ -79,12 +79,7 @@ class ProtocolTask:
 
 @dataclass(frozen=True)
 class TaskFigure:
-    """A metric's figure in one task.
-
-    Attributes:
-        value: accuracy or correlation.
-        rank: its significance cluster; without tests its place.
-    """
+    """A metric's accuracy or correlation in one task, and its significance cluster; without tests its place."""
 
     value: Number
     rank: int
@@ -253,13 +248,8 @@ def rank_by_protocol(
 
     def again(names: set[str]) -> list[_Computed]:
         """Compute the tasks of some metrics with other draws."""
-
-        def only(of: Mapping[str, Array]) -> dict[str, Array]:
-            return {name: scores for name, scores in of.items() if name in names}
-
-        few = {p.pair: replace(p, of_systems=only(p.of_systems), of_segments=only(p.of_segments)) for p in pairs}
         return [
-            _compute(column, [few[pair.pair] for pair in some], old.task.weight, MORE * resamples, seed)
+            _compute(column, some, old.task.weight, MORE * resamples, seed, names)
             for (column, some), old, seed in zip(due, computed, rng.spawn(len(due)), strict=True)
         ]
 
@@ -286,11 +276,12 @@ def _compute(
     weight: float,
     resamples: int,
     seed: np.random.Generator,
+    only: set[str] | None = None,
 ) -> _Computed:
-    """Compute a task; its metrics are those that all its language pairs have."""
+    """Compute a task; its metrics are those that all its language pairs have, or those of them that are named."""
     segments = column.level == "seg" or column.statistic == "spa"
     every = [pair.of_segments if segments else pair.of_systems for pair in pairs]
-    names = sorted(set(every[0]).intersection(*every[1:]))
+    names = sorted(set(every[0] if only is None else only).intersection(*every))
     where = ", ".join(pair.pair for pair in pairs)
     if not names:
         raise InputError(f"{where}: no metric has scores of {'segments' if segments else 'systems'}")
@@ -364,11 +355,14 @@ def _ranks(
         ranks, *of_tasks = ({name: i for i, name in enumerate(values, start=1)} for values in (averages, *orders))
         return ranks, {}, of_tasks, set()
     p_tasks = [np.ones((len(order), len(order))) for order in orders]
-    reached, drawn = np.ones((2, len(averages), len(averages)))
+    reached, drawn = counts = np.ones((2, len(averages), len(averages)))
     every = list(dict.fromkeys([*averages, *(name for result in computed for name in result.values)]))
 
-    def draws(of: Sequence[_Computed], first: str, second: str) -> Array:
-        """Return draws of the difference of two averages, and keep p of each task of the first draws."""
+    def count(of: Sequence[_Computed], first: str, second: str) -> tuple[int, int]:
+        """Return how many draws reach the observed difference of two averages, and how many there are.
+
+        P of each task of the first draws is kept.
+        """
         summed: list[Array] = []
         for result, place, p in zip(of, places, p_tasks, strict=True):
             if first not in place or second not in place:
@@ -383,27 +377,22 @@ def _ranks(
             scale = result.task.weight / (2 if result.task.statistic == "pearson" else 1)
             summed.append((-scale if turned else scale) * null)
         most = max((len(null) for null in summed), default=0)
-        return np.asarray(np.sum([np.resize(null, most) for null in summed], axis=0))
-
-    def count(of: Sequence[_Computed], first: str, second: str) -> tuple[int, int]:
-        """Return how many draws reach the observed difference of two averages, and how many there are."""
-        null = draws(of, first, second)
-        return int((null >= averages[first] - averages[second] - SLACK).sum()), len(null)
+        null = np.sum([np.resize(null, most) for null in summed], axis=0)
+        difference = averages.get(first, np.nan) - averages.get(second, np.nan)
+        return int((null >= difference - SLACK).sum()), most
 
     tests = list(combinations(enumerate(every), 2))
     for done, ((a, first), (b, second)) in enumerate(tests):
         if done % 10 == 0:
             watch("tests", done, len(tests))
-        if b < len(averages):
-            reached[a, b], drawn[a, b] = count(computed, first, second)
-        else:
-            draws(computed, first, second)
+        result = count(computed, first, second)
+        if b < len(averages):  # metrics without an average come last
+            counts[:, a, b] = result
     unclear = _unclear(averages, reached, drawn, settings.alpha)
     if unclear:
         more = again({every[place] for test in unclear for place in test})
         for i, j in unclear:
-            extra = count(more, every[i], every[j])
-            reached[i, j], drawn[i, j] = reached[i, j] + extra[0], drawn[i, j] + extra[1]
+            counts[:, i, j] += count(more, every[i], every[j])
         unclear = _unclear(averages, reached, drawn, settings.alpha)
     watch("tests", len(tests), len(tests))
     clusters = [_clusters(order, p, settings.alpha) for order, p in zip(orders, p_tasks, strict=True)]

@@ -21,16 +21,23 @@ def _named(name: str, items: Mapping[str, Item], what: str) -> Item:
     return items[name]
 
 
+class _ByMetric:
+    """What holds the agreement of each metric, by whose name it is asked."""
+
+    metrics: tuple[MetricAgreement, ...]
+
+    def __getitem__(self, metric: str) -> MetricAgreement:
+        """Return a metric's agreement.
+
+        Raises:
+            UnknownNameError: for a metric without values here; names those that have some.
+        """
+        return _named(metric, {item.metric: item for item in self.metrics}, "metric")
+
+
 @dataclass(frozen=True)
 class WithoutOne:
-    """What a correlation is without one system, whichever it is.
-
-    Attributes:
-        lowest: the lowest value.
-        without_lowest: the system without which it is so low.
-        highest: the highest value.
-        without_highest: the system without which it is so high.
-    """
+    """The lowest and the highest value of a correlation without one system, each with the system that is left out."""
 
     lowest: Number
     without_lowest: str
@@ -80,7 +87,7 @@ class Winners:
 
 
 @dataclass(frozen=True)
-class GroupResult:
+class GroupResult(_ByMetric):
     """All metrics in one group.
 
     Attributes:
@@ -109,17 +116,9 @@ class GroupResult:
         """Return a metric's agreement, None if it has no values in this group; ``group[metric]`` is never None."""
         return next((agreement for agreement in self.metrics if agreement.metric == metric), None)
 
-    def __getitem__(self, metric: str) -> MetricAgreement:
-        """Return a metric's agreement.
-
-        Raises:
-            UnknownNameError: for a metric without values in this group; names those that have some.
-        """
-        return _named(metric, {item.metric: item for item in self.metrics}, "metric")
-
 
 @dataclass(frozen=True)
-class AverageResult:
+class AverageResult(_ByMetric):
     """Means over groups.
 
     Attributes:
@@ -133,14 +132,6 @@ class AverageResult:
     metrics: tuple[MetricAgreement, ...]
     tests: tuple[Comparison, ...]
     control_tests: tuple[Comparison, ...] = ()
-
-    def __getitem__(self, metric: str) -> MetricAgreement:
-        """Return a metric's mean.
-
-        Raises:
-            UnknownNameError: for an unknown metric.
-        """
-        return _named(metric, {item.metric: item for item in self.metrics}, "metric")
 
 
 @dataclass(frozen=True, repr=False)

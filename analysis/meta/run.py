@@ -95,11 +95,7 @@ def meta(settings: MetaRun) -> MetaResult | Judgments:
 
 
 def matching(setting: str, names: Sequence[str], columns: Sequence[str]) -> list[str]:
-    """Return the columns that a setting means: names as they are, and for a pattern such as ``human_*`` all that match.
-
-    Raises:
-        UnknownNameError: for a pattern that no column matches.
-    """
+    """Return the columns that a setting means: names as they are, for a pattern such as ``human_*`` all that match."""
     results: list[str] = []
     for name in names:
         matched = [column for column in columns if fnmatchcase(column, name)] if "*" in name else [name]
@@ -249,22 +245,23 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
     shared = None
     if "group" in labels and not settings.categories:
         shared = shared_units(labels.get("document"), labels.get("segment"), settings.sources)
-    results, added, raters_drawn = list[GroupResult](), list[Mapping[str, Array]](), list[Raters | None]()
+    results, added, by_raters, by_segments = list[GroupResult](), list[Mapping[str, Array]](), True, False
     for number, (label, judgment, rows) in enumerate(parts):
         where = f"group {label}: " if "group" in labels or settings.categories else ""
         values = {name: numbers[name][rows] for name in [*metrics, *controls]} | {human: numbers[judgment][rows]}
         for name in [name for name in sentinels if name not in controls]:
             values[name] = made(name, values[metrics[0]], [settings.seed, number])
         of_group = {name: CorpusScores(x.statistics[rows], x.score) for name, x in corpus.items()}
-        names = [_taken(labels.get(role), rows) for role in ("system", "segment", "document")]
+        taken = {role: [of[row] for row in rows] for role, of in labels.items()}
+        names = [taken.get(role) for role in ("system", "segment", "document")]
+        by_segments |= len({*taken.get("segment", ())}) < len(taken.get("segment", ()))
         try:
-            who = _taken(labels.get("rater"), rows)
-            raters = None if who is None else raters_of(values, human, names, who, settings)
+            raters = raters_of(values, human, names, taken["rater"], settings) if "rater" in taken else None
+            by_raters &= raters is not None
             result, more = _group(label, values, human, names, of_group, settings, of_family, raters)
             added.append(added_by(values, human, names, shared, rows, settings))
         except InputError as error:
             raise InputError(f"{where}{error}") from error
-        raters_drawn.append(raters)
         results.append(result)
         notes += [f"{where}{note}" for note in more]
     average, several = None, len(results) > 1
@@ -284,19 +281,18 @@ def meta_evaluate(columns: TableLike, metrics: Sequence[str], human: str, settin
             f"is not under {settings.alpha:g}: more resamples may tell these metrics apart"
         )
     arranged = settings.level != "seg" or {"system", "segment"} <= labels.keys()
-    segments = [_taken(labels.get("segment"), rows) or [] for *_, rows in parts]
     if settings.level == "darr" and settings.unit == "judgment":
         unit = "judgments"
     elif "document" in labels:
         unit = "documents"
     else:
-        unit = "segments" if arranged or any(len({*of}) < len(of) for of in segments) else "rows"
+        unit = "segments" if arranged or by_segments else "rows"
     return MetaResult(
         tuple(results),
         average,
         settings.headline,
         human,
-        settings.target(unit, systems=arranged) + ", judged by other raters" * (None not in raters_drawn),
+        settings.target(unit, systems=arranged) + ", judged by other raters" * by_raters,
         tuple(metrics),
         tuple(sentinels),
         "system" in labels,
@@ -309,10 +305,6 @@ def _roles(settings: MetaSettings) -> dict[str, str]:
     """Return what a column of labels holds -> its name."""
     roles = ("group", "system", "segment", "document", "family", "rater")
     return {role: name for role in roles if (name := getattr(settings, role)) is not None}
-
-
-def _taken(labels: Labels | None, rows: Indices) -> Labels | None:
-    return None if labels is None else [labels[row] for row in rows]
 
 
 def _controls_checked(
@@ -370,12 +362,7 @@ def _groups(
 
 
 def columns_of(sentinels: Sequence[str], known: Sequence[str], metrics: Sequence[str]) -> list[str]:
-    """Return the sentinels that are columns of the table.
-
-    Raises:
-        UnknownNameError: for one that is neither a column nor made here.
-        InputError: for one named twice, or that is among the metrics.
-    """
+    """Return the sentinels that are columns of the table; refuse one that is not known, named twice, or a metric."""
     for name in sentinels:
         if name in metrics:
             raise InputError(
@@ -503,10 +490,7 @@ def _group(
 def _clusters(names: Sequence[Labels | None], settings: MetaSettings) -> tuple[Clustered, Clustered]:
     """Return the number of each row's document, or of its segment (n,), and of each segment's document (segments,).
 
-    None where rows, or segments, are drawn one by one.
-
-    Raises:
-        InputError: if there is a single document or segment, or a segment is in two documents.
+    None where rows, or segments, are drawn one by one. Refuse a single one of them, and a segment in two documents.
     """
     system, segment, document = names
     if document is None:

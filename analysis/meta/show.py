@@ -21,6 +21,7 @@ from bsx.analysis.present.parts import Answer, Cell, Chart, Heading, Notes, Part
 from bsx.analysis.present.significance import CORRECTED, against, confidence, some, standing, table_of_tests
 from bsx.analysis.stats.results import Comparison
 from bsx.data.long import are_judgments
+from bsx.support.result import as_json
 
 Measured = tuple[GroupResult, MetricAgreement]
 TESTS = "Which metric is significantly better"
@@ -71,11 +72,14 @@ def judgments(result: Judgments) -> Iterator[Part]:
         " ".join(f"{_finding(judgment)}{_beside_best_control(judgment)}" for judgment in result.judgments), answers=True
     )
     for judgment in result.judgments:
-        every = [part for part in parts(judgment) if not isinstance(part, Answer)]
         yield Heading(judgment.human)
-        # Drawn together below; the charts of tests name their judgment.
-        shown = [part for part in every if not isinstance(part, Chart) or part.title == TESTS]
-        yield from (_of(part, judgment.human) for part in shown)
+        for part in parts(judgment):
+            if isinstance(part, Chart) and part.title == TESTS:
+                yield replace(part, title=f"{part.title}: {judgment.human}")
+            elif isinstance(part, TablePart) and judgment.human not in part.caption:
+                yield replace(part, caption=f"{judgment.human}: {part.caption}")
+            elif not isinstance(part, Answer | Chart):  # other charts are drawn together below
+                yield part
     yield Notes((*map(in_words, result.warnings), *result.notes))
     yield _judgments_chart(result)
 
@@ -87,11 +91,11 @@ def rows(result: MetaResult) -> Iterator[Mapping[str, object]]:
 
     def row(group: str, agreement: MetricAgreement, n: object, **more: object) -> dict[str, object]:
         known = {"group": group, "metric": agreement.metric, "rows": n}
-        known |= {head: _plain(agreement.figures.get(name)) for head, name in names.items()}
+        known |= {head: as_json(agreement.figures.get(name)) for head, name in names.items()}
         known |= as_row(agreement, "ci")
         if (without := agreement.without_one) is not None:
-            known |= {"lowest_without_one": _plain(without.lowest), "without_lowest": without.without_lowest}
-            known |= {"highest_without_one": _plain(without.highest), "without_highest": without.without_highest}
+            known |= {"lowest_without_one": as_json(without.lowest), "without_lowest": without.without_lowest}
+            known |= {"highest_without_one": as_json(without.highest), "without_highest": without.without_highest}
         return {**known, **more, **({"control": int(agreement.control)} if result.sentinels else {})}
 
     for group in result.groups:
@@ -178,20 +182,17 @@ def _defined(of: GroupResult | AverageResult) -> tuple[dict[str, float], dict[st
 def _beside_best_control(result: MetaResult) -> str:
     """Return how metrics stand to the best control, on average over groups, which the answer must not hide."""
     of = _overall(result)
-    tests = {(test.a, test.b): test for test in of.control_tests}
     metrics, controls = _defined(of)
     if result.average is None or not controls or not metrics:
         return ""
     best = max(controls, key=lambda name: controls[name])
     control = f"{'the best control,' if len(controls) > 1 else 'the control'} {best} ({number(controls[best]).text})"
-    if not tests:
+    if not of.control_tests:
         above = [name for name, value in metrics.items() if value > controls[best]]
         return f" Higher than {control}: {some(above) if above else 'no metric'}; these differences were not tested."
-    ways = dict.fromkeys(metrics, 0)
-    for name in metrics:
-        test = tests.get((name, best))
-        if test is not None and _p(result, test) < _setting(result, "alpha"):
-            ways[name] = int(np.sign(test.difference))
+    tests = {test.a: test for test in of.control_tests if test.b == best}
+    clear = {name: test for name, test in tests.items() if _p(result, test) < _setting(result, "alpha")}
+    ways = {name: int(np.sign(clear[name].difference)) if name in clear else 0 for name in metrics}
     if 1 in ways.values():
         return f" Of the metrics, {against(ways, control)}."
     worse = [name for name, way in ways.items() if way < 0]
@@ -243,10 +244,6 @@ def _names(result: MetaResult) -> list[str]:
     level = _setting(result, "level")
     names = [*averaged(level, _setting(result, "statistic")), *_COUNTS.get(level, ())]
     return [result.headline, *(name for name in names if name != result.headline)]
-
-
-def _plain(value: object) -> object:
-    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _wins(group: GroupResult, metric: str) -> bool:
@@ -402,15 +399,6 @@ def _judgments_chart(result: Judgments) -> Chart:
     return Chart("Agreement with each judgment", alt, tuple(panels), humans)
 
 
-def _of(part: Part, human: str) -> Part:
-    """Return a part that says of which judgment it is."""
-    if isinstance(part, Chart):
-        return replace(part, title=f"{part.title}: {human}")
-    if isinstance(part, TablePart) and human not in part.caption:
-        return replace(part, caption=f"{human}: {part.caption}")
-    return part
-
-
 def _tests_chart(result: MetaResult) -> Chart:
     """Return which metric is significantly better than which: p, or with several groups in how many of them."""
     several, alpha = len(result.groups) > 1, _setting(result, "alpha")
@@ -435,16 +423,15 @@ def _tests_chart(result: MetaResult) -> Chart:
 def _tests(result: MetaResult) -> Iterator[TablePart]:
     """Yield the tests between metrics, the better first, and those against controls; of groups and of the average."""
     several, average, margin = len(result.groups) > 1, result.average, result.settings.get("margin")
-    between, beside, level = [], [], ""
+    between, beside = [], []
     for group in result.groups:
         order = list(group.clusters.ranks) if group.clusters is not None else []
         of = (group.group,) * several
         between += [(of, test) for test in group.tests if order.index(test.a) < order.index(test.b)]
         beside += [(of, test) for test in group.control_tests]
-    if between or beside:
-        level = _how(result)
+    level = _how(result) if between or beside else ""
     if average is not None and (means := average.tests or average.control_tests):
-        level = "; ".join(filter(None, [level, f"average: {means[0].method}, two-sided p"]))
+        level += f"; average: {means[0].method}, two-sided p"
         between += [(("average",), test) for test in average.tests]
         beside += [(("average",), test) for test in average.control_tests]
     controls = "Metrics compared with controls, which cannot know how good a translation is"

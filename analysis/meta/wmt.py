@@ -139,11 +139,7 @@ _NOREF = "[noref]"
 
 
 def ranked(scores: ScoreSet, rules: ProtocolPair) -> tuple[ProtocolScores, list[LeftOutSystem]]:
-    """Return the scores of the systems that the rules rank, and the systems that they leave out.
-
-    Raises:
-        InputError: if the reference is not there.
-    """
+    """Return the scores of the systems that the rules rank, and the systems that they leave out."""
     where, pair = scores.where, scores.lp
     if rules.reference not in scores.references:
         known = ", ".join(scores.references) or "none"

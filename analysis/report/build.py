@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from pydantic import Field
 
 from bsx.analysis.present.cells import NONE, table, text
 from bsx.analysis.present.forms import parts_of, section_of, summary_of
-from bsx.analysis.present.parts import (
-    AlignmentGrid,
-    Answer,
-    Cell,
-    Commands,
-    Example,
-    Heading,
-    Part,
-    Section,
-    Surprise,
-)
+from bsx.analysis.present.parts import AlignmentGrid, Answer, Cell, Commands, Example, Heading, Part, Section, Surprise
 from bsx.analysis.report.documents import Document, ScoreRows
 from bsx.analysis.report.result import Report
 from bsx.analysis.report.scored import scored, segments
@@ -73,10 +63,8 @@ class ReportParts(ReportSettings):
 
 def has_examples(document: Document) -> bool:
     """Return whether a document has examples whose tokens could be aligned."""
-    content = document.content
-    if isinstance(content, ScoreRows):
-        return False
-    return any(isinstance(part, Example) and part.pairs for part in parts_of(content))
+    parts = parts_of(document.content) if isinstance(document.content, Result) else ()
+    return any(isinstance(part, Example) and part.pairs for part in parts)
 
 
 @settled(ReportParts)
@@ -139,21 +127,21 @@ def _presented(documents: Sequence[Document], aligner: Aligner, examples: int) -
         yield section
 
 
+@dataclass
 class Aligner:
     """Aligns the texts of examples; ``signature`` is that of the alignments, once there is one."""
 
-    def __init__(self, align: Align | None) -> None:
-        self._align = align
-        self.signature: str | None = None
+    draw: Align | None
+    signature: str | None = None
 
     def align(self, part: Part) -> Part:
         """Return an example with the alignments of its pairs, or what stood in the way; another part as it is."""
-        if self._align is None or not isinstance(part, Example) or not part.pairs:
+        if self.draw is None or not isinstance(part, Example) or not part.pairs:
             return part
         grids, remarks = [], []
         for label, candidate, reference in part.pairs:
             try:
-                result = self._align(candidate, reference)
+                result = self.draw(candidate, reference)
             except InputError as error:
                 remarks.append(f"{label}: {error}")
                 continue
@@ -202,13 +190,20 @@ def repeat(documents: Sequence[Document], origin: Mapping[str, object] | None, a
         if rows:
             section.blocks.append(table(caption, heads, rows, sortable=False, folded=folded))
 
-    inputs = []
+    inputs, shown = [], list[list[Cell]]()
     for document, made in origins:
         kind = "scores" if made is None else made.kind
-        inputs.append([*map(text, (document.name, kind, _seed(document))), text(document.sha256 or NONE, code=True)])
+        settings = document.content.settings if isinstance(document.content, Result) else {}
+        seed = getattr(document.content, "seed", None) or settings.get("seed")
+        cells = [*map(text, (document.name, kind, NONE if seed is None else str(seed)))]
+        inputs.append([*cells, text(document.sha256 or NONE, code=True)])
+        named = ", ".join(
+            f"{key.replace('_', ' ')} {'yes' if value is True else value}"
+            for key, value in settings.items()
+            if isinstance(value, str | int | float) and value is not False and value not in ("", "none")
+        )
+        shown += [[text(document.name), text(named)]] if named else []
     add("Inputs of this report", ["file", "kind", "seed", "sha256"], inputs, folded=False)
-    phrases = [(document.name, _settings(document)) for document in documents]
-    shown = [[text(name), text(settings)] for name, settings in phrases if settings]
     add("Settings of the results", ["file", "settings"], shown)
     read = {(file.name, file.sha256): None for _, made in origins if made is not None for file in made.files}
     digests = [[text(name), text(digest, code=True)] for name, digest in read]
@@ -226,21 +221,3 @@ def repeat(documents: Sequence[Document], origin: Mapping[str, object] | None, a
     signatures = [] if alignment is None else [[text("token alignments"), text(alignment, code=True)]]
     add("Signature of the alignments", ["what", "signature"], signatures, folded=False)
     return section
-
-
-def _settings(document: Document) -> str:
-    """Return settings as ``name value`` phrases; what is not set or ``none`` is left out."""
-    settings = {} if isinstance(document.content, ScoreRows) else document.content.settings
-    return ", ".join(
-        f"{key.replace('_', ' ')} {'yes' if value is True else value}"
-        for key, value in settings.items()
-        if isinstance(value, str | int | float) and value is not False and value not in ("", "none")
-    )
-
-
-def _seed(document: Document) -> str:
-    content = document.content
-    if isinstance(content, ScoreRows):
-        return NONE
-    seed = getattr(content, "seed", None) or content.settings.get("seed")
-    return NONE if seed is None else str(seed)

@@ -7,7 +7,6 @@ import importlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import repeat
 from pathlib import Path
 
 from bsx.data.cells import as_numbers, spelled
@@ -203,24 +202,22 @@ def _table(table: Table, path: str | Path, named: TableColumns) -> ScoreRows:
     given = list(table.rows())
     if not given:
         raise InputError("has no rows", file=table.name)
-    rows = [[row[name] for name in table.columns] for row in given]
     scores = {named.human, *_scored(sidecar, signature)}
-    numeric = set()
-    for place, name in enumerate(table.columns):
-        numbers = None if name in scores else as_numbers(row[place] for row in rows)
+    cells, numeric = dict[str, list[object]](), set()
+    for name in table.columns:
+        values, shown = [row[name] for row in given], renamed.get(name, name)
+        numbers = None if name in scores else as_numbers(values)
         # The usual name of human scores may be that of a column of words; one that holds a number has to hold scores.
-        usual = renamed.get(name, name) == HUMAN[0] and any(as_numbers([row[place]]) for row in rows)
+        usual = shown == HUMAN[0] and any(as_numbers([value]) for value in values)
         if name in scores or (numbers is None and usual):
             numbers = [row.number(name) for row in given]
-        if numbers is not None:
-            numeric.add(renamed.get(name, name))
-        for row, number in zip(rows, numbers or repeat(math.nan), strict=False):
-            if numbers is not None:
-                row[place] = None if math.isnan(number) else number
-            elif row[place] is not None:
-                row[place] = spelled(row[place])
-    columns = tuple(renamed.get(name, name) for name in table.columns)
-    if SYSTEM in columns:
-        refuse_alike((str(row[columns.index(SYSTEM)]) for row in rows), f"{table.name}: systems")
+        if numbers is None:
+            cells[shown] = [None if value is None else spelled(value) for value in values]
+        else:
+            cells[shown] = [None if math.isnan(number) else number for number in numbers]
+            numeric.add(shown)
+    if SYSTEM in cells:
+        refuse_alike(map(str, cells[SYSTEM]), f"{table.name}: systems")
     human = next((name for name, to in renamed.items() if to == HUMAN[0]), HUMAN[0])
-    return ScoreRows(columns, tuple(map(tuple, rows)), frozenset(numeric), sidecar, signature, human)
+    rows = tuple(zip(*cells.values(), strict=True))
+    return ScoreRows(tuple(cells), rows, frozenset(numeric), sidecar, signature, human)

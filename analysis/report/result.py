@@ -94,21 +94,17 @@ SUFFIXES = {".html": "html", ".htm": "html", ".md": "markdown", ".markdown": "ma
 
 
 def which_format(path: Path, format: str | None) -> str:
-    """Return the format of a file, by its name unless it is said.
-
-    Raises:
-        InputError: if the name does not say.
-    """
-    if format is not None:
-        return format
-    if path.suffix.lower() not in SUFFIXES:
+    """Return the format of a file, by its name unless it is said."""
+    chosen = format if format is not None else SUFFIXES.get(path.suffix.lower())
+    if chosen is None:
         raise InputError("cannot tell the format; the name must end in .html or .md, or say format", file=path)
-    return SUFFIXES[path.suffix.lower()]
+    return chosen
 
 
 def prepared(environment: Untyped) -> Untyped:
     """Return an environment of templates with what ``parts.html.jinja`` needs, which shows parts of results."""
-    environment.filters["unbroken"] = _unbroken
+    # Counts and percentages stay on one line.
+    environment.filters["unbroken"] = lambda text: text.replace(" %", "\u00a0%").replace("n = ", "n\u00a0=\u00a0")
     environment.globals.update(long=_LONG, colours=COLOURS, shapes=SHAPES)
     return environment
 
@@ -147,11 +143,6 @@ def in_script(value: object) -> str:
     for character in "<>&\u2028\u2029":
         dumped = dumped.replace(character, f"\\u{ord(character):04x}")
     return dumped
-
-
-def _unbroken(text: str) -> str:
-    """Return a text whose counts and percentages stay on one line."""
-    return text.replace(" %", "\u00a0%").replace("n = ", "n\u00a0=\u00a0")
 
 
 def _segments(table: Segments) -> dict[str, object]:

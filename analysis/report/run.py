@@ -119,11 +119,7 @@ def convert(settings: ConvertRun) -> int:
 
 
 def kept_segments(file: Path | str) -> dict[str, str]:
-    """Return the segments of a selection with their notes.
-
-    Raises:
-        InputError: if the file is none.
-    """
+    """Return the segments of a selection with their notes."""
     content = NamedFile(file).json()
     segments = content.get("segments") if isinstance(content, dict) else None
     if not isinstance(segments, dict) or not all(isinstance(segment, dict) for segment in segments.values()):
@@ -151,8 +147,7 @@ def report(settings: ReportRun) -> list[str]:
     output, files = Path(settings.output), [Path(file) for file in settings.files if isinstance(file, str)]
     form = which_format(output, settings.format)
     real = [os.path.realpath(file) for file in files]
-    twice = next((file for file, path in zip(files, real, strict=True) if real.count(path) > 1), None)
-    if twice is not None:
+    if twice := next((file for file, path in zip(files, real, strict=True) if real.count(path) > 1), None):
         raise InputError(f"{twice}: is named twice")
     notes, draw = [], None
     with atomic_path(output) as temporary:  # an unwritable place is found before any work

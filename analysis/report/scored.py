@@ -29,18 +29,16 @@ def scored(documents: Sequence[Document]) -> Section | None:
     tables = [(document.name, document.content) for document in documents if isinstance(document.content, ScoreRows)]
     leads = []
     scored_tables = [(name, content) for name, content in tables if content.metrics]
-    heads = _titles(scored_tables)
-    for head, (_, content) in zip(heads, scored_tables, strict=True):
+    titles = [f"Scores{_under(content)}" for _, content in scored_tables]
+    for title, (name, content) in zip(titles, scored_tables, strict=True):
         if len(tables) > 1:
-            section.blocks.append(Heading(head))
+            section.blocks.append(Heading(title if titles.count(title) == 1 else f"{title} ({name})"))
         section.blocks += _scores(content)
         section.blocks += no_translations(content.sidecar.outputs if content.sidecar is not None else ())
     for name, content in tables:
         leads.append(f"{name} holds {len(content.rows):,} scored rows{_under(content)}.")
         leads += [f"Beware: {note}." for note in _odd(content)]
-    signatures = _signatures(documents)
-    if signatures is not None:
-        section.blocks.append(signatures)
+    section.blocks += _signatures(documents)
     rankings = [ranking for _, content in scored_tables if (ranking := _against_people(content))]
     section.lead = " ".join([*rankings, *leads])
     section.answers = bool(rankings)
@@ -57,14 +55,6 @@ def _under(content: ScoreRows) -> str:
     metrics = [name for name in content.metrics if name not in controls]
     shown = f"the control{'s' * (len(controls) > 1)} {listed(controls)}" if controls else ""
     return " under " + ", and under ".join(filter(None, [listed(metrics) if metrics else "", shown]))
-
-
-def _titles(tables: Sequence[tuple[str, ScoreRows]]) -> list[str]:
-    """Return headings that say what each table holds, with the file's name only where two would be the same."""
-    titles = [f"Scores{_under(content)}" for _, content in tables]
-    return [
-        what if titles.count(what) == 1 else f"{what} ({name})" for what, (name, _) in zip(titles, tables, strict=True)
-    ]
 
 
 def _odd(content: ScoreRows) -> list[str]:
@@ -137,7 +127,7 @@ def _by_system(content: ScoreRows, name: str, rows: Sequence[Sequence[object]]) 
     return {system: np.array(scores, dtype=np.float64) for system, scores in results.items() if scores}
 
 
-def _signatures(documents: Sequence[Document]) -> TablePart | None:
+def _signatures(documents: Sequence[Document]) -> list[TablePart]:
     results: dict[tuple[str, str], list[str]] = {}
     for document in documents:
         content = document.content
@@ -150,7 +140,7 @@ def _signatures(documents: Sequence[Document]) -> TablePart | None:
         for metric, signature in known.items():
             results.setdefault((metric, signature), []).append(document.name)
     if not results:
-        return None
+        return []
     rows = [
         [text(metric), text(signature, code=True), text(", ".join(dict.fromkeys(names)))]
         for (metric, signature), names in results.items()
@@ -169,7 +159,7 @@ def _signatures(documents: Sequence[Document]) -> TablePart | None:
         note += "the scores of each metric here are comparable."
     else:
         note += "The scores of each metric here are comparable."
-    return table("Signatures", ["metric", "signature", "in"], rows, note=note, sortable=False, folded=True)
+    return [table("Signatures", ["metric", "signature", "in"], rows, note=note, sortable=False, folded=True)]
 
 
 def _scores(content: ScoreRows) -> list[Part]:

@@ -52,23 +52,9 @@ def score(
     Raises:
         InputError: where bert-score fails an assertion.
     """
-    need_torch()
-    import torch
-
-    scorer = BERTScorer(
-        model_type,
-        num_layers,
-        batch_size,
-        nthreads,
-        all_layers,
-        bool(idf),
-        None,
-        device,
-        lang,
-        rescale_with_baseline,
-        baseline_path,
-        use_fast_tokenizer,
-    )
+    torch = need_torch()
+    given = (model_type, num_layers, batch_size, nthreads, all_layers, bool(idf), None, device, lang)
+    scorer = BERTScorer(*given, rescale_with_baseline, baseline_path, use_fast_tokenizer)
     if verbose and idf:
         print("preparing IDF dict..." if isinstance(idf, bool) else "using predefined IDF dict...")
     if not isinstance(idf, bool) and idf:

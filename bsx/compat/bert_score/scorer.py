@@ -16,6 +16,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import compress
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -198,10 +199,8 @@ class BERTScorer:
             InputError: if ``idf`` was asked for and its weights were not computed.
             MissingExtraError: without torch, whose tensors are returned.
         """
-        need_torch()
-        import torch
-
         del batch_size
+        torch = need_torch()
         if self.idf and self._weights is None:
             raise InputError("IDF weights are not computed: give idf_sents, or call compute_idf")
         p, r, f1 = map(torch.from_numpy, self.arrays(cands, refs, verbose))
@@ -251,10 +250,8 @@ class BERTScorer:
         if self.rescale_with_baseline:
             f1 = float(self.baseline_vals[self.num_layers, 0, 2] if self.all_layers else self.baseline_vals[2])
             cosines, title = (cosines - f1) / (1 - f1), f"{title} (after Rescaling)"
-        left, right = (
-            [token for token, wanted in zip(side.tokens, chosen, strict=True) if wanted]
-            for side, chosen in ((alignment.candidate, rows), (alignment.reference, columns))
-        )
+        left = list(compress(alignment.candidate.tokens, rows))
+        right = list(compress(alignment.reference.tokens, columns))
         if cosines.size > _MOST_CELLS:
             raise InputError(
                 f"{len(left)} x {len(right)} tokens make {cosines.size:,} cells, and at most {_MOST_CELLS:,} are drawn"
@@ -288,17 +285,13 @@ class BERTScorer:
         return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in shown.items())})"
 
 
-def need_torch() -> None:
-    """Raise MissingExtraError without torch; see `BERTScorer.arrays` for figures without it."""
-    need("torch", "bsx.compat.bert_score returns tensors, as bert-score does (bsx.score returns arrays), and")
+def need_torch() -> Untyped:
+    """Return torch; see `BERTScorer.arrays` for figures without it."""
+    return need("torch", "bsx.compat.bert_score returns tensors, as bert-score does (bsx.score returns arrays), and")
 
 
 def given_weights(weights: Mapping[int, float]) -> Idf:
-    """Turn a mapping into `Idf`; what it says of unknown ids is asked of a copy, which a defaultdict would grow.
-
-    Raises:
-        InputError: if a key is no number of a token, or a weight none that can be computed with.
-    """
+    """Turn a mapping into `Idf`; what it says of unknown ids is asked of a copy, which a defaultdict would grow."""
     with blaming("idf: it must map the numbers of tokens to their weights"):
         plain = {int(i): float(w) for i, w in weights.items() if i is not None}
         unseen = float(copy.copy(weights)[-1]) if hasattr(weights, "__missing__") else 1.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap, defaultdict
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
@@ -67,16 +67,12 @@ class _Languages(ChainMap[str, str]):
         return "bert-base-multilingual-cased"
 
 
+# What a program wrote into the tables: a chain writes into its first map, and a type checker takes all for such.
 own_layers: dict[str, int] = {}
-"""What a program wrote into `model2layers`."""
 own_models: dict[str, str] = {}
-"""What a program wrote into `lang2model`."""
-# A chain writes into its first map, whose type is that of them all to a type checker.
-_layers: MutableMapping[str, int] = _Layers()  # type: ignore[assignment]
-_models: MutableMapping[str, str] = _Models()  # type: ignore[assignment]
-model2layers = ChainMap(own_layers, _layers)
+model2layers = ChainMap(own_layers, _Layers())  # type: ignore[arg-type]
 """Model -> layer; what a program writes into it is used by `score` and `BERTScorer`, as there."""
-lang2model = _Languages(own_models, _models)
+lang2model = _Languages(own_models, _Models())  # type: ignore[arg-type]
 """Language -> model; what a program writes into it is used by `score` and `BERTScorer`, as there."""
 
 

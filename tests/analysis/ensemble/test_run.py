@@ -28,7 +28,6 @@ from bsx.analysis.ensemble.fit import (
     out_of_fold,
     ridge_penalty,
     ridge_weights,
-    weighted,
     within_groups,
 )
 from bsx.analysis.ensemble.gain import ratio_ends
@@ -102,7 +101,8 @@ def test_scales_change_nothing_for_z_and_orders_nothing_for_ranks(scale: float, 
     assert other == pytest.approx(plain, abs=1e-8)  # rounding of large shifts
     bent = {**table, "a": np.exp(table["a"])}
     apply = [
-        weighted("rank", "rank", fit_members({"a": t["a"]}, [], "rank"), np.ones(1)).apply(t) for t in (table, bent)
+        Combination(how="rank", normalise="rank", members=fit_members({"a": t["a"]}, [], "rank")).apply(t)
+        for t in (table, bent)
     ]
     np.testing.assert_array_equal(apply[0], apply[1])
 
@@ -499,10 +499,8 @@ def test_metrics_that_deserve_no_weight() -> None:
     ("change", "options", "message"),
     [
         ({}, {"metrics": ["a"]}, "at least two metrics"),
-        ({}, {"metrics": "ab"}, "give a list"),
         ({}, {"metrics": ["a", "human"]}, "'human' is named twice"),
         ({}, {"metrics": ["a", "nosuch"]}, "no column 'nosuch'"),
-        ({}, {"lower": ["e"]}, "'e' is not one of the metrics"),
         ({}, {"texts": ["nosuch"]}, "no column of texts 'nosuch'"),
         ({}, {"group": "nosuch"}, "no column 'nosuch'"),
         ({}, {"how": "best"}, "^how: "),

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bsx.analysis.meta.levels import about_weights, correlations, heavy_tails, items_compared, worth_of_clusters
+from bsx.analysis.meta.levels import about_weights, correlations, heavy_tails, items_compared
 from bsx.analysis.meta.run import meta_evaluate
 from bsx.analysis.meta.settings import MetaSettings
 from bsx.analysis.stats.correlation import bootstrap_correlations, kendall, pairwise_accuracy, pearson, spearman
@@ -46,8 +46,8 @@ def test_the_interval_is_that_of_the_number_of_items(statistic: Any, n: int, hea
 
 def test_clusters_are_drawn_whole_and_weighty_ones_count() -> None:
     human, x, y = columns(30)
-    human[:3] += 12
-    x[:3] += 12
+    for scores in (human, x, y):
+        scores[:3] += 12
     clusters = np.arange(30) // 3
     found = correlations("m", x, human, MetaSettings(**DRAWS), clusters=clusters, unit="documents")
     z = [(v - v.mean()) / v.std() for v in (x, human, y)]
@@ -60,9 +60,13 @@ def test_clusters_are_drawn_whole_and_weighty_ones_count() -> None:
         return min(10, max(3, int(5 * squares.sum() ** 2 / (squares**2).sum())))
 
     assert like(one) < 10
-    assert worth_of_clusters((x,), human, clusters, "pearson") == like(one)
-    assert worth_of_clusters((x, y), human, clusters, "pearson") == like(one - two)
-    assert worth_of_clusters((x,), human, clusters, "kendall") == 10
+    compare = items_compared({"x": x, "y": y}, human, "bootstrap", MetaSettings(**DRAWS), clusters, "documents")
+    both = bootstrap_correlations(np.stack([x, y]), human, "pearson", clusters=clusters, **DRAWS)
+    assert like(two) != like(two - one)
+    assert compare("y", "x").ci == percentile_interval(both[:, 1] - both[:, 0], 0.95, like(two - one))
+    tau = correlations("m", x, human, MetaSettings(statistic="kendall", **DRAWS), clusters=clusters)
+    draws = bootstrap_correlations(x[None], human, "kendall", clusters=clusters, **DRAWS)[:, 0]
+    assert tau.ci == percentile_interval(draws, 0.95, 10)
     draws = bootstrap_correlations(x[None], human, "pearson", clusters=clusters, **DRAWS)[:, 0]
     assert found.ci == percentile_interval(draws, 0.95, like(one))
 
@@ -138,3 +142,13 @@ def test_the_range_without_one_system(systems: int) -> None:
     assert (found.lowest, found.highest) == pytest.approx((min(without), max(without)))
     ends = ("abcdefg"[int(np.argmin(without))], "abcdefg"[int(np.argmax(without))])
     assert (found.without_lowest, found.without_highest) == ends
+
+
+def test_weighty_documents_are_pointed_at() -> None:
+    human, x, _ = columns(60)
+    for outlying in (False, True):
+        human[:2] += 12 * outlying
+        x[:2] += 12 * outlying
+        table = {"human": human, "m": x, "doc": np.arange(60) // 2}
+        notes = meta_evaluate(table, ["m"], "human", document="doc", **DRAWS).notes
+        assert any(note.startswith("a few of 30 documents determine") for note in notes) == outlying

@@ -189,7 +189,7 @@ def test_learned_sentinels_are_controls_by_their_names(cli: Run, tmp_path: Path)
         matching("sentinels", ["SENTINEL-*"], ["good", "poor"])
 
 
-@pytest.mark.parametrize(("noise", "wins"), [(0.2, True), (3.0, False)])
+@pytest.mark.parametrize(("noise", "wins"), [(0.2, True), (2.0, False), (3.0, False)])
 def test_the_answer_says_who_is_better_than_the_best_control(noise: float, wins: bool) -> None:
     rng, columns = np.random.default_rng(5), invented(1)
     human = np.array(columns["human"])

@@ -406,6 +406,8 @@ def test_comparable_is_what_has_the_same_settings_but_for_the_backend(tmp_path: 
         (tmp_path / f"{name}.tsv.signature.txt").write_text(f"metric:bertscore|{setting}\n")
     made = build_report([read_document(tmp_path / f"{name}.tsv") for name in "ab"])
     assert note in table(made, "scored", "Signatures").note
+    heads = [f"Scores under precision, recall and f1 ({name}.tsv)" for name in "ab"]
+    assert [part.text for part in blocks(made, "scored", Heading)] == heads
 
 
 @settings(deadline=None)
