@@ -15,7 +15,7 @@ from bsx.analysis.adversarial.show import Ranking
 from bsx.analysis.adversarial.triples import TriplesResult
 from bsx.analysis.present import charts
 from bsx.analysis.present.cells import FEWEST, NONE, heat, interval, listed, number, p_value, percent, table_of, text
-from bsx.analysis.present.forms import as_row, lists, presents, summarises
+from bsx.analysis.present.forms import as_row, lists, presents
 from bsx.analysis.present.parts import Answer, Cell, Chart, Example, Notes, Part, Surprise
 from bsx.analysis.present.significance import ALPHA, CORRECTED, dagger, some
 from bsx.analysis.present.words import example, examples
@@ -218,7 +218,6 @@ def perturbed_rows(result: Robustness) -> Iterator[Mapping[str, object]]:
 # All of a report
 
 
-@summarises("robustness")
 def robustness(results: Sequence[tuple[str, Result]]) -> Iterator[Part]:
     """Yield one sentence on all results of a report, by significance and count, and the figures of each metric."""
     sentences: list[str] = []

@@ -59,8 +59,7 @@ def knots_of(name: str, values: Array) -> tuple[float, ...]:
 
 def _standardised_basis(values: Array, knots: Sequence[float]) -> Array:
     basis = natural_basis(values, knots)
-    scaled: Array = (basis - basis.mean(axis=0)) / basis.std(axis=0)
-    return scaled
+    return np.asarray((basis - basis.mean(axis=0)) / basis.std(axis=0))
 
 
 def find_bends(sample: RegressionSample) -> tuple[Bend, ...]:

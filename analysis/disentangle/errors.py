@@ -16,6 +16,7 @@ from bsx.analysis.disentangle.result import CoefficientComparison
 from bsx.analysis.disentangle.settings import ComparisonSettings, ErrorSettings
 from bsx.analysis.stats.equivalence import equivalence_p
 from bsx.analysis.stats.folds import Rows, keys_of, unit_folds, units
+from bsx.analysis.stats.intercepts import level_codes
 from bsx.analysis.stats.regression import Ols, StandardErrors, fit_ols, refuse_collinear, require_rows
 from bsx.analysis.stats.resample import Seed, bootstrap_counts, compared, few_units, percentile_interval
 from bsx.analysis.stats.results import Comparison
@@ -65,12 +66,9 @@ class Errors:
 
     def of(self, rows: Sequence[int] | Rows) -> Errors:
         """Return those of some of the rows; systems of which few are among them are held fixed."""
-        clusters = self.clusters and [self.clusters[i] for i in rows]
-        kept = replace(self, clusters=clusters, units=self.units[rows])
-        crossed = self.crossed and [self.crossed[i] for i in rows]
-        if crossed and len(set(crossed)) >= FEWEST_CROSSED:
-            return replace(kept, crossed=crossed)
-        return kept.one_way()
+        clusters, crossed = (way and [way[i] for i in rows] for way in (self.clusters, self.crossed))
+        kept = replace(self, clusters=clusters, crossed=crossed, units=self.units[rows])
+        return kept if crossed is None or len(set(crossed)) >= FEWEST_CROSSED else kept.one_way()
 
     def few(self) -> int | None:
         """Return the number of clusters, in two ways the smaller one; None without clusters."""
@@ -143,12 +141,8 @@ def choose_errors(
     Source: Cameron & Miller 2015 for clusters; Cameron, Gelbach & Miller 2011 for two ways; Long & Ervin 2000, who
     recommend HC3 in general.
 
-    Args:
-        table: mapping name -> (n,), DataFrame or `JudgedTable`.
-        numbers: columns of metrics and factors; rows that miss one are left out.
-        factors: how many coefficients there are.
-        settings: what was asked for.
-        omitted: how many rows miss a number.
+    Of a table, rows that miss one of the columns of numbers, as ``omitted`` ones do, are left out; ``factors`` says how
+    many coefficients there are.
 
     Raises:
         InputError: for ``cluster`` without any clusters, or if all rows are of one document.
@@ -162,8 +156,7 @@ def choose_errors(
     if cluster is not None:
         labels = label_column(cluster, table[cluster])
         kept = [labels[i] for i in rows]
-        of = np.unique(kept, return_inverse=True)[1].astype(np.int64)
-        return Errors("cluster", kept, of, "", sampled=(cluster,), held=fixed)
+        return Errors("cluster", kept, level_codes(kept), "", sampled=(cluster,), held=fixed)
     document = next((name for name in DOCUMENTS if name in present), None)
     documents = labels_of(table, document, rows, present) if document is not None else []
     alone = np.array([not label.strip() for label in documents])
@@ -192,24 +185,23 @@ def choose_errors(
     clusters = [f"set {unit + 1:0{digits}}" for unit in of]
     shared = f"{sharing:,} of {len(rows):,} rows share {' or '.join(binding)} with another{few}"
     many = len(set(systems))
-    why = [shared] if sharing else ["no column shows that rows share a segment or a text"]
+    why = shared if sharing else "no column shows that rows share a segment or a text"
     sampled = "row" if not sharing else "document" if document in binding else "segment"
     if se == "cluster" and not sharing and many < FEWEST_CROSSED:
         raise InputError(
             "se cluster needs a column of clusters, named by cluster: no rows share a segment or a text", setting="se"
         )
-    if se == "classic" or se == "hc3":
+    if se in ("classic", "hc3"):
         return Errors(se, None, of, "", held=fixed)
     if many >= FEWEST_CROSSED and (se == "cluster" or min(len(sizes), many) > factors):
         nameless = systems.count("")
-        why.append(f"outputs of {many - (nameless > 0)} systems")
-        why[-1] += f", and {nameless:,} rows that name none as of one more" if nameless else ""
-        return Errors("cluster", clusters, of, "; ".join(why), systems, (sampled, CROSSED))
+        why += f"; outputs of {many - (nameless > 0)} systems"
+        why += f", and {nameless:,} rows that name none as of one more" if nameless else ""
+        return Errors("cluster", clusters, of, why, systems, (sampled, CROSSED))
     if sharing and (se == "cluster" or len(sizes) > factors):
-        return Errors("cluster", clusters, of, shared, sampled=(sampled,), held=fixed)
-    if sharing:
-        return Errors("hc3", None, of, f"{shared}, but in {len(sizes)} sets, too few to be clusters", held=fixed)
-    return Errors("hc3", None, of, why[0], held=fixed)
+        return Errors("cluster", clusters, of, why, sampled=(sampled,), held=fixed)
+    why += f", but in {len(sizes)} sets, too few to be clusters" if sharing else ""
+    return Errors("hc3", None, of, why, held=fixed)
 
 
 def labels_of(table: TableLike, name: str, rows: Rows, present: Collection[str]) -> Labels:
@@ -367,18 +359,18 @@ def compare_coefficients(
     values = np.vstack([coef, 1 - np.square(y - x @ coef).mean(axis=0)])
     draws = bootstrap_regressions(x, y, resamples=settings.resamples, seed=settings.seed, clusters=clusters)
     sampled = np.concatenate([draws.coef, draws.r2[:, :, None]], axis=2)
+    differences = sampled[:, 0] - sampled[:, 1]
+    resampled = f"paired bootstrap of {'rows' if clusters is None else 'clusters'}"
+    if errors.crossed is not None:
+        spreads = (_spreads(x, y, way) for way in (errors, errors.one_way()))
+        differences = _stretched(differences, values[:, 0] - values[:, 1], *spreads)
+        resampled += ", widened for systems"
     comparisons: dict[str, Comparison] = {}
     for j, name in enumerate([*factors, "r2"]):
-        what = "R²" if name == "r2" else "standardised coefficients"
-        method = f"difference of {what}, paired bootstrap of {'rows' if clusters is None else 'clusters'}"
-        differences = sampled[:, 0, j] - sampled[:, 1, j]
-        value = values[j, 0] - values[j, 1]
-        if errors.crossed is not None:
-            spreads = (_spread_of(x, y, j, way) for way in (errors, errors.one_way()))
-            differences = _stretched(differences, value, *spreads)
-            method += ", widened for systems"
+        method = f"difference of {'R²' if name == 'r2' else 'standardised coefficients'}, {resampled}"
         of_a, of_b = map(float, values[j])
-        test = replace(compared(of_a, of_b, differences, len(x), method, settings.confidence, errors.few()), a=a, b=b)
+        test = compared(of_a, of_b, differences[:, j], len(x), method, settings.confidence, errors.few())
+        test = replace(test, a=a, b=b)
         if settings.margin is not None:
             p_same = equivalence_p(test.difference, test.ci, settings.margin, confidence=settings.confidence)
             test = replace(test, p_equivalence=p_same)
@@ -386,13 +378,12 @@ def compare_coefficients(
     return CoefficientComparison(a, b, comparisons, settings.margin)
 
 
-def _spread_of(x: Array, y: Array, j: int, errors: Errors) -> Array:
-    """Return the standard error of a difference of coefficients, or, after the last, of two metrics' R² (1,)."""
-    if j < x.shape[1]:
-        return errors.fit(y[:, 0] - y[:, 1], x).se[j : j + 1]
+def _spreads(x: Array, y: Array, errors: Errors) -> Array:
+    """Return the standard errors of the differences of two metrics' coefficients and, last, of their R² (p + 1,)."""
     fits = [errors.fit(column, x) for column in y.T]
     first, second = (r2_influence(c, fit.residuals, fit.r2) for c, fit in zip(y.T, fits, strict=True))
-    return np.sqrt(np.diag(errors.spread((first - second)[:, None])))
+    of_r2 = errors.spread((first - second)[:, None])
+    return np.append(errors.fit(y[:, 0] - y[:, 1], x).se, np.sqrt(of_r2[0]))
 
 
 def r2_interval(fit: Ols, y: Array, correlations: Array, errors: Errors, confidence: float) -> Interval:
@@ -404,15 +395,10 @@ def r2_interval(fit: Ols, y: Array, correlations: Array, errors: Errors, confide
     has a positive R², so intervals around R², as of the bootstrap, never hold 0. Over few clusters the variance is
     enlarged as t's quantile on clusters - 1 degrees of freedom is wider than the normal one.
 
+    The fit is that of the standardised metric y (n,) on factors with these correlations (p, p).
+
     Source: Steiger & Fouladi 1992 for intervals by inversion; Satterthwaite 1946 for scale and degrees of freedom;
     Cameron & Miller 2015, section VI, for t on clusters - 1.
-
-    Args:
-        fit: of the standardised metric y (n,).
-        y: that metric.
-        correlations: of the factors (p, p).
-        errors: with its clusters, if there are any.
-        confidence: level.
     """
     first = int(fit.intercept)
     spread = correlations @ fit.covariance[first:, first:]

@@ -237,9 +237,6 @@ def _fit(sample: RegressionSample) -> tuple[DisentangleResult, list[Ols]]:
             equivalent[place] = equivalence_p(value, (ends[0], ends[1]), settings.margin, confidence=confidence)
         equivalent = adjust(equivalent, settings.correction)
 
-    def named(values: Array) -> dict[str, float]:
-        return dict(zip(factors, values.tolist(), strict=True))
-
     fits = []
     for j, (metric, regression, subsets) in enumerate(zip(sample.metrics, ols, all_subsets, strict=True)):
         full = len(subsets) - 1
@@ -249,13 +246,17 @@ def _fit(sample: RegressionSample) -> tuple[DisentangleResult, list[Ols]]:
         partial, semipartial = partial_intervals(regression, classic, vif)
         r2_out, importance = out_of_sample(x, y[:, j], errors, settings.seed)
         of_draws = {} if draws is None else dict(zip(factors, draws.coef[:, j].T, strict=True))
-        of_shares = {} if drawn_shares is None else dict(zip(factors, drawn_shares[:, j].T, strict=True))
+        of_shares = [] if drawn_shares is None else list(zip(factors, drawn_shares[:, j].T, share, strict=True))
         figures = {what: getattr(regression, what)[first:] for what in ("coef", "se", "p", "statistic")}
+        figures |= {"p_adjusted": adjusted[j], "vif": vif, "r2_share": share, "importance": importance}
+        partial_r2 = np.divide(gain, left, out=np.full_like(gain, np.nan), where=left > 1e-12)
+        figures |= {"partial_r2": partial_r2, "semipartial_r2": gain}
+        figures |= {"p_equivalence": equivalent[j]} if settings.margin is not None else {}
         fit = MetricFit.of(
             metric,
             factors,
             settings.alpha,
-            {**figures, "p_adjusted": adjusted[j]},
+            figures,
             (regression.low[first:], regression.high[first:]),
             ci_bootstrap={name: percentile_interval(values, confidence, few) for name, values in of_draws.items()},
             r2=regression.r2,
@@ -263,22 +264,15 @@ def _fit(sample: RegressionSample) -> tuple[DisentangleResult, list[Ols]]:
             r2_ci=r2_interval(slopes[j], y[:, j], correlations, errors, confidence),
             r2_out=r2_out,
             r2_bootstrap=corrected_percentiles(draws.r2[:, j], regression.r2, confidence, few) if draws else None,
-            vif=named(vif),
-            r2_share=named(share),
             r2_share_bootstrap={
-                name: corrected_percentiles(values, named(share)[name], confidence, few)
-                for name, values in of_shares.items()
+                name: corrected_percentiles(values, value, confidence, few) for name, values, value in of_shares
             },
-            partial_r2=named(np.divide(gain, left, out=np.full_like(gain, np.nan), where=left > 1e-12)),
             partial_r2_ci=dict(zip(factors, partial, strict=True)),
-            semipartial_r2=named(gain),
             semipartial_r2_ci=dict(zip(factors, semipartial, strict=True)),
-            importance=named(importance),
             commonality=commonality(factors, subsets),
             df=regression.df,
             intercept=float(regression.coef[0]) if settings.intercept else None,
             intercept_se=float(regression.se[0]) if settings.intercept else None,
-            p_equivalence=named(equivalent[j]) if settings.margin is not None else {},
         )
         fits.append(fit)
     condition = float(np.linalg.cond(x))

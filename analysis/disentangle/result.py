@@ -57,15 +57,9 @@ class Coefficients(Shown):
         ends: tuple[Array, Array],
         **more: Any,
     ) -> Self:
-        """Return the coefficients of a metric.
+        """Return a metric's coefficients from figures, field -> values of all factors (p,), and ends of intervals (p,).
 
-        Args:
-            metric: the response.
-            factors: names (p,).
-            alpha: p below which a coefficient is significant.
-            figures: field -> values of all factors (p,).
-            ends: of the intervals, lower and upper ones (p,).
-            more: the other fields.
+        Those whose ``p_adjusted`` is below alpha are significant; ``more`` has the other fields.
         """
         by_factor = {field: dict(zip(factors, values.tolist(), strict=True)) for field, values in figures.items()}
         ci = dict(zip(factors, zip(*(end.tolist() for end in ends), strict=True), strict=True))
@@ -202,13 +196,7 @@ class Bend(WaldTest):
 
 @dataclass(frozen=True)
 class Reliability:
-    """How much of a factor's variance is not noise.
-
-    Attributes:
-        factor: which.
-        value: the share, from 0 to 1.
-        source: where the value comes from, in words.
-    """
+    """Which share of a factor's variance is not noise, from 0 to 1, and where that value comes from, in words."""
 
     factor: str
     value: Number

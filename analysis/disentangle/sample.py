@@ -25,15 +25,7 @@ _WORD = re.compile(rf"[{_SIGNS}]|[^\s{_SIGNS}]+")
 
 @dataclass(frozen=True, eq=False)
 class RegressionSample:
-    """Rows of metrics and factors, and how they are regressed.
-
-    Attributes:
-        columns: name -> values (n,), as the table has them.
-        metrics: names of the responses (m,).
-        factors: names (p,).
-        errors: standard errors of the rows.
-        settings: what was asked for.
-    """
+    """Rows of m metrics and p factors, name -> values (n,) as the table has them, and how they are regressed."""
 
     columns: Mapping[str, Array]
     metrics: Sequence[str]
@@ -82,11 +74,6 @@ def with_repeats(table: TableLike, repeat: Mapping[str, Sequence[str]]) -> Table
     return results
 
 
-def text_columns(names: Sequence[str]) -> tuple[str, str] | None:
-    """Return the two columns that hold the texts that are compared, if a table with these columns has any."""
-    return next((pair for pair in PAIRS if set(pair) <= set(names)), None)
-
-
 def lengths(table: TableLike) -> dict[str, Array]:
     """Return how long each pair of texts is, and how unequal: the two ways in which length gets into other factors.
 
@@ -94,7 +81,8 @@ def lengths(table: TableLike) -> dict[str, Array]:
     of their ratio. A word is what stands between blanks; in writing without blanks, a sign. An empty text counts as one
     word. A table without the columns of one of `PAIRS` has neither.
     """
-    pair = text_columns(column_names(table))
+    names = column_names(table)
+    pair = next((pair for pair in PAIRS if set(pair) <= set(names)), None)
     if pair is None:
         return {}
 
@@ -122,4 +110,4 @@ def with_lengths(table: TableLike, controls: Sequence[str]) -> tuple[TableLike, 
             f"controls: length: there is neither a column 'length' nor a pair of texts ({pairs})", setting="controls"
         )
     wanted = [name for control in controls for name in (LENGTHS if control == "length" else (control,))]
-    return {**{name: table[name] for name in present}, **computed}, wanted
+    return {name: table[name] for name in present} | computed, wanted

@@ -77,15 +77,15 @@ def linearity_checks(
     z, errors = _read(table, metric, factors, settings)
     y, base = z[metric], {name: z[name] for name in factors}
     x = np.column_stack(list(base.values()))
-    _refuse_collinear(base)
+    refuse_collinear(factors, x)
     fitted = fit_ols(y, x, intercept=True).fitted
     spread = fitted.std()
-    questions: dict[str, dict[str, Array]] = {"reset": {}}
-    if spread > 1e-8:
-        scaled = (fitted - fitted.mean()) / spread
-        questions["reset"] = {"fitted²": scaled**2, "fitted³": scaled**3}
-    questions["squares"] = {f"{name}²": column**2 for name, column in base.items()}
-    questions["interactions"] = {f"{a}:{b}": base[a] * base[b] for a, b in combinations(base, 2)}
+    scaled = (fitted - fitted.mean()) / spread if spread > 1e-8 else np.zeros(len(y))
+    questions = {
+        "reset": {"fitted²": scaled**2, "fitted³": scaled**3},
+        "squares": {f"{name}²": column**2 for name, column in base.items()},
+        "interactions": {f"{a}:{b}": base[a] * base[b] for a, b in combinations(base, 2)},
+    }
     results = {}
     for name, candidates in questions.items():
         if added := undetermined(x, candidates):
@@ -108,8 +108,10 @@ def _nested(
 ) -> NestedTest:
     """Test standardised terms that a larger model adds to a smaller one; arguments as in `NestedTest`."""
     terms = {**base, **added}
-    _refuse_collinear(terms)
-    full, test = added_terms(y, np.column_stack(list(terms.values())), len(added), errors, intercept=intercept)
+    design = np.column_stack(list(terms.values()))
+    require_rows(*design.shape)
+    refuse_collinear(list(terms), np.column_stack([column - column.mean() for column in terms.values()]))
+    full, test = added_terms(y, design, len(added), errors, intercept=intercept)
     r2_base = fit_ols(y, np.column_stack(list(base.values())), intercept=intercept).r2 if base else 0.0
     first = len(full.coef) - len(added)
     return NestedTest(
@@ -145,12 +147,6 @@ def undetermined(x: Array, terms: Mapping[str, Array]) -> dict[str, Array]:
         if np.linalg.norm(rest) > 1e-7 * np.linalg.norm(column):
             results[name] = column
     return results
-
-
-def _refuse_collinear(terms: Mapping[str, Array]) -> None:
-    columns = np.column_stack([column - column.mean() for column in terms.values()])
-    require_rows(*columns.shape)
-    refuse_collinear(list(terms), columns)
 
 
 def make_variant(
@@ -217,6 +213,9 @@ def corrected(
 ) -> tuple[Array, Array, Array]:
     """Return coefficients without the noise of known reliability, by the method of moments.
 
+    Factors x (n, p) and metrics y (n, m) are standardised. ``known`` holds reliabilities by the factor's place; other
+    factors are taken to be free of noise. ``influences`` holds, of those that are estimated, each row's influence (n,).
+
     The noise of a factor is taken to be independent of everything else, so it adds to the factor's variance and to
     nothing else; the correlation matrix of the factors gets their reliabilities on its diagonal, and the coefficients
     follow. They are multiplied by the root of the reliability, so that they are per standard deviation of the factor
@@ -229,13 +228,6 @@ def corrected(
 
     Source: Fuller 1987, section 3.1.2, for known reliability; Huber 1967 for the sandwich.
 
-    Args:
-        x: standardised factors (n, p).
-        y: standardised metrics (n, m).
-        known: place of a factor -> its reliability; the others are taken to be free of noise.
-        influences: place of a factor whose reliability is estimated -> influence of each row on that (n,).
-        errors: clusters, if there are any.
-
     Returns:
         Coefficients per standard deviation of the noise-free factor (m, p), their standard errors (m, p), and the share
         of each metric's variance that the noise-free factors explain (m,).
@@ -245,9 +237,7 @@ def corrected(
     """
     n, p = x.shape
     correlations, responses = x.T @ x / n, y.T @ x / n
-    share = np.ones(p)
-    for place, reliability in known.items():
-        share[place] = reliability.value
+    share = np.array([known[place].value if place in known else 1.0 for place in range(p)])
     inner = correlations.copy()
     np.fill_diagonal(inner, share)
     if np.linalg.eigvalsh(inner)[0] < 1e-6:
@@ -329,14 +319,10 @@ def joint_covariance(fits: Sequence[Ols], rows: Sequence[Rows], errors: Errors) 
 
 @dataclass(frozen=True)
 class PooledMean:
-    """The mean of groups' true coefficients.
+    """The mean of groups' true coefficients, and its standard error.
 
-    Attributes:
-        mean: estimated.
-        se: its standard error.
-        tau2: variance of the true coefficients over groups.
-        i2: share of the observed variance that is not sampling error.
-        q_p: p of "all groups have the same".
+    ``tau2`` is the variance of the true coefficients over groups, ``i2`` the share of the observed variance that is not
+    sampling error, ``q_p`` p of "all groups have the same".
     """
 
     mean: float

@@ -61,10 +61,7 @@ def jaccard(tokens_a: Sequence[str], tokens_b: Sequence[str]) -> float:
 
 @cache
 def tokenizer(name: str) -> Callable[[str], list[str]]:
-    """Return a function that cuts a text into words.
-
-    Args:
-        name: ``treebank`` (English; see `bsx.analysis.factors.treebank`), ``whitespace``, or one of sacreBLEU's.
+    """Return what cuts a text into words: ``treebank`` (for English), ``whitespace``, or one of sacreBLEU's tokenizers.
 
     Raises:
         InputError: for another name.
@@ -83,10 +80,7 @@ def tokenizer(name: str) -> Callable[[str], list[str]]:
 def default_tokenizer(lang: str, texts: Sequence[str] = ()) -> str:
     """Return the tokenizer for a language: ``treebank`` for English, for others what the registry says.
 
-    Args:
-        lang: the language.
-        texts: said to be English, which nobody may have said: in a script that needs a tokenizer of its own, they have
-            that.
+    English is also what nobody has said: texts in a script that needs a tokenizer of its own have that.
     """
     from bsx.catalog.catalog import load_registry
     from bsx.catalog.languages import find_language, language_code

@@ -19,8 +19,6 @@ Token = tuple[str, str]
 Lexicon = dict[str, list[str]]
 """Word -> its neighbours: edges are directed, only the key is moved by retrofitting."""
 
-DRAWS = 5000
-
 
 def lexicon_word(word: str) -> str:
     """Return a word as Faruqui et al.'s tool reads it: in lower case, numbers and punctuation by a common name.
@@ -76,7 +74,7 @@ def own_features(feats: str) -> frozenset[str]:
 
 
 def build_lexicon(
-    tokens: Sequence[Token], others: Sequence[Token] | None = None, *, seed: int = 42, draws: int = DRAWS
+    tokens: Sequence[Token], others: Sequence[Token] | None = None, *, seed: int = 42, draws: int = 5000
 ) -> list[tuple[str, str]]:
     """Join words that have the same features.
 

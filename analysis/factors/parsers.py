@@ -55,7 +55,6 @@ class StanzaParser:
     @property
     def identity(self) -> dict[str, object]:
         """Everything that changes a parse."""
-        need("stanza", "Parsing")
         whole = hashlib.sha256()
         for file in self._files():
             with file.open("rb") as stream:
@@ -96,7 +95,6 @@ class StanzaParser:
             if not self.folder.is_dir():
                 raise InputError("there is no such folder of stanza models", file=self.folder)
             return self.folder
-        need("stanza", "Parsing")
         usual = Path(importlib.import_module("stanza.resources.common").DEFAULT_MODEL_DIR)
         cached = cache_folder() / "stanza"  # what bsx fetches does not go among the files of another package
         if "STANZA_RESOURCES_DIR" in os.environ or any((usual / self._code).glob("**/*.pt")):
@@ -114,15 +112,16 @@ class StanzaParser:
             MissingExtraError: if the package is missing.
             ModelUnavailableError: if the model is; says how to get it.
         """
-        need("stanza", "Parsing")
         self._files()
 
     def _files(self) -> list[Path]:
         """Return the model's files.
 
         Raises:
+            MissingExtraError: if the package is missing.
             ModelUnavailableError: if there are none; says how to get them.
         """
+        need("stanza", "Parsing")
         if self._by_hand:
             names = [_LOCAL["pos"], _PRETRAIN]
             names += [_LOCAL["depparse"]] if self.task == "parse" else []

@@ -147,16 +147,11 @@ def _sentence(file: Path, rows: Sequence[tuple[int, list[str]]]) -> Sentence:
 
 
 def match_parses(file: Path, texts: Sequence[str], column: str, prepared: Sequence[str] | None = None) -> list[Parse]:
-    """Return a parse of each text from a CoNLL-U file with the same sentences in the same order.
+    """Return a parse of each text (n,) from a CoNLL-U file with the same sentences in the same order.
 
     A text may be one sentence of the file or several on end. Texts and parses are compared without white space. A text
-    without content needs no sentence.
-
-    Args:
-        file: the file of parses.
-        texts: n texts.
-        column: what the texts are called in messages.
-        prepared: the n texts as they are given to a parser; parses may be of these instead.
+    without content needs no sentence. Parses may be of the n texts as they were ``prepared`` for a parser instead;
+    messages call them by their ``column``.
 
     Raises:
         InputError: naming the first sentence that does not match its text, or if sentences are missing or left over.

@@ -14,7 +14,7 @@ from pydantic import Field
 from bsx.analysis.factors.base import Factor, FactorConfig, FactorScores, Resources, SentencePairs, Values
 from bsx.analysis.factors.parsers import StanzaParser, parse_texts, parser_of
 from bsx.analysis.factors.parses import Parse, match_parses
-from bsx.analysis.factors.trees import Tree, distance
+from bsx.analysis.factors.trees import Tree, largest_match
 from bsx.data.lines import NamedFile
 
 _BLANKS = str.maketrans(string.punctuation, " " * len(string.punctuation))
@@ -50,7 +50,18 @@ def tree_edit_distance(heads_a: Sequence[int], heads_b: Sequence[int]) -> int:
     """
     a, b = (tuple(int(head) for head in heads) for heads in (heads_a, heads_b))
     left, right = _tree(a), _tree(b)  # the same trees too: a broken one is refused
-    return 0 if a == b else distance(left, right)
+    words = len(a) + len(b)
+    if a == b:
+        return 0
+    if not a or not b:
+        return words
+    topped, ways = left.roots != 1 or right.roots != 1, []
+    for mirrored in (False, True):
+        both = [tree.walk(mirrored=mirrored, topped=topped) for tree in (left, right)]
+        ways += [both, both[::-1]]
+    # An array operation costs as much as some hundred cells.
+    rows, columns = min(ways, key=lambda way: way[0].cost * (way[1].cost + 400))
+    return words + 2 * topped - 2 * largest_match(rows, columns)
 
 
 def syn(heads_a: Sequence[int], heads_b: Sequence[int]) -> float:
@@ -65,9 +76,7 @@ def syn(heads_a: Sequence[int], heads_b: Sequence[int]) -> float:
     return 1 - tree_edit_distance(heads_a, heads_b) / words if words else float("nan")
 
 
-@lru_cache(maxsize=4096)
-def _tree(heads: Heads) -> Tree:
-    return Tree(heads)
+_tree = lru_cache(maxsize=4096)(Tree)
 
 
 def syn_scores(pairs: Sequence[tuple[Heads, Heads]], report: Callable[[int, int], None] | None = None) -> Values:
@@ -83,15 +92,6 @@ def syn_scores(pairs: Sequence[tuple[Heads, Heads]], report: Callable[[int, int]
         if report is not None and (done % _AT_ONCE == 0 or done == len(by_pair)):
             report(done, len(by_pair))
     return np.array([by_pair[pair] for pair in pairs], dtype=np.float64)
-
-
-def blank_punctuation(text: str) -> str:
-    """Replace every ASCII punctuation character by a space, as Kaster, Zhao & Eger 2021 did before parsing.
-
-    >>> blank_punctuation("Don't stop, it's 5.30!").split()
-    ['Don', 't', 'stop', 'it', 's', '5', '30']
-    """
-    return text.translate(_BLANKS)
 
 
 class SyntaxConfig(FactorConfig):
@@ -151,8 +151,8 @@ class Syntax(Factor[SyntaxConfig]):
     ) -> tuple[list[Parse | None], dict[str, object]]:
         """Return a parse of each text with the nodes that count, and where the parses are from."""
         config = self.config
-        prepared = [blank_punctuation(text) for text in texts] if config.punctuation == "blank" else list(texts)
-        prepared = [" ".join(text.split()) for text in prepared]
+        blanks = _BLANKS if config.punctuation == "blank" else {}
+        prepared = [" ".join(text.translate(blanks).split()) for text in texts]
         if file is not None:
             result = match_parses(file, texts, column, prepared)
             # A file may hold parses of the sentences as they are; without its punctuation a tree is the best stand-in.

@@ -1,4 +1,4 @@
-"""Ordered trees from dependency heads, and the edit distance between two of them when labels do not count."""
+"""Ordered trees from dependency heads, and how much of two of them matches when labels do not count."""
 
 from __future__ import annotations
 
@@ -58,11 +58,9 @@ class Tree:
         return order[::-1]
 
     def walk(self, *, mirrored: bool, topped: bool) -> Walk:
-        """Return the tree's decomposition along leftmost (or, mirrored, rightmost) paths.
+        """Return the tree's decomposition along leftmost paths, or rightmost ones, as if children were ``mirrored``.
 
-        Args:
-            mirrored: read all children from right to left.
-            topped: with an artificial node above the roots.
+        If ``topped``, it has an artificial node above the roots.
         """
         if (mirrored, topped) not in self._walks:
             first: list[int] = []
@@ -151,21 +149,3 @@ def largest_match(a: Walk, b: Walk) -> int:
             np.maximum.accumulate(row, out=row)
             above = row
     return int(trees[-1, count - 1])
-
-
-def distance(a: Tree, b: Tree) -> int:
-    """Return the edit distance of two trees: deletions and insertions cost 1, renaming nothing.
-
-    Forests are compared as if both had a node above their roots; such nodes can always be mapped onto each other, so
-    this changes nothing between two trees with one root each.
-    """
-    if not a.size or not b.size:
-        return a.size + b.size
-    topped = a.roots != 1 or b.roots != 1
-    ways = []
-    for mirrored in (False, True):
-        left, right = a.walk(mirrored=mirrored, topped=topped), b.walk(mirrored=mirrored, topped=topped)
-        ways += [(left, right), (right, left)]
-    # An array operation costs as much as some hundred cells.
-    rows, columns = min(ways, key=lambda way: way[0].cost * (way[1].cost + 400))
-    return a.size + b.size + 2 * topped - 2 * largest_match(rows, columns)

@@ -136,11 +136,9 @@ def plain_table(caption: str, rows: Sequence[Mapping[str, object]], **marks: Unp
 
 
 def no_others(weak: bool, *, named: bool) -> str:
-    """Return the end of the answer: that other coefficients, if there are any, are not significant.
+    """Return the end of the answer: that other coefficients are not significant, if there are ``weak`` ones.
 
-    Args:
-        weak: whether a metric that is named has such a coefficient.
-        named: whether there are metrics that are not named, of which nothing is said.
+    Where only some metrics are named, nothing is said of the others.
     """
     return f"; other coefficients{' of the metrics named' * named} are not significant" * weak
 
@@ -168,12 +166,6 @@ def _plain(key: str, value: object) -> Cell:
     return text(value) if value is not None else Cell(NONE)
 
 
-_VERDICTS = {
-    "different": "different",
-    "equivalent": "equivalent within {}",
-    "different, equivalent": "different, but within {}",
-    "undecided": "undecided",
-}
 EQUIVALENT = (
     "Equivalent: two one-sided tests show that the difference is smaller than {}; undecided: neither that, nor that "
     "there is one."
@@ -183,4 +175,5 @@ EQUIVALENT = (
 
 def verdict_cell(verdict: Verdict, margin: float) -> Cell:
     """Return a cell with what a test of difference and one of equivalence say together."""
-    return text(_VERDICTS[verdict].format(f"{margin:g}"))
+    shown = {"equivalent": "equivalent within {}", "different, equivalent": "different, but within {}"}
+    return text(shown.get(verdict, verdict).format(f"{margin:g}"))

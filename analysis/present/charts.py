@@ -8,9 +8,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bsx.analysis.present.parts import Chart
+
+if TYPE_CHECKING:
+    from bsx.bertscore.alignment import Alignment
 
 Number = float | None
 """A figure; None, and what is not finite, is not drawn."""
@@ -39,23 +42,14 @@ _SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
 
 @dataclass(frozen=True)
 class Point:
-    """One figure with its interval.
-
-    Attributes:
-        row: what it is about.
-        series: place of its series.
-        value: the figure.
-        low: lower end.
-        high: upper end.
-        label: what the tooltip calls the series.
-    """
+    """One figure with the ends of its interval, about what its row names; the tooltip calls its series by ``name``."""
 
     row: str
     series: int
     value: Number
     low: Number = None
     high: Number = None
-    label: str = ""
+    name: str = ""
 
 
 def _drawn(value: Number) -> Number:
@@ -117,30 +111,12 @@ def intervals(
     ``dense`` is for many rows or a narrow panel.
     """
     rows = list(dict.fromkeys(point.row for point in points))
-    values: list[dict[str, object]] = [
-        {
-            "row": p.row,
-            "series": p.series,
-            "name": p.label,
-            "value": p.value,
-            "low": _drawn(p.low),
-            "high": _drawn(p.high),
-        }
-        for p in points
-        if _drawn(p.value) is not None
-    ]
+    drawn = (point for point in points if _drawn(point.value) is not None)
+    values = [{**vars(point), "low": _drawn(point.low), "high": _drawn(point.high)} for point in drawn]
     spec = _spec(alt, values, series)
     x: dict[str, object] = {"type": "quantitative", "title": _title(axis), "axis": {"tickCount": 5 if dense else 8}}
     x["scale"] = {"zero": False, "nice": True} if span is None else {"domain": list(span)}
-    y: dict[str, object] = {
-        "field": "row",
-        "type": "nominal",
-        "sort": _IN_ORDER,
-        "title": None,
-        "axis": {"labelLimit": 220, "domain": False, "ticks": False, "labelPadding": 8},
-        "scale": {"paddingInner": 0.3},
-    }
-    place: dict[str, object] = {"y": y}
+    place: dict[str, object] = {"y": {**_names(220, labelPadding=8), "scale": {"paddingInner": 0.3}}}
     # In pixels: a step would do, but Vega-Lite warns of it beside a width that fits its container.
     step = 9 if dense or series > 4 else 13
     spec["height"] = len(rows) * (26 if series < 2 else step * series + 12)
@@ -251,9 +227,9 @@ def by_layer(
     )
 
 
-def _names(limit: int) -> dict[str, object]:
+def _names(limit: int, **more: int) -> dict[str, object]:
     """Return an axis of the names of rows, in their order, cut off at so many pixels."""
-    axis = {"domain": False, "ticks": False, "labelLimit": limit}
+    axis = {"domain": False, "ticks": False, "labelLimit": limit, **more}
     return {"field": "row", "type": "nominal", "sort": _IN_ORDER, "title": None, "axis": axis}
 
 
@@ -312,35 +288,19 @@ def stacked(rows: Sequence[tuple[str, int, Number, str]], *, alt: str, axis: str
     return {**spec, "encoding": {"y": y, "x": x}, "layer": [bars, labels]}
 
 
-def heatmap(
-    cells: Sequence[Sequence[Number]],
-    rows: Sequence[str],
-    columns: Sequence[str],
-    *,
-    alt: str,
-    x: str,
-    y: str,
-    circles: Sequence[tuple[int, int]],
-    crosses: Sequence[tuple[int, int]],
-) -> dict[str, object]:
-    """Return a matrix of cosines as shades, darkest at 0 or below, lightest at 1, with some cells marked.
+def heatmap(alignment: Alignment, alt: str) -> dict[str, object]:
+    """Return the cosines of all tokens as shades, darkest at 0 or below, lightest at 1.
 
-    Args:
-        cells: rows by columns.
-        rows: their names, which may repeat.
-        columns: theirs.
-        alt: what it shows.
-        x: what the columns are.
-        y: what the rows are.
-        circles: row and column of cells that get a circle.
-        crosses: of those that get a cross.
+    A circle marks the best match of a candidate's token, a cross that of a reference's.
     """
+    rows, columns = alignment.candidate.tokens, alignment.reference.tokens
+    cells: list[list[float]] = alignment.cosines.tolist()
     values: list[dict[str, object]] = [
         {"row": i, "column": j, "value": _drawn(cell), "of": f"{rows[i]} – {columns[j]}", "series": 0}
         for i, row in enumerate(cells)
         for j, cell in enumerate(row)
     ]
-    least = min((cell for row in cells for cell in row if cell is not None), default=0.0)
+    least = min((cell for row in cells for cell in row), default=0.0)
     spec = {**_spec(alt, values, 1), "width": _CELL * len(columns), "height": 0.7 * _CELL * len(rows)}
 
     def names(field: str, title: str, every: Sequence[str], angle: int) -> dict[str, object]:
@@ -348,16 +308,20 @@ def heatmap(
         domain = {"domain": list(range(len(every)))}
         return {"field": field, "type": "ordinal", "title": title, "axis": axis, "scale": domain}
 
-    place = {"x": names("column", x, columns, -45), "y": names("row", y, rows, 0)}
+    place = {
+        "x": names("column", f"reference (R = {alignment.recall:.3f})", columns, -45),
+        "y": names("row", f"candidate (P = {alignment.precision:.3f})", rows, 0),
+    }
     shade = {"scheme": "cividis", "domain": [min(0.0, least), 1.0]}
     tips = [{"field": "of", "title": "tokens"}, {"field": "value", "title": "cosine", "format": ".4f"}]
     ink = {"field": "value", "type": "quantitative", "title": "cosine", "scale": shade}
     layers: list[dict[str, object]] = [{"mark": {"type": "rect"}, "encoding": {**place, "color": ink, "tooltip": tips}}]
-    for marked, shape, stroke in ((circles, "circle", "#ffffff"), (crosses, "M-.6,-.6L.6,.6M-.6,.6L.6,-.6", "#e34948")):
+    circles = [{"row": i, "column": j} for i, j in enumerate(alignment.candidate.match.tolist())]
+    crosses = [{"row": i, "column": j} for j, i in enumerate(alignment.reference.match.tolist())]
+    cross = "M-.6,-.6L.6,.6M-.6,.6L.6,-.6"
+    for marked, shape, stroke, size in ((circles, "circle", "#ffffff", 150), (crosses, cross, "#e34948", 90)):
         drawn = {"type": "point", "shape": shape, "filled": False, "stroke": stroke, "strokeWidth": 1.7, "opacity": 1}
-        drawn["size"] = 150 if shape == "circle" else 90
-        ends = {"values": [{"row": i, "column": j} for i, j in marked]}
-        layers.append({"data": ends, "mark": drawn, "encoding": place})
+        layers.append({"data": {"values": marked}, "mark": {**drawn, "size": size}, "encoding": place})
     return {**spec, "layer": layers}
 
 

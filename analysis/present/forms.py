@@ -35,7 +35,6 @@ Place = tuple[str, str]
 
 _SECTIONS: dict[type[Shown], Place | Callable[..., Place]] = {}
 _PARTS: dict[type[Shown], Callable[..., Iterable[Part]]] = {}
-_SUMMARIES: dict[str, Callable[[Sequence[tuple[str, Result]]], Iterable[Part]]] = {}
 _RECORDS: dict[type[Shown], Callable[..., Iterable[Row]]] = {}
 
 
@@ -66,25 +65,11 @@ def presents(
     return _register(_PARTS, kind)
 
 
-def summarises(section: str) -> Callable[[Callable[..., Iterable[Part]]], Callable[..., Iterable[Part]]]:
-    """Register the function that turns all results of a section of a report, each with its name, into its first parts.
-
-    Args:
-        section: its name. The first part is the sentence that answers, in place of those of the results.
-    """
-    return _register(_SUMMARIES, section)
-
-
 def section_of(result: Shown) -> Place | None:
     """Return the section of a report that a result belongs to, if a report can hold it."""
     section = _registered(_SECTIONS, type(result))
     place: Place | None = section(result) if callable(section) else section
     return place
-
-
-def summary_of(section: str, results: Sequence[tuple[str, Result]]) -> list[Part]:
-    """Return what stands before the results of a section of a report, the sentence first; nothing for most."""
-    return list(_SUMMARIES[section](results)) if section in _SUMMARIES else []
 
 
 def lists(kind: type[Kind]) -> Callable[[Callable[[Kind], Iterable[Row]]], Callable[[Kind], Iterable[Row]]]:
@@ -156,11 +141,7 @@ ENDINGS = {"text": "txt", "json": "json", "csv": "csv", "latex": "tex", "markdow
 def save(result: Result, folder: Path, name: str, *, pictures: bool = False) -> None:
     """Write a result in all forms, ``NAME.txt`` and so on, and its charts as PNG if they are wanted.
 
-    Args:
-        result: what came out.
-        folder: made if it is missing.
-        name: of the files.
-        pictures: draw the charts too.
+    The folder is made if it is missing.
     """
     make_folder(folder)
     check_outputs(files_in(folder, name))

@@ -66,13 +66,9 @@ def piece(parts: Sequence[Part]) -> str:
 
 
 def page(parts: Sequence[Part], title: str, *, data: str = "", signatures: Iterable[str] = ()) -> str:
-    """Return parts as a page by itself, with charts where they can be drawn.
+    """Return parts as a page by itself, with charts where they can be drawn, and signatures below.
 
-    Args:
-        parts: of a result.
-        title: its heading.
-        data: what they are of; captions of tables begin with it.
-        signatures: lines to stand below.
+    Captions of tables begin with ``data``, what the parts are of.
     """
     below = "".join(f"\n<p><code>{escape(line)}</code></p>" for line in signatures)
     return (

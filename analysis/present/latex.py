@@ -36,11 +36,8 @@ def latex(
 ) -> str:
     """Return the tables among parts, one below the other; they need the package booktabs.
 
-    Args:
-        parts: of a result.
-        data: what they are of; captions begin with it.
-        signatures: metric -> signature, below the first table.
-        label: of the first; further ones count from 2.
+    Captions begin with ``data``, what the parts are of. Signatures (metric -> signature) stand below the first table,
+    whose label it is; further ones count theirs from 2.
     """
     below = [f"{name}: {signature}" for name, signature in (signatures or {}).items()]
     made = []

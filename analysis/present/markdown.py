@@ -49,12 +49,9 @@ def rows_of(columns: Iterable[str], rows: Iterable[Iterable[str]], numeric: Coll
 
 
 def markdown(parts: Sequence[Part], *, data: str = "", signatures: Mapping[str, str] | None = None) -> str:
-    """Return parts in Markdown, one below the other, then the signatures.
+    """Return parts in Markdown, one below the other, then signatures (metric -> signature).
 
-    Args:
-        parts: of a result.
-        data: what they are of; captions of tables begin with it.
-        signatures: metric -> signature.
+    Captions of tables begin with ``data``, what the parts are of.
     """
     lines = chain.from_iterable(_part(part, data) for part in parts)
     below = (f"{escape(f'{name}: {signature}')}\n" for name, signature in (signatures or {}).items())

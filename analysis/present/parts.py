@@ -79,12 +79,9 @@ class TablePart:
     @property
     def numeric(self) -> frozenset[int]:
         """The columns whose first defined cell is a number."""
-        result = set()
-        for place in range(len(self.columns)):
-            first = next((row[place].value for row in self.rows if row[place].value is not None), None)
-            if isinstance(first, int | float):
-                result.add(place)
-        return frozenset(result)
+        columns = ([row[place].value for row in self.rows] for place in range(len(self.columns)))
+        firsts = (next((value for value in values if value is not None), None) for values in columns)
+        return frozenset(place for place, first in enumerate(firsts) if isinstance(first, int | float))
 
 
 @dataclass(frozen=True)
@@ -149,16 +146,9 @@ class TextRun:
 
 @dataclass(frozen=True)
 class AlignmentGrid:
-    """A token alignment.
+    """A token alignment: cosines of the candidate's tokens (rows) with the reference's (columns), and P, R and F1.
 
-    Attributes:
-        caption: whose.
-        rows: tokens of the candidate.
-        columns: tokens of the reference.
-        cosines: rows by columns.
-        row_match: for each row, the column it is matched with.
-        column_match: for each column, the row it is matched with.
-        summary: P, R and F1.
+    Each row has the column it is matched with, each column the row.
     """
 
     caption: str
@@ -172,13 +162,9 @@ class AlignmentGrid:
 
 @dataclass(frozen=True)
 class Example:
-    """Texts side by side.
+    """Texts side by side, each a label and pieces, with the metrics' scores and alignments of their tokens.
 
     Attributes:
-        title: which example.
-        texts: label and pieces of each text.
-        scores: the metrics' scores of it.
-        alignments: of its tokens.
         remark: why there is no alignment, if one was asked for.
         pairs: what a report may align: label, candidate and reference of each alignment.
     """
@@ -195,12 +181,9 @@ class Example:
 
 @dataclass(frozen=True)
 class Segments:
-    """All rows of a table of scores.
+    """All rows of a table of scores, one a segment and system.
 
     Attributes:
-        caption: what they are.
-        columns: heads.
-        rows: one a segment and system.
         numeric: columns of numbers, by place.
         metrics: those that hold scores, by place.
         category: the column to choose by, by place, or None.
@@ -236,13 +219,9 @@ Part = Answer | Prose | Heading | Notes | Commands | TablePart | Chart | Example
 
 @dataclass
 class Section:
-    """A section of a report.
+    """A section of a report: its name for links, its heading, the finding in a sentence, and its content.
 
     Attributes:
-        id: for links.
-        title: its heading.
-        lead: the finding in a sentence.
-        blocks: its content.
         answers: whether the lead ranks what was evaluated, and so comes first at a glance.
         surprises: findings in it that a reader would not expect.
     """
@@ -257,12 +236,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Page:
-    """What a report says.
-
-    Attributes:
-        title: its heading.
-        sections: one after the other.
-    """
+    """What a report says below its heading, section by section."""
 
     title: str
     sections: tuple[Section, ...]

@@ -130,17 +130,8 @@ def alignment_parts(alignment: Alignment) -> Iterator[Part]:
         "The cosine of every token of the candidate with every token of the reference; a circle marks the best match "
         f"of a candidate's token, a cross that of a reference's. {alignment.signature}"
     )
-    spec = charts.heatmap(
-        alignment.cosines.tolist(),
-        alignment.candidate.tokens,
-        alignment.reference.tokens,
-        alt=alt,
-        x=f"reference (R = {alignment.recall:.3f})",
-        y=f"candidate (P = {alignment.precision:.3f})",
-        circles=list(enumerate(alignment.candidate.match.tolist())),
-        crosses=[(match, place) for place, match in enumerate(alignment.reference.match.tolist())],
-    )
-    yield Chart(f"F1 = {alignment.f1:.3f}; o best for candidate, x best for reference", alt, (("", spec),))
+    title = f"F1 = {alignment.f1:.3f}; o best for candidate, x best for reference"
+    yield Chart(title, alt, (("", charts.heatmap(alignment, alt)),))
 
 
 @lists(Alignment)

@@ -12,24 +12,13 @@ _NARROW = 18
 
 
 def text(parts: Sequence[Part], *, full: bool = True, more: str = "--full") -> str:
-    """Return parts as text.
-
-    Args:
-        parts: of a result.
-        full: all of them; else those of the short form, and a line that says how many tables more there are.
-        more: what shows them.
-    """
+    """Return parts as text; unless ``full``, those of the short form, and how many more tables ``more`` shows."""
     shown = [part for part in parts if full or not part.full]
     blocks = [block for part in shown if (block := _block(part))]
     left = sum(isinstance(part, TablePart) for part in parts) - sum(isinstance(part, TablePart) for part in shown)
     if left:
         blocks.append(f"{left} more table{'s' * (left > 1)}: {more}.")
     return "\n\n".join(blocks)
-
-
-def table_text(table: TablePart) -> str:
-    """Return caption, table and note."""
-    return "\n".join(filter(None, [table.caption, aligned(table), table.note]))
 
 
 def aligned(table: TablePart) -> str:
@@ -71,7 +60,7 @@ def _block(part: Part) -> str:
     if isinstance(part, Answer | Prose | Heading):
         return part.text
     if isinstance(part, TablePart):
-        return table_text(part)
+        return "\n".join(filter(None, [part.caption, aligned(part), part.note]))
     if isinstance(part, Notes):
         return "\n".join(f"Note: {item}" for item in part.items)
     if isinstance(part, Commands):

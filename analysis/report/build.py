@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import Field
 
 from bsx.analysis.present.cells import NONE, table, text
-from bsx.analysis.present.forms import parts_of, section_of, summary_of
+from bsx.analysis.present.forms import parts_of, section_of
 from bsx.analysis.present.parts import AlignmentGrid, Answer, Cell, Commands, Example, Heading, Part, Section, Surprise
 from bsx.analysis.report.documents import Document, ScoreRows
 from bsx.analysis.report.result import Report
@@ -111,7 +111,11 @@ def _presented(documents: Sequence[Document], aligner: Aligner, examples: int) -
     for (kind, title), several in sections.items():
         names[kind] += 1
         section, leads = Section(f"{kind}-{names[kind]}" if names[kind] > 1 else kind, title), []
-        summary = summary_of(kind, several)
+        summary: list[Part] = []
+        if kind == "robustness":  # one sentence on all of them, in place of those of the results
+            from bsx.analysis.adversarial.show_perturb import robustness
+
+            summary += robustness(several)
         section.blocks += [part for part in summary if not isinstance(part, Answer)]
         for name, result in several:
             parts = parts_of(result)

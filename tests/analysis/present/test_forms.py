@@ -16,7 +16,7 @@ from bsx.analysis.present.cells import number, table, text
 from bsx.analysis.present.latex import latex
 from bsx.analysis.present.markdown import escape, markdown, rows_of
 from bsx.analysis.present.parts import Cell, Heading, Prose, TablePart
-from bsx.analysis.present.text import table_text
+from bsx.analysis.present.text import text as plain
 from tests.helpers.markup import Tags
 
 NASTY = "a|b_c_ *x* <script>alert(1)</script> & ~`$ [z] \\ \0 é"
@@ -96,7 +96,7 @@ def test_markdown_keeps_marks_outside_of_bold() -> None:
 
 
 def test_digits_stand_below_digits_in_text() -> None:
-    title, head, *rows, note = table_text(TABLE).split("\n")
+    title, head, *rows, note = plain([TABLE]).split("\n")
     assert (title, note) == (TABLE.caption, TABLE.note)
     assert head.split() == list(TABLE.columns)
     assert [row.split() for row in rows] == [
