@@ -111,12 +111,8 @@ class Sides:
         self._versions, self._made, made = versions, versions.made, versions.made
         self._meaning, self.warnings = meaning, list[Notice]()
         self._sentences = np.asarray(sentences, dtype=np.float64)
-        self._row = np.concatenate([np.flatnonzero(pairs.changed) for pairs in made])
-        self._of = np.concatenate([np.full(int(pairs.changed.sum()), place) for place, pairs in enumerate(made)])
-        changes = {
-            name: np.concatenate([(before - after)[edit.changed] for after, edit in zip(edited, made, strict=True)])
-            for name, (_, before, *edited) in measured.items()
-        }
+        self._of, self._row = at = np.nonzero([pairs.changed for pairs in made])  # edit and text of each pair
+        changes = {name: (before - np.stack(edited))[at] for name, (_, before, *edited) in measured.items()}
         surface = np.array([AIMS[pairs.perturbation.name] == SURFACE for pairs in made])[self._of]
         changes[SEM] = np.array([float(not pairs.perturbation.preserves) for pairs in made])[self._of]
         self._measured = dict(changes)
@@ -223,7 +219,7 @@ class Sides:
         for pairs, by_text in zip(self._made, scores.falls, strict=True):
             sizes = np.abs(by_text[~np.isnan(by_text)])
             unseen += [pairs.perturbation.name] if len(sizes) and (sizes < scores.rounding).all() else []
-        drops = np.concatenate([fall[pairs.changed] for fall, pairs in zip(scores.falls, self._made, strict=True)])
+        drops = np.stack(scores.falls)[self._of, self._row]
         scored = self._good & ~np.isnan(drops)
         blind = np.array([pairs.perturbation.name in unseen for pairs in self._made])[self._of]
         kept = scored & ~blind

@@ -219,7 +219,7 @@ def _measured(
     """Return each factor's values of the candidates, the texts before, and after each edit, and what is to know."""
     references, written, made = versions.references, versions.written, versions.made
     unedited = [versions.texts] if written is None else [written, versions.texts]
-    kept = [np.ones(len(references), dtype=np.bool_)] * len(unedited) + [item.changed for item in made]
+    kept = np.stack([np.ones(len(references), dtype=np.bool_)] * len(unedited) + [item.changed for item in made])
     every = [*unedited, *(item.texts for item in made)]
     first = [text for keep in kept for text in compress(references, keep)]
     second = [text for version, keep in zip(every, kept, strict=True) for text in compress(version, keep)]
@@ -240,11 +240,7 @@ def _measured(
     for name, column in columns.items():
         if np.isinf(column).any():
             raise InputError(f"factor {name} is infinite for {second[int(np.flatnonzero(np.isinf(column))[0])]!r:.60}")
-        parts, at = [], 0
-        for keep in kept:
-            values = np.full(len(references), np.nan)
-            values[keep] = column[at : at + int(keep.sum())]
-            at += int(keep.sum())
-            parts.append(values)
-        results[name] = parts if written is not None else [np.full(len(references), np.nan), *parts]
+        parts = np.full(kept.shape, np.nan)
+        parts[kept] = column
+        results[name] = [*parts] if written is not None else [np.full(len(references), np.nan), *parts]
     return results, notes

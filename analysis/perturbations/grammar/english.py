@@ -25,15 +25,10 @@ class _Irregular(NamedTuple):
 def _irregular() -> _Irregular:
     listed = words("en").inflections
     paradigms = {base: (past, participle) for base, past, participle in (x.split("/") for x in listed.verbs.split())}
+    bases = {form: base for base, forms in paradigms.items() for form in forms}
     plurals = dict(x.split("/") for x in listed.plurals.split())
-    return _Irregular(
-        paradigms,
-        {form: base for base, forms in paradigms.items() for form in forms},
-        plurals,
-        {plural: singular for singular, plural in plurals.items()},
-        frozenset(listed.no_plural),
-        frozenset(listed.doubled),
-    )
+    singulars = {plural: singular for singular, plural in plurals.items()}
+    return _Irregular(paradigms, bases, plurals, singulars, frozenset(listed.no_plural), frozenset(listed.doubled))
 
 
 def english_form(word: str, tag: str, wanted: Mapping[str, str], feats: Mapping[str, str]) -> str | None:
