@@ -27,12 +27,7 @@ SEED = 42
 
 
 class Tagged(NamedTuple):
-    """A text cut into words.
-
-    Attributes:
-        words: in order.
-        nouns: places of the words that are nouns, rising.
-    """
+    """A text cut into words, and the places of those that are nouns, rising."""
 
     words: Sequence[str]
     nouns: Sequence[int]
@@ -206,7 +201,6 @@ def stanza_tagger(lang: str = "en", *, folder: Path | None = None, download: boo
         download: let stanza fetch the model.
     """
     parser = StanzaParser(lang, "tag", pretokenized=False, folder=folder, download=download)
-
     return lambda texts: map(_nouns, chain.from_iterable(parser(texts)))
 
 

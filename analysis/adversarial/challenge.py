@@ -178,8 +178,7 @@ def challenge(
     right = {name: (good > bad)[counted] for name, (good, bad) in values.items()}
     tests = paired_tests(right, item[counted], settings.correction) if counted.any() else ()
     notes = []
-    if not counted.all():
-        anchors = int((~counted).sum())
+    if anchors := int((~counted).sum()):
         notes.append(f"{anchors} rows of severity {BASE} are anchors: not in the overall rate, nor in the tests")
     for name in phenomena:
         if all(pair.bad == pair.reference for pair in used if pair.phenomenon == name):

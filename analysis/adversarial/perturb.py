@@ -41,29 +41,17 @@ _SAVED = ("row", "perturbation", "strength", "seed", "preserves", "reference", "
 
 @dataclass(frozen=True)
 class Texts:
-    """Columns of a table of texts.
-
-    Attributes:
-        references: n texts.
-        candidates: n texts, or None without.
-        sources: n texts, or None.
-        rows: the whole rows (n,), if they are to be kept.
-        notes: what is to be said of the rows.
-    """
+    """Columns of a table of n texts, None without; its whole rows, if they are to be kept, and what to know of them."""
 
     references: list[str]
     candidates: list[str] | None
     sources: list[str] | None
-    rows: Sequence[Mapping[str, object]] = ()
-    notes: Sequence[str] = ()
+    rows: Sequence[Mapping[str, object]]
+    notes: Sequence[str]
 
 
 def read_texts(table: Table, candidate: str | None, reference: str, source: str | None, *, keep: bool = False) -> Texts:
-    """Read a table's texts, with ``keep`` whole rows.
-
-    Raises:
-        InputError: for a missing column, a cell that is not one text, or a table without rows.
-    """
+    """Read a table's texts, one reference a row, and with ``keep`` whole rows."""
     segments = list(TableFile(table, [candidate or reference], [reference], source=source, keep_rows=keep))
     for segment in segments:
         if len(segment.references) != 1:
@@ -86,9 +74,9 @@ def find_parses(
     from bsx.analysis.factors.parses import ParseCache, match_parses
 
     if how.parses is not None:
-        parses = Path(how.parses)
-        origin: dict[str, object] = {"file": parses.name, "sha256": NamedFile(parses).digest()}
-        return list(match_parses(parses, texts, column)), origin
+        file = Path(how.parses)
+        origin: dict[str, object] = {"file": file.name, "sha256": NamedFile(file).digest()}
+        return list(match_parses(file, texts, column)), origin
     if how.parser is None:
         return None, None
     if lang is None:
@@ -98,35 +86,21 @@ def find_parses(
     identity = made.identity
     # Caches of parses without relations are kept under the plain identity.
     store = ParseCache(cache, {**identity, "relations": True})
-    parsing = (lambda done, total: report("parsing", done, total)) if report is not None else lambda done, total: None
-    return store.parse(texts, made, parsing), identity
+    return store.parse(texts, made, partial(report or (lambda phase, done, total: None), "parsing")), identity
 
 
 class MetricFunctions:
-    """Metrics of the zoo as functions of candidates and references, higher is better.
+    """Metrics of the zoo as functions of candidates and references, higher is better; each call has all rows in order.
 
-    Args:
-        metrics: the metrics.
-        sources: of the rows, for metrics that need them; every call has all rows in their order.
-        skip: whether to go on without rows on which a metric fails.
-
-    Attributes:
-        functions: spec -> function.
-        signatures: spec -> signature, once it has scored.
-        skipped: rows that failed, with metric and reason.
-        notes: what a reader should know.
-        about: what the metrics say of themselves.
-
-    Raises:
-        InputError: if a metric needs sources and there are none.
+    With ``skip``, rows on which a metric fails are left out. InputError if a metric needs sources and there are none.
     """
 
     def __init__(self, metrics: Sequence[Metric], sources: list[str] | None, *, skip: bool) -> None:
         self.functions: dict[str, Function] = {}
-        self.signatures: dict[str, str] = {}
-        self.skipped: list[dict[str, object]] = []
+        self.signatures: dict[str, str] = {}  # of those that have scored
+        self.skipped: list[dict[str, object]] = []  # rows that failed, with metric and reason
         self.notes: list[str] = []
-        self.about = about(metrics)
+        self.about = about(metrics)  # what the metrics say of themselves
         self._sources, self._skip = sources, skip
         for metric in metrics:
             if "source" in metric.needs and sources is None:
@@ -137,12 +111,10 @@ class MetricFunctions:
 
     def left_out(self) -> list[str]:
         """Return how many texts metrics failed on, if they were skipped, and the first of them."""
-        if not self.skipped:
-            return []
-        first = self.skipped[0]
         return [
             f"{len(self.skipped)} texts are left out because a metric failed on them, the first {first['metric']} "
             f"on row {first['row']}: {first['error']}"
+            for first in self.skipped[:1]
         ]
 
     def _scores(self, metric: Metric, candidates: Sequence[str], references: Sequence[str]) -> Array:

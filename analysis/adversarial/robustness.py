@@ -56,14 +56,9 @@ def robustness(references: Sequence[str], metrics: Mapping[str, Function], setti
         raise InputError("there is nothing to measure: give at least one text and one metric")
     base = get_perturbation(settings.control_perturbation)
     if base.graded or not base.preserves:
-        fit = ", ".join(
-            name for name, perturbation in PERTURBATIONS.items() if perturbation.preserves and not perturbation.graded
-        )
-        raise InputError(
-            f"control_perturbation {settings.control_perturbation!r}: use one that keeps the meaning and has no "
-            f"strength: {fit}",
-            setting="control_perturbation",
-        )
+        fit = ", ".join(name for name, item in PERTURBATIONS.items() if item.preserves and not item.graded)
+        use = f"use one that keeps the meaning and has no strength: {fit}"
+        raise InputError(f"control_perturbation {base.name!r}: {use}", setting="control_perturbation")
     beside = {name: getattr(settings, name) for name in ("lang", "sources", "parses", "inflections")}
     names = settings.perturbations
     wanted = [get_perturbation(name) for name in (PERTURBATIONS if names is None else dict.fromkeys(names))]
@@ -71,8 +66,7 @@ def robustness(references: Sequence[str], metrics: Mapping[str, Function], setti
         wanted.insert(0, base)
     given = {"source": "sources", "parse": "parses", "inflections": "inflections"}
     has = {need: beside[name] is not None for need, name in given.items()}
-    lacks = {item.name: item.lacks(settings.lang, **has) for item in wanted}
-    left_out = {name: why for name, why in lacks.items() if why is not None}
+    left_out = {item.name: why for item in wanted if (why := item.lacks(settings.lang, **has)) is not None}
     if left_out and (names is not None or base.name in left_out):
         name = base.name if base.name in left_out else next(iter(left_out))
         raise InputError(f"perturbation {name} {left_out[name]}")
@@ -85,17 +79,17 @@ def robustness(references: Sequence[str], metrics: Mapping[str, Function], setti
     at = next((place for place, case in enumerate(cases) if case.perturbation.name == _UNRELATED), len(cases))
     more = [] if at < len(cases) else [perturb(clean, _UNRELATED, seed=seed)]
     versions: list[tuple[Sequence[str], NDArray[np.bool_], str]] = [
-        (clean, np.ones(len(clean), dtype=np.bool_), "the clean texts")
+        (clean, np.ones(len(clean), dtype=np.bool_), "the clean texts"),
+        *((case.texts, case.changed, _called(case)) for case in (*cases, *more)),
     ]
-    versions += [(case.texts, case.changed, _called(case)) for case in (*cases, *more)]
     scored: dict[str, list[Array]] = {}  # of each metric, all versions (n,) in their order
     for name, metric in metrics.items():
         scored[name] = []
         for done, (texts, changed, what) in enumerate(versions):
             if progress is not None:
                 progress(name, done, len(versions))
-            where = f"{name} on {what}"
-            scored[name].append(score_changed(metric, texts, references, changed, name=where, nan=settings.nan))
+            scores = score_changed(metric, texts, references, changed, name=f"{name} on {what}", nan=settings.nan)
+            scored[name].append(scores)
     if settings.keep is not None:
         settings.keep(cases, scored)
     control = next(place for place, case in enumerate(cases) if case.perturbation is base)
@@ -180,9 +174,7 @@ def _called(case: Perturbed) -> str:
 def _towards(case: Perturbed, clean: Sequence[str], references: Sequence[str]) -> NDArray[np.bool_]:
     """Return where a change of meaning left a text more like its reference than the clean text is, (n,)."""
     nearer = np.zeros(len(clean), dtype=np.bool_)
-    if case.perturbation.preserves:
-        return nearer
-    for row in map(int, np.flatnonzero(case.changed)):
+    for row in () if case.perturbation.preserves else np.flatnonzero(case.changed).tolist():
         before, wanted = _words(clean[row]), _words(references[row])
         nearer[row] = before != wanted and _alike(_words(case.texts[row]), wanted) > _alike(before, wanted)
     return nearer

@@ -58,8 +58,7 @@ class PairColumns(BaseSettings):
         None
     )
     against: Annotated[
-        AnyTable | None,
-        Field(description="Second, harder table: report what each metric loses from the first to it."),
+        AnyTable | None, Field(description="Second, harder table: report what each metric loses from the first to it.")
     ] = None
 
 
@@ -82,15 +81,13 @@ def detect_paraphrases(settings: PairsRun) -> PairsResult:
     if not columns and not settings.metrics:
         raise no_scores(tables[0])
     metrics = _comparing_references(open_distinct(settings, columns, "candidate", "reference"))
-    read: list[tuple[Array, dict[str, Array]]] = []
-    clusters: list[Rows | None] = []
-    results: list[PairsResult] = []
-    signatures: dict[str, str] = {}
-    notes = about(metrics)
+    sets: list[tuple[tuple[Array, dict[str, Array]], Rows | None, PairsResult]] = []  # labels and scores, units, result
+    notes, signatures = about(metrics), dict[str, str]()
     asked = {name: getattr(settings, name) for name in Sampled.model_fields}
-    for table in tables:
+    names = [Path(table.name).name for table in tables]
+    for table, file in zip(tables, names, strict=True):
         named = {role: getattr(settings, role) for role in ("label", "reference", "candidate", "document")}
-        if read:  # a second table may have other names for the same columns: one that it lacks is the usual one there
+        if sets:  # a second table may have other names for the same columns: one that it lacks is the usual one there
             named = {role: name if name in table.columns else None for role, name in named.items()}
         document = named.pop("document")
         pairs = load_pairs(table, **named, metrics=columns)
@@ -116,30 +113,26 @@ def detect_paraphrases(settings: PairsRun) -> PairsResult:
         if settings.document is not None and settings.document in scores:
             twice = f"document: the column {settings.document!r} is named twice"
             raise InputError(twice, file=table.name, setting="document")
-        clusters.append(_tied_rows(table.name, [*sides.values()], remarks, _documents(table, document)))
+        of = _tied_rows(table.name, [*sides.values()], remarks, _documents(table, document))
         labels = pairs.numbers("label")
-        result = detect_pairs(labels, scores, **asked, cluster=clusters[-1])
+        result = detect_pairs(labels, scores, **asked, cluster=of)
         remarks += systems_together(table)
         if left_out := len(labels) - result.results[0].n:
             remarks.append(f"{left_out} of {len(labels)} pairs miss a score and are left out for all metrics")
-        notes += [f"{Path(table.name).name}: {note}" for note in remarks]
-        read.append((labels, scores))
-        results.append(result)
-    answer = results[0]
-    if settings.against is not None:
-        of = (clusters[0], clusters[1])
-        drops = easy_to_hard(read[0], read[1], clusters=of, confidence=settings.confidence, nan=asked["nan"])
-        names = [Path(table.name).name for table in tables]
+        notes += [f"{file}: {note}" for note in remarks]
+        sets.append(((labels, scores), of, result))
+    (easy, of, answer), *harder = sets
+    for hard, of_hard, result in harder:
+        drops = easy_to_hard(easy, hard, clusters=(of, of_hard), confidence=settings.confidence, nan=asked["nan"])
         lost = {metric: replace(drop, a=names[0], b=names[1]) for metric, drop in drops.items()}
-        answer = replace(answer, against=HarderSet(names[1], results[1].results, results[1].tests), drops=lost)
+        answer = replace(answer, against=HarderSet(names[1], result.results, result.tests), drops=lost)
     asked |= {name: getattr(settings, name) for name in ("document", "label", "reference", "candidate")}
     return replace(answer, settings=asked | _ran(settings), signatures=signatures, notes=tuple(notes))
 
 
 def _ran(settings: MetricSettings) -> dict[str, str]:
     """Return where metrics ran, as far as it was said, for the record."""
-    given = part(settings, MetricSettings)
-    return {name: str(value) for name, value in given.items() if name != "metrics"}
+    return {name: str(value) for name, value in part(settings, MetricSettings).items() if name != "metrics"}
 
 
 def _comparing_references(metrics: list[Metric]) -> list[Metric]:
@@ -168,12 +161,8 @@ def _tied_rows(
     if not (sides or documents):
         return None
     n, copies = len(sides[0] if sides else documents or ()), max(len(sides), 1)
-    keys = [[str(row) for row in range(n)] * copies]
-    if sides:
-        keys.append([text for side in sides for text in side])
-    if documents is not None:
-        keys.append([*documents] * copies)
-    of = units(keys, n * copies)[:n]
+    columns = ([text for side in sides for text in side], [*(documents or ())] * copies)
+    of = units([[str(row) for row in range(n)] * copies, *filter(None, columns)], n * copies)[:n]
     sizes = np.unique(of, return_counts=True)[1]
     what = "text" if documents is None else "text or a document" if sides else "document"
     if sizes.max() == 1:
@@ -315,8 +304,7 @@ def challenge_metrics(settings: ChallengeRun) -> ChallengeResult:
         scores[name] = (-scores[name][0], -scores[name][1])
     metrics = open_distinct(settings, scores, "reference", "source")
     for metric in metrics:
-        lacks = metric.needs - {"candidate"} - challenge_set.has
-        if lacks:
+        if lacks := metric.needs - {"candidate"} - challenge_set.has:
             place = next(p.where for p in pairs if any(getattr(p, kind) is None for kind in lacks))
             raise InputError(
                 f"{metric.spec} needs a {' and a '.join(sorted(lacks))}, and {place} has none: leave it out"
@@ -337,12 +325,11 @@ def challenge_metrics(settings: ChallengeRun) -> ChallengeResult:
         progress=reporter(settings.progress),
     )
     scores |= {name: (values[:n], values[n:]) for name, values in computed.values.items()}
-    complete = np.all([np.isfinite(side) for both in scores.values() for side in both], axis=0)
+    every = [side for both in scores.values() for side in both]
     asked = {name: getattr(settings, name) for name in ChallengeSettings.model_fields}
-    missing = any(np.isnan(side).any() for both in scores.values() for side in both)
-    nan = "omit" if missing and settings.skip_errors else settings.nan
+    nan = "omit" if settings.skip_errors and np.isnan(every).any() else settings.nan
     result = challenge(pairs, scores, **{**asked, "nan": nan})
-    kept = np.flatnonzero(complete).tolist()
+    kept = np.flatnonzero(np.isfinite(every).all(axis=0)).tolist()
     # Of each phenomenon a row that metrics disagree on, else one that fools all; most fooled first.
     fooled = np.sum([~(good > bad) for good, bad in scores.values()], axis=0)
     examples: dict[str, ChallengeExample] = {}
@@ -377,9 +364,7 @@ class BuildTriplesRun(BaseSettings):
     """How triples are built."""
 
     table: Annotated[
-        AnyTable,
-        Field(description="paws: labelled pairs; nouns: texts and their paraphrases."),
-        Option(argument=True),
+        AnyTable, Field(description="paws: labelled pairs; nouns: texts and their paraphrases."), Option(argument=True)
     ] = NEEDED
     output: Annotated[
         Path | str,

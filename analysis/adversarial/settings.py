@@ -17,13 +17,14 @@ from bsx.support.checks import Array, NanPolicy
 from bsx.support.progress import Watch
 from bsx.support.settings import DrawSettings, Interval, Option, Seeded
 
-_SETS = (
-    "Number of the set of rows that each belongs to (n,), such as those that share a sentence (see "
-    "bsx.analysis.stats.folds.units); None: all rows are independent."
-)
-Sets = Annotated[SkipValidation[ArrayLike | None], Field(description=_SETS), Option(python=True)]
-
-
+Sets = Annotated[
+    SkipValidation[ArrayLike | None],
+    Field(
+        description="Number of the set of rows that each belongs to (n,), such as those that share a sentence (see "
+        "bsx.analysis.stats.folds.units); None: all rows are independent."
+    ),
+    Option(python=True),
+]
 Missing = Annotated[NanPolicy, Field(description="Refuse missing scores, or leave such rows out for all metrics.")]
 
 

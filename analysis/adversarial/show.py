@@ -28,16 +28,7 @@ from bsx.analysis.present.cells import (
 )
 from bsx.analysis.present.forms import as_row, lists, presents
 from bsx.analysis.present.parts import Answer, Cell, Chart, Heading, Notes, Part, Surprise, TablePart
-from bsx.analysis.present.significance import (
-    ALPHA,
-    NAMED,
-    against,
-    confidence,
-    dagger,
-    some,
-    standing,
-    table_of_tests,
-)
+from bsx.analysis.present.significance import ALPHA, NAMED, against, confidence, dagger, some, standing, table_of_tests
 from bsx.analysis.present.words import example, examples
 from bsx.analysis.stats.preference import McNemar
 from bsx.analysis.stats.results import Comparison

@@ -161,24 +161,20 @@ def prefer_paraphrase(scores: Mapping[str, tuple[ArrayLike, ArrayLike]], setting
                     scores={other: (float(both[0][place]), float(both[1][place])) for other, both in pairs.items()},
                 )
             )
-    sets = None if of is None else len(np.unique(of))
-    notes = []
-    if sets is not None and sets < min(FEW_SETS, len(kept)):
-        notes.append(
-            f"only {sets} sets of triples that share sentences: intervals with t of {sets - 1} degrees of freedom"
-        )
+    notes: tuple[str, ...] = ()
+    if of is not None and (sets := len(np.unique(of))) < min(FEW_SETS, len(kept)):
+        few = f"only {sets} sets of triples that share sentences: intervals with t of {sets - 1} degrees of freedom"
+        notes = (few,)
     tests = paired_tests(right, of, settings.correction)
-    return TriplesResult(tuple(results), tests, tuple(splits), tuple(examples), notes=tuple(notes))
+    return TriplesResult(tuple(results), tests, tuple(splits), tuple(examples), notes=notes)
 
 
 def paired_tests(
     right: Mapping[str, NDArray[np.bool_]], cluster: ArrayLike | None, correction: Correction
 ) -> tuple[McNemar, ...]:
     """Return McNemar tests of each pair of metrics, their p corrected for their number if asked for."""
-    pairs = list(combinations(right, 2))
-    return corrected_tests(
-        [replace(mcnemar(right[a], right[b], cluster=cluster), a=a, b=b) for a, b in pairs], correction
-    )
+    tests = [replace(mcnemar(right[a], right[b], cluster=cluster), a=a, b=b) for a, b in combinations(right, 2)]
+    return corrected_tests(tests, correction)
 
 
 def _split(right: Mapping[str, NDArray[np.bool_]], gaps: Array, bins: int, confidence: float) -> list[Split]:
@@ -200,11 +196,7 @@ def complete_sides(
     nan: NanPolicy,
     beside: Mapping[str, ArrayLike] | None = None,
 ) -> tuple[dict[str, tuple[Array, Array]], list[Array], NDArray[np.int64]]:
-    """Return both scores of each metric, and the columns beside them; see `complete`.
-
-    Raises:
-        InputError: as `complete`, or if there is no metric.
-    """
+    """Return both scores of each metric, the columns beside them, and what `complete` keeps; it needs a metric."""
     if not scores:
         raise InputError("there is no metric to look at")
     named = {f"{name} of the {side}": both[i] for name, both in scores.items() for i, side in enumerate(sides)}
@@ -214,11 +206,7 @@ def complete_sides(
 
 
 def complete(columns: Mapping[str, ArrayLike], nan: NanPolicy) -> tuple[dict[str, Array], NDArray[np.int64]]:
-    """Return the columns without items that miss a number in any, (k,) each, and the places of those kept (k,).
-
-    Raises:
-        InputError: if sizes differ, a number is infinite, or one is missing and ``nan`` says it must not be.
-    """
+    """Return the columns without items that miss a number in any, (k,) each, and the places of those kept (k,)."""
     lengths = [np.shape(column)[:1] for column in columns.values()]
     places = np.arange(lengths[0][0] if lengths and lengths[0] else 0, dtype=np.float64)
     *values, kept = vectors({**columns, "": places}, nan=nan, minimum=1)

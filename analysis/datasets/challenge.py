@@ -142,15 +142,7 @@ def load_challenge(
 
 
 def load_challenge_table(path: Path | str, *, name: str | None = None) -> JudgedTable:
-    """Load a challenge set as a table: lp, segment, source, reference, good, bad, phenomenon, severity.
-
-    Args:
-        path: see `load_challenge`.
-        name: name of the data set; the path's unless given.
-
-    Raises:
-        InputError: naming file, row and reason.
-    """
+    """Load what `load_challenge` does as a table: lp, segment, source, reference, good, bad, phenomenon, severity."""
     result, builder = load_challenge(path), Builder(path, name)
     builder.notes.extend(result.notes)
     for pair in result.pairs:
@@ -169,8 +161,7 @@ def _read_demetr(files: Sequence[Path]) -> ChallengeSet:
             raise InputError("is no list of items, as DEMETR's files are", file=file)
         for number, item in enumerate(items, start=1):
             where = f"{file}: item {number}"
-            lacking = [key for key in _DEMETR.values() if not isinstance(item, dict) or key not in item]
-            if lacking:
+            if lacking := [key for key in _DEMETR.values() if not isinstance(item, dict) or key not in item]:
                 raise InputError(f"{where}: has no {lacking[0]!r}, which DEMETR's items have")
             if item.get("pert_check", True) is False:
                 failed += 1

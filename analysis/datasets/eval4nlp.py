@@ -42,9 +42,8 @@ def load_eval4nlp(path: Path | str, *, lp: str | None = None, name: str | None =
             f"needs exactly one file PART.mt, has {len(parts)}; is this a folder like ro-en-dev?", file=path
         )
     results = {file.name.removeprefix(f"{parts[0]}."): (str(place / file.name), lines) for file, lines in files.items()}
-    lost = next((kind for kind in _NEEDED if kind not in results), None)
-    if lost is not None:
-        raise InputError(f"has no {parts[0]}.{lost}", file=path)
+    if lost := [kind for kind in _NEEDED if kind not in results]:
+        raise InputError(f"has no {parts[0]}.{lost[0]}", file=path)
     kinds = [kind for kind in (*_NEEDED, "hter", *_TEXTS) if kind in results]
     check_line_counts({results[kind][0]: len(results[kind][1]) for kind in kinds})
     stem = place.name.removesuffix(".gz").removesuffix(".tar")

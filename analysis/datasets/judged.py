@@ -205,24 +205,15 @@ _NAMED = 3
 class Builder:
     """What every loader begins and ends with: it opens tables, collects rows, and turns them into a `JudgedTable`.
 
-    Args:
-        path: file or folder the rows come from.
-        name: name of the data set; the path's unless given.
-        skip_malformed: whether malformed rows are listed instead of ending the reading.
-
-    Attributes:
-        name: name of the data set.
-        metrics: columns that hold scores of metrics.
-        notes: what a reader must know.
-        problems: the malformed rows; a context manager around each row.
+    The data set is called as the file or folder is that its rows come from, unless its name is given.
     """
 
     def __init__(self, path: Path | str, name: str | None = None, skip_malformed: bool = False) -> None:
         self.name = name or (Path(path).name if Path(path).is_dir() else Path(path).stem)
-        self.notes: list[str] = []
-        self.problems = Problems(skip=skip_malformed)
+        self.notes: list[str] = []  # what a reader must know
+        self.problems = Problems(skip=skip_malformed)  # the context manager around each row
+        self.metrics: Sequence[str] = ()  # columns that hold scores of metrics
         self._path = path
-        self.metrics: Sequence[str] = ()
         self._rows: list[Mapping[str, Given]] = []
 
     def table(self, path: Path | str | TableLike, *needed: str, quoted: bool | None = None) -> Table:
@@ -239,14 +230,7 @@ class Builder:
         self._rows.append({name: value for name, value in values.items() if value is not None})
 
     def finish(self, *, drop_human: bool | None = None) -> JudgedTable:
-        """Return the table.
-
-        Args:
-            drop_human: count the human translations, and leave them out; None: do neither.
-
-        Raises:
-            InputError: if there are no rows.
-        """
+        """Return the table; with ``drop_human`` without human translations, which are counted unless it is None."""
         malformed = self.problems.messages
         if not self._rows:
             reason = f"; all {len(malformed)} are malformed, the first: {malformed[0]}" if malformed else ""
@@ -307,11 +291,7 @@ class Builder:
 
 
 def parallel_lines(*paths: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield each segment's number, from 1, and its line in each of some parallel files.
-
-    Raises:
-        InputError: if they have different numbers of lines.
-    """
+    """Yield each segment's number, from 1, and its line in each of some parallel files of as many lines."""
     files = {path: line_list(path) for path in paths}
     check_line_counts({path: len(lines) for path, lines in files.items()})
     for number, lines in enumerate(zip(*files.values(), strict=True), start=1):

@@ -103,10 +103,8 @@ def load_mqm(
         raise UnknownNameError(f"has no system {reference!r} to take references from; {known_systems}", file=table.name)
     references = {key[1:]: text for key, (_, text) in texts.items() if key[0] == reference}
     parts = _parts(ratings)
-    documents: dict[str, set[str]] = {}
-    for _, document, item in texts:
-        documents.setdefault(item, set()).add(document)
-    unique = all(len(names) == 1 for names in documents.values())  # else numbers start anew in each document
+    places = {(document, item) for _, document, item in texts}
+    unique = len(places) == len({item for _, item in places})  # else numbers start anew in each document
     pair = lp or pair_in_name(path)
     lacking = 0
     for key, raters in ratings.items():
@@ -226,15 +224,13 @@ def load_esa(
     for (pair, system, document, item), judged in results.items():
         for group in [[each] for each in judged] if per_rater else [judged]:
             counted: dict[str, Given] = {"judge": group[0][0]} if per_rater else {"judgments": len(group)}
-            mean = sum(score for _, score, _ in group) / len(group)
-            spans = sum(spans for _, _, spans in group) / len(group)
             builder.add(
                 lp=pair,
                 system=system,
                 segment=item,
                 document=document,
-                human=float(mean),
-                human_spans=float(spans),
+                human=sum(score for _, score, _ in group) / len(group),
+                human_spans=sum(spans for _, _, spans in group) / len(group),
                 human_system=human_translation(system),
                 **counted,
             )

@@ -60,13 +60,10 @@ def load_mt_metrics_eval(
     scorers, files = _score_files(folder, lp, level)
     if human is None and len(scorers) != 1:
         raise InputError(f"say which human scores (human): there are {', '.join(scorers) or 'none'}", file=folder)
-    humans = _chosen(
-        "all" if human == "all" else [next(iter(scorers)) if human is None else human],
-        scorers,
-        f"{folder}: human scores",
-    )
+    judged_by = "all" if human == "all" else [next(iter(scorers)) if human is None else human]
     scores = {
-        name if human == "all" else "human": _read_scores(scorers[name], size, outputs, missing=True) for name in humans
+        scorer if human == "all" else "human": _read_scores(scorers[scorer], size, outputs, missing=True)
+        for scorer in _chosen(judged_by, scorers, f"{folder}: human scores")
     }
     wanted = _chosen(metrics, files, f"{folder}: metric")
     scores |= {metric: _read_scores(files[metric], size, outputs, missing=False) for metric in wanted}
@@ -111,18 +108,9 @@ def load_mt_metrics_eval_tables(
 ) -> JudgedTable:
     """Load one language pair of a test set that lies as tables: texts, human scores and scores of metrics of segments.
 
-    Args:
-        path: the folder with ``PAIR.texts.tsv``, ``PAIR.human.tsv``, ``PAIR.metrics.tsv`` and ``PAIR.sys.tsv``, each
-            perhaps gzipped, and ``PAIR.sentinels.tsv`` if it is there; or one of these files.
-        lp: the language pair.
-        human: the human scores, such as ``mqm``.
-        metrics: metrics by the names of their columns, e.g. ``BLEU-refA``, or ``"all"``.
-        references: names of the references to load, in this order; all of them unless given.
-        name: name of the data set; the folder's unless given.
-
-    Raises:
-        InputError: naming file, line and reason of a malformed line, or tables that do not fit each other.
-        UnknownNameError: for a language pair, metric or reference that does not exist; lists those that do.
+    The path is the folder with ``PAIR.texts.tsv``, ``PAIR.human.tsv``, ``PAIR.metrics.tsv`` and ``PAIR.sys.tsv``, each
+    perhaps gzipped, and ``PAIR.sentinels.tsv`` if it is there; or one of these files. Metrics are called as their
+    columns, e.g. ``BLEU-refA``. Other arguments and errors: as for `load_mt_metrics_eval`.
     """
     folder = Path(path).parent if Path(path).is_file() else Path(path)
     known = load_scores(folder, lp, human)
@@ -134,25 +122,24 @@ def load_mt_metrics_eval_tables(
     columns = [f"reference_{reference}" for reference in used]
     file = _tables(folder, lp, "texts")["texts"]
     table = builder.table(file, "system", "seg", "doc", "domain", "source", "candidate", *columns)
-    segments = {segment: i for i, segment in enumerate(known.segments)}
-    systems = {system: i for i, system in enumerate(known.systems)}
-    seen: set[tuple[int, int]] = set()
+    due = {(s, t): (i, j) for i, s in enumerate(known.systems) for j, t in enumerate(known.segments)}
+    seen: set[tuple[str, str]] = set()
     for row in table.rows():
         system, segment = row.name("system"), row.name("seg")
-        if system not in systems or segment not in segments:
+        if (system, segment) not in due:
             raise InputError(f"{row.where}: there are no human scores of system {system!r}, segment {segment!r}")
-        cell = systems[system], segments[segment]
-        if cell in seen:
+        if (system, segment) in seen:
             raise InputError(f"{row.where}: system {system!r}, segment {segment!r} stands there twice")
-        seen.add(cell)
+        seen.add((system, segment))
+        cell = due[system, segment]
         values: dict[str, Given] = {"segment": segment, "document": row.name("doc"), "domain": row.name("domain")}
         values |= {"source": row.text("source"), "candidate": row.text("candidate")}
         values |= {"references": [row.text(column) for column in columns]} if columns else {}
         values |= {metric: float(every[metric][cell]) for metric in wanted}
         score = float(known.human["seg"][human][cell])
         builder.add(lp=lp, system=system, human=score, human_system=int(system in known.references), **values)
-    if len(seen) != (due := len(systems) * len(segments)):
-        raise InputError(f"has {len(seen):,} rows, {due:,} are due: systems x segments", file=file)
+    if len(seen) != len(due):
+        raise InputError(f"has {len(seen):,} rows, {len(due):,} are due: systems x segments", file=file)
     return builder.finish()
 
 
@@ -221,15 +208,13 @@ def _two_fields(path: Path, names: str) -> Iterator[tuple[str, str, str]]:
     for where, fields in delimited(NamedFile(path), None, Problems()):
         if len(fields) != 2:
             raise InputError(f"{where} has {len(fields)} fields, 2 are due: {names}")
-        first, second = fields
-        yield where, first, second
+        yield where, fields[0], fields[1]
 
 
 def _read_scores(path: Path, size: int, systems: Collection[str], *, missing: bool) -> Array:
-    """Read ``SYSTEM SCORE`` lines: for each system a block of ``size`` scores in the order of the segments.
+    """Return scores (systems, size), NaN for a system that has none.
 
-    Returns:
-        Scores (systems, size), NaN for a system that has none.
+    The file has ``SYSTEM SCORE`` lines: for each system a block of ``size`` scores in the order of the segments.
     """
     scores: dict[str, list[float]] = {}
     for where, system, value in _two_fields(path, "SYSTEM SCORE"):
@@ -249,25 +234,18 @@ def _read_scores(path: Path, size: int, systems: Collection[str], *, missing: bo
 class ScoreSet:
     """Human scores and scores of metrics of one language pair.
 
-    Attributes:
-        where: the folder, for messages.
-        lp: the language pair.
-        systems: all that have outputs, human translations among them.
-        segments: their names, in order.
-        references: names of the references; a system of such a name is a human translation.
-        human: level, ``seg`` or ``sys`` -> scorer -> (systems, segments) or (systems, 1); NaN where there is none.
-        metrics: the same of metrics, by the names of their files, such as ``BLEU-refA``.
-        files: what was read.
+    Scores are given by level, ``seg`` or ``sys``, then by scorer or by the name of a metric's file, ``BLEU-refA``, as
+    (systems, segments) or (systems, 1); NaN where there is none.
     """
 
-    where: Path
+    where: Path  # the folder, for messages
     lp: str
-    systems: tuple[str, ...]
-    segments: tuple[str, ...]
-    references: tuple[str, ...]
+    systems: tuple[str, ...]  # all that have outputs, human translations among them
+    segments: tuple[str, ...]  # their names, in order
+    references: tuple[str, ...]  # a system of such a name is a human translation
     human: Mapping[str, Mapping[str, Array]]
     metrics: Mapping[str, Mapping[str, Array]]
-    files: tuple[Path, ...]
+    files: tuple[Path, ...]  # what was read
 
 
 STANDARD = "std"
@@ -285,11 +263,7 @@ def references_of(metric: str) -> tuple[str, frozenset[str] | None]:
 
 
 def find_scores(root: Path, test_set: str) -> Path:
-    """Return the folder of a test set: ``root`` itself, or below it as mt-metrics-eval or as a folder of tables.
-
-    Raises:
-        DataUnavailableError: if there is none; says where it was looked for.
-    """
+    """Return the folder of a test set: ``root`` itself, or below it as mt-metrics-eval or as a folder of tables."""
     archive = "mt-metrics-eval-v2"  # which `bsx data get` unpacks into a folder of its name in that of the data set
     above = ("", archive, f"mt-metrics-eval/{archive}", f"mt-metrics-eval/{archive}/{archive}")
     places = [root, *(root / part / test_set for part in above)]
@@ -311,17 +285,9 @@ def pairs_of_scores(folder: Path) -> list[str]:
 
 
 def load_scores(folder: Path, lp: str, human: str, wanted: Collection[str] | None = None) -> ScoreSet:
-    """Load the scores of one language pair, without texts.
+    """Load the scores of one language pair, without texts, from the folder of a test set; see `find_scores`.
 
-    Args:
-        folder: of the test set; see `find_scores`.
-        lp: the language pair.
-        human: the human scores, such as ``mqm``.
-        wanted: metrics by their own names, without the reference; None: all.
-
-    Raises:
-        InputError: naming file, line and reason of a malformed line, or scores that do not fit the systems.
-        UnknownNameError: for a language pair or human scores that are not there.
+    ``wanted`` are metrics by their own names, without the reference; None: all.
     """
     _known(lp, pairs_of_scores(folder), f"{folder}: language pair")
     if (folder / "metric-scores").is_dir():

@@ -12,7 +12,7 @@ from pathlib import Path
 from bsx.analysis.datasets.settings import FetchSettings
 from bsx.analysis.datasets.store import find_layout, how_to_get
 from bsx.catalog.datasets import DatasetEntry, DatasetFile, find_dataset
-from bsx.data.output import atomic_text, make_folder
+from bsx.data.output import atomic_path, atomic_text, make_folder
 from bsx.errors import DataUnavailableError, InputError
 from bsx.support.download import check, download
 from bsx.support.folders import data_folder
@@ -63,8 +63,10 @@ def get_dataset(name: str, settings: FetchSettings) -> Path:
         target = folder / path
         known = (tables.get(path), None) if file is None else (file.sha256, file.size)
         if origin is not None:
+            check(origin, *known, str(origin))
             make_folder(target.parent)
-            copy(origin, target, *known)
+            with atomic_path(target, internal=True) as temporary:
+                shutil.copyfile(origin, temporary)
         elif file is not None:
             due = file.sha256 or lock["files"].get(path, {}).get("sha256")
             if due is None or not target.is_file() or file_digest(target) != due:
@@ -120,9 +122,9 @@ def verify_dataset(name: str, *, data_dir: Path | str | None = None) -> dict[str
         if result is None:
             raise DataUnavailableError(f"{name} is not in {root}: {how_to_get(entry)}")
         known = entry.local.sha256 if entry.local is not None else {}
-        for path in result[0].paths:
-            if path in known:
-                check(result[1] / path, known[path], None, str(result[1] / path))
+        layout, place = result
+        for path in layout.paths:
+            check(place / path, known.get(path), None, str(place / path))
             results[path] = "ok" if path in known else "no checksum is known"
     return results
 
@@ -160,34 +162,11 @@ def _read_lock(folder: Path) -> _Lock:
         raise InputError("is not a lock file of bsx; remove it and get the data set again", file=file) from error
 
 
-def copy(source: Path, target: Path, sha256: str | None, size: int | None) -> None:
-    """Copy a file from a local folder, checked like a download.
-
-    Raises:
-        InputError: if the file is not what it should be.
-    """
-    check(source, sha256, size, str(source))
-    part = target.with_name(target.name + ".part")
-    try:
-        shutil.copyfile(source, part)
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
-
-
 def unpack(archive: Path, folder: Path, inner: list[str]) -> list[Path]:
     """Unpack a .tar, .tar.gz, .tgz or .zip file into a folder of its own, which replaces an older one.
 
-    Args:
-        archive: the archive.
-        folder: where to; appears only when everything is unpacked.
-        inner: paths of archives inside, which are unpacked beside themselves, into their name without the ending.
-
-    Returns:
-        The files.
-
-    Raises:
-        InputError: if the archive is broken, or has a member that would be written outside the folder.
+    It appears only when everything is unpacked; returned are its files. Archives inside, of which ``inner`` gives the
+    paths, are unpacked beside themselves, into their name without the ending.
     """
     temporary = folder.with_name(f".{folder.name}.unpacking")
     shutil.rmtree(temporary, ignore_errors=True)

@@ -129,12 +129,7 @@ def load_pairs(
 
 
 def _read_pairs(
-    table: Table,
-    columns: tuple[str | None, str | None, str],
-    builder: Builder,
-    done: str,
-    *,
-    drop: bool = False,
+    table: Table, columns: tuple[str | None, str | None, str], builder: Builder, done: str, *, drop: bool = False
 ) -> None:
     """Add the pairs of a table, with its columns of candidates, references and labels.
 

@@ -150,35 +150,28 @@ def _example(entry: DatasetEntry) -> JudgedTable:
     layout = entry.layout or entry.local
     kind = layout.loader if layout is not None else ""
     german = any(pair.rpartition("-")[2] == "de" for pair in entry.language_pairs)
-    if kind == "challenge":
-        name, sides = "en-challenge", {}
-    elif kind in ("paws", "qqp"):
-        name, sides = "en-triples", {"paraphrase": 1, "nonparaphrase": 0}
-    else:
-        name, sides = "de-systems" if german else "en-systems", dict.fromkeys(("atlas", "brook", "cinder"), 0)
+    systems = "de-systems" if german else "en-systems"
+    name = {"challenge": "en-challenge", "paws": "en-triples", "qqp": "en-triples"}.get(kind, systems)
     builder, same = Builder(name), {"lp": f"{name[:2]}-{name[:2]}"}
     builder.notes.append("an example that comes with bsx, with constructed grades")
     with as_file(files("bsx.examples") / f"{name}.tsv") as path:
         rows = list(Table(path).rows())
     for row in rows:
         same["segment"] = row.name("id")
-        if kind == "challenge":
+        if name == "en-challenge":
             texts = {side: row.text(side) for side in ("reference", "good", "bad", "phenomenon")}
             builder.add(**same, source="", **texts, severity="")
-        for side, label in sides.items():
-            if kind in ("paws", "qqp"):
+            continue
+        if name == "en-triples":
+            for side, label in (("paraphrase", 1), ("nonparaphrase", 0)):
                 builder.add(**same, candidate=row.text(side), reference=row.text("anchor"), label=label)
-                continue
+            continue
+        grades = {system: row.number(f"{system}_grade") for system in ("atlas", "brook", "cinder")}
+        for system, grade in grades.items():
             # Where another system kept all of the meaning, its text is a second reference.
-            others = [row.text(other) for other in sides if other != side and row.number(f"{other}_grade") == 4]
-            builder.add(
-                **same,
-                system=side,
-                candidate=row.text(side),
-                reference=row.text("reference"),
-                reference2=next(iter(others), ""),
-                human=row.number(f"{side}_grade"),
-            )
+            others = [row.text(other) for other in grades if other != system and grades[other] == 4]
+            texts = {"candidate": row.text(system), "reference": row.text("reference")}
+            builder.add(**same, system=system, **texts, reference2=next(iter(others), ""), human=grade)
     return replace(builder.finish(), example=True)
 
 

@@ -130,11 +130,9 @@ def load_realsumm(
                     results.append((texts | {"candidate": candidate, "reference": reference}, scores, place))
     shared = [name for name in (results[0][1] if results else ()) if all(name in scores for _, scores, _ in results)]
     wanted = list(metrics) or [name for name in shared if name != human]
-    missing = next((name for name in wanted if name not in shared), None)
-    if missing is not None:
-        raise UnknownNameError(
-            f"not every summary has a score {missing!r}; all have {', '.join(shared)}", file=file.name
-        )
+    if missing := [name for name in wanted if name not in shared]:
+        all_have = f"all have {', '.join(shared)}"
+        raise UnknownNameError(f"not every summary has a score {missing[0]!r}; {all_have}", file=file.name)
     builder.metrics = wanted
     for texts, scores, place in results:
         with builder.problems:

@@ -19,6 +19,11 @@ from bsx.data.columns import TableLike
 from bsx.data.tables import Row
 from bsx.errors import InputError, UnknownNameError
 
+
+def _as_is(value: object, _: str) -> str:
+    return "" if value is None else str(value)
+
+
 _READ: dict[str, Callable[[object, str], Given]] = {
     **dict.fromkeys(("human", "human_raw", "difference"), cells.number),
     **dict.fromkeys(("label", "human_system"), cells.label),
@@ -59,10 +64,9 @@ def load_table(
     builder = Builder(path if isinstance(path, Path | str) else "table", name, skip_malformed)
     table = builder.table(path, quoted=quoted)
     renamed = dict(columns or {})
-    unknown = [tidy for tidy in renamed if tidy not in COLUMNS or tidy in ("dataset", "reference")]
-    if unknown:
-        kept = [tidy for tidy in COLUMNS if tidy not in ("dataset", "reference")]
-        raise UnknownNameError(f"columns: {unknown[0]!r} is not one of {', '.join(kept)}", setting="columns")
+    known = [tidy for tidy in COLUMNS if tidy not in ("dataset", "reference")]
+    if unknown := [tidy for tidy in renamed if tidy not in known]:
+        raise UnknownNameError(f"columns: {unknown[0]!r} is not one of {', '.join(known)}", setting="columns")
     several = list(references) if references is not None else reference_columns(table.columns)
     table.require(*renamed.values(), *several, *metrics, *numbers)
     # "dataset" is a column of tables that were written by JudgedTable.save; this table has its own name.
@@ -75,17 +79,12 @@ def load_table(
         tidy[old] = new
     builder.metrics = metrics
     numeric = {*metrics, *numbers, "judgments", "judge"}
+    read: dict[str, Callable[[object, str], Given]] = {
+        new: cells.number if {column, new} & numeric else _READ.get(new, _as_is) for column, new in tidy.items()
+    }
     for row in table.rows():
         with builder.problems:
-            values: dict[str, Given] = {}
-            for column, new in tidy.items():
-                at = f"{row.where}, column {column!r}"
-                if column in numeric or new in numeric:
-                    values[new] = cells.number(row[column], at)
-                elif new in _READ:
-                    values[new] = _READ[new](row[column], at)
-                else:
-                    values[new] = "" if row[column] is None else str(row[column])
+            values = {new: read[new](row[column], f"{row.where}, column {column!r}") for column, new in tidy.items()}
             if several:
                 values["references"] = _references(row, several)
             builder.add(**values)

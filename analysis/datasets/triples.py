@@ -68,22 +68,16 @@ def load_triples(path: AnyTable, metrics: Sequence[str] | None = None) -> Triple
         InputError: naming file, row and reason where a triple lacks a member or a cell is not what it should be.
     """
     table = open_table(path)
-    if set(_LONG) - set(table.columns) and not set(_WIDE) - set(table.columns):
-        if metrics:
-            raise InputError(
-                f"a table of {', '.join(_WIDE)} has one row for two scores: score it anew", file=table.name
-            )
-        wide = [
-            Triple(row.text("anchor"), row.text("paraphrase"), row.text("nonparaphrase"), number)
-            for number, row in enumerate(table.rows(), start=1)
-        ]
-        if not wide:
-            raise InputError("has a header but no rows", file=table.name)
-        return TripleTable(tuple(wide), {})
-    table.require(*_LONG, *(metrics or ()))
+    wide = not set(_LONG) <= set(table.columns) and set(_WIDE) <= set(table.columns)
+    if wide and metrics:
+        raise InputError(f"a table of {', '.join(_WIDE)} has one row for two scores: score it anew", file=table.name)
+    table.require(*(_WIDE if wide else _LONG), *(metrics or ()))
     rows = list(table.rows())
     if not rows:
         raise InputError("has a header but no rows", file=table.name)
+    if wide:
+        texts = [[row.text(side) for side in _WIDE] for row in rows]
+        return TripleTable(tuple(Triple(a, b, c, at) for at, (a, b, c) in enumerate(texts, start=1)), {})
     members: dict[str, tuple[list[int], list[int]]] = {}  # places of an anchor's paraphrases and non-paraphrases
     for at, row in enumerate(rows):
         anchor, _ = row.text("sentence1"), row.text("sentence2")

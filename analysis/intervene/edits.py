@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bsx.analysis.perturbations.perturb import PERTURBATIONS
+from bsx.analysis.perturbations.perturb import PERTURBATIONS, Perturbed
 from bsx.data.output import ScoreTable
 from bsx.support.checks import Array
 
@@ -19,23 +19,24 @@ STRENGTH = 0.1  # share of words that typing errors and commas change: about two
 
 
 @dataclass(frozen=True, eq=False)
+class Versions:
+    """n references, the n texts that are edited, the n candidates if there are any, and what each edit made."""
+
+    references: Sequence[str]
+    texts: Sequence[str]
+    written: Sequence[str] | None
+    made: Sequence[Perturbed]
+
+
+@dataclass(frozen=True, eq=False)
 class EditScores:
-    """What a metric makes of texts as they come and after each edit.
+    """What a metric makes of texts as they come and after each edit."""
 
-    Attributes:
-        name: of the metric.
-        written: scores of the candidates (n,); None without candidates.
-        falls: of each edit, how far each text's score fell (n,); NaN where the text did not change.
-        rounding: falls up to here are none.
-        ignores_case: whether scores stay when texts are written in small letters; None where it was not asked, or no
-            text has capitals.
-    """
-
-    name: str
-    written: Array | None
-    falls: list[Array]
-    rounding: float
-    ignores_case: bool | None
+    name: str  # of the metric
+    written: Array | None  # scores of the candidates (n,)
+    falls: list[Array]  # of each edit, how far each text's score fell (n,); NaN where the text did not change
+    rounding: float  # falls up to here are none
+    ignores_case: bool | None  # whether small letters leave scores as they are; None: not asked, or no capitals
 
 
 PAIR_COLUMNS = ("row", "edit", "aim", "reference", "original", "edited")

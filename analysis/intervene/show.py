@@ -84,8 +84,7 @@ def worded(notice: Notice) -> str:
         unit = "one unit; meaning sets it" if meaning is None else f"{meaning:g} on the scale of the human score"
         return f"sem is not rated: each edit that changes the meaning counts as {unit}"
     if name == "case-ignored":
-        those = listed(values["metrics"])
-        return f"{about} ignores case for {those}, as the metric does"
+        return f"{about} ignores case for {listed(values['metrics'])}, as the metric does"
     if name == "edits-unseen":
         those = listed(values["edits"])
         return f"{about} does not see {those}: no score changes, so its regression leaves such edits out"

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bsx.analysis.intervene.edits import AIMS, SURFACE, EditedText, EditScores
+from bsx.analysis.intervene.edits import AIMS, SURFACE, EditedText, EditScores, Versions
 from bsx.analysis.intervene.result import ROUNDING, VIF_LIMIT, Edit, EditDrop, Effect, EffectFit, FactorScale
-from bsx.analysis.perturbations.perturb import Perturbed
 from bsx.analysis.stats.regression import Ols, WaldTest, fit_ols, standardised_errors, wald
 from bsx.errors import InputError
 from bsx.support.checks import Array
@@ -25,26 +24,15 @@ COLLAPSE = 0.5
 
 @dataclass(frozen=True, eq=False)
 class FactorSample:
-    """One of the two samples, on the scale that both share.
+    """One of the two samples, on the scale that both share."""
 
-    Attributes:
-        y: responses (n,): scores less their mean, or falls of scores.
-        x: factors (n, p), likewise.
-        names: of the factors (p,).
-        clusters: sentence of each row (n,).
-    """
-
-    y: Array
-    x: Array
-    names: Sequence[str]
-    clusters: Array
+    y: Array  # responses (n,): scores less their mean, or falls of scores
+    x: Array  # factors (n, p), likewise
+    names: Sequence[str]  # of the factors (p,)
+    clusters: Array  # sentence of each row (n,)
 
     def fit(self, confidence: float) -> Ols:
-        """Fit by least squares without an intercept, standard errors by sentence.
-
-        Raises:
-            InputError: for too few rows or sentences, or a factor that the others determine.
-        """
+        """Fit by least squares without an intercept, standard errors by sentence; refuse what others determine."""
         rank = 0
         for place, name in enumerate(self.names):
             now = int(np.linalg.matrix_rank(self.x[:, : place + 1], tol=1e-7 * np.abs(self.x).max()))
@@ -65,17 +53,9 @@ def compare_sides(
     sentence take account of sentences that are in both samples. (Seemingly unrelated estimation: Weesie 1999; Clogg,
     Petkova & Haritou 1995.)
 
-    Args:
-        observed: scores as they come.
-        edited: falls of scores under edits, with the same names of sentences.
-        confidence: level of the intervals.
-
     Returns:
         Factor -> the fields ``difference``, ``difference_ci`` and ``p`` of its `Effect`, and the test that all
         differences are 0 that are not so to rounding; None if there are too few sentences for it, or no difference.
-
-    Raises:
-        InputError: if they share no factor, or there are too few sentences.
     """
     shared = [name for name in observed.names if name in edited.names]
     if not shared:
@@ -121,27 +101,18 @@ class Sides:
 
     def __init__(
         self,
-        references: Sequence[str],
-        texts: Sequence[str],
-        written: Sequence[str] | None,
+        versions: Versions,
         human: Sequence[float] | None,
-        made: Sequence[Perturbed],
         measured: Mapping[str, Sequence[Array]],
         factors: Sequence[str],
         sentences: NDArray[np.int64],
         meaning: float | None,
     ) -> None:
-        self._references, self._texts, self._made = references, texts, made
+        self._versions, self._made, made = versions, versions.made, versions.made
         self._meaning, self.warnings = meaning, list[Notice]()
         self._sentences = np.asarray(sentences, dtype=np.float64)
-        self._row = np.concatenate([np.flatnonzero(pairs.changed) for pairs in made])
-        self._of = np.concatenate([np.full(int(pairs.changed.sum()), place) for place, pairs in enumerate(made)])
-        changes = {
-            name: np.concatenate(
-                [(parts[1] - after)[pairs.changed] for after, pairs in zip(parts[2:], made, strict=True)]
-            )
-            for name, parts in measured.items()
-        }
+        self._of, self._row = at = np.nonzero([pairs.changed for pairs in made])  # edit and text of each pair
+        changes = {name: (before - np.stack(edited))[at] for name, (_, before, *edited) in measured.items()}
         surface = np.array([AIMS[pairs.perturbation.name] == SURFACE for pairs in made])[self._of]
         changes[SEM] = np.array([float(not pairs.perturbation.preserves) for pairs in made])[self._of]
         self._measured = dict(changes)
@@ -154,10 +125,10 @@ class Sides:
         # What only edits of writing move is shown, too.
         self._shown = [n for n in (SEM, *measured) if np.nanmax(np.abs(self._measured[n]), initial=0.0) > 0]
         self._moved = [name for name in order if np.nanmax(np.abs(changes[name]), initial=0.0) > 0]
-        self._seen = [name for name in order if written is not None and name in observed]
+        self._seen = [name for name in order if versions.written is not None and name in observed]
         self.names = [name for name in order if name in self._moved or name in self._seen]
         self.warnings += [Notice("not-moved", name) for name in factors if name not in self._moved]
-        seen = np.array([observed[name] for name in self._seen]).reshape(len(self._seen), len(references))
+        seen = np.array([observed[name] for name in self._seen]).reshape(len(self._seen), len(versions.texts))
         complete = ~np.isnan(seen).any(axis=0)
         self._complete = np.flatnonzero(complete)
         if not len(self._complete):
@@ -226,36 +197,29 @@ class Sides:
 
     def pairs(self, falls: Mapping[str, Sequence[Array]]) -> list[EditedText]:
         """Return every edited text with what it moved and how far each metric fell; metric -> falls (n,) by edit."""
-        results = []
-        for at, (place, row) in enumerate(zip(self._of.tolist(), self._row.tolist(), strict=True)):
-            made = self._made[place]
-            results.append(
-                EditedText(
-                    edit=made.perturbation.name,
-                    aim=AIMS[made.perturbation.name],
-                    row=row + 1,
-                    reference=self._references[row],
-                    original=self._texts[row],
-                    edited=made.texts[row],
-                    changes={name: float(self._measured[name][at]) for name in self._shown},
-                    falls={metric: float(by_edit[place][row]) for metric, by_edit in falls.items()},
-                )
+        return [
+            EditedText(
+                edit=self._made[place].perturbation.name,
+                aim=AIMS[self._made[place].perturbation.name],
+                row=row + 1,
+                reference=self._versions.references[row],
+                original=self._versions.texts[row],
+                edited=self._made[place].texts[row],
+                changes={name: float(self._measured[name][at]) for name in self._shown},
+                falls={metric: float(by_edit[place][row]) for metric, by_edit in falls.items()},
             )
-        return results
+            for at, (place, row) in enumerate(zip(self._of.tolist(), self._row.tolist(), strict=True))
+        ]
 
     def of_metric(
         self, scores: EditScores, confidence: float
     ) -> tuple[list[Effect], EffectFit, list[EditDrop], list[Notice]]:
-        """Return a metric's coefficients, its two fits, what each edit costs it, and what to know of them.
-
-        Raises:
-            InputError: if it has no scores to explain, or a regression is not defined.
-        """
+        """Return a metric's coefficients, its two fits, what each edit costs it, and what to know of them."""
         name, unseen = scores.name, list[str]()  # edits, of those that have scores, under which no score changes
         for pairs, by_text in zip(self._made, scores.falls, strict=True):
             sizes = np.abs(by_text[~np.isnan(by_text)])
             unseen += [pairs.perturbation.name] if len(sizes) and (sizes < scores.rounding).all() else []
-        drops = np.concatenate([fall[pairs.changed] for fall, pairs in zip(scores.falls, self._made, strict=True)])
+        drops = np.stack(scores.falls)[self._of, self._row]
         scored = self._good & ~np.isnan(drops)
         blind = np.array([pairs.perturbation.name in unseen for pairs in self._made])[self._of]
         kept = scored & ~blind

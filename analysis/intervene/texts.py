@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from bsx.analysis.factors.lexical import Lexical
 from bsx.analysis.factors.zoo import compute_factors, get_factor
-from bsx.analysis.intervene.edits import AIMS, STRENGTH, SURFACE, EditScores
+from bsx.analysis.intervene.edits import AIMS, STRENGTH, SURFACE, EditScores, Versions
 from bsx.analysis.intervene.result import ROUNDING, Effect, Interventions, ignoring_case
 from bsx.analysis.intervene.settings import InterveneData
 from bsx.analysis.intervene.sides import SEM, Sides
@@ -84,33 +84,33 @@ def intervene_texts(
         raise InputError("meaning is in units of human scores: give those with human", setting="meaning")
     texts = written if base == "candidate" and written is not None else references
     made, left_out = _edited(settings, texts)
+    versions = Versions(references, texts, written, made)
     names = list(settings.factors)
     for reserved in (SEM, SURFACE):
         if reserved in names:
             raise InputError(f"factor {reserved!r} is not computed here: it is declared, by the kind of each edit")
-    named = () if isinstance(settings.factors, Mapping) else names
-    uncased = {}
-    for name in named:  # words in common that were told nothing about case can be measured without it
-        factor = get_factor(name)
-        if isinstance(factor, Lexical) and "lowercase" not in factor.config.model_fields_set:
-            uncased[name] = ignoring_case(name)
-    measured, notes = _measured(settings, names, references, texts, written, made)
+    uncased = {  # words in common that were told nothing about case can be measured without it
+        name: ignoring_case(name)
+        for name in (() if isinstance(settings.factors, Mapping) else names)
+        if isinstance(factor := get_factor(name), Lexical) and "lowercase" not in factor.config.model_fields_set
+    }
+    measured, notes = _measured(settings, names, versions)
     scores = []
     for done, (name, metric) in enumerate(metrics.items()):
         if progress is not None:
             progress(f"scoring with {name}", done, len(metrics))
-        scores.append(_scored(name, metric, references, texts, written, made, settings.nan, casing=bool(uncased)))
+        scores.append(_scored(name, metric, versions, settings.nan, casing=bool(uncased)))
     casings = sorted({bool(of_metric.ignores_case) for of_metric in scores})
     if True in casings:
-        more, told_more = _measured(settings, list(uncased.values()), references, texts, written, made)
-        measured, notes = {**measured, **more}, list(dict.fromkeys([*notes, *told_more]))
+        more, told_more = _measured(settings, list(uncased.values()), versions)
+        measured, notes = measured | more, list(dict.fromkeys([*notes, *told_more]))
     sentences = units([references, *([written] if written is not None else [])], len(references))
     by_casing = {
         blind: list(dict.fromkeys(uncased.get(name, name) if blind else name for name in names)) for blind in casings
     }
     shown = {name: measured[name] for factors in by_casing.values() for name in factors}
     sides = {
-        blind: Sides(references, texts, written, human, made, shown, factors, sentences, settings.meaning)
+        blind: Sides(versions, human, shown, factors, sentences, settings.meaning)
         for blind, factors in by_casing.items()
     }
     first = sides[casings[0]]
@@ -134,7 +134,7 @@ def intervene_texts(
         blind_metrics = [of_metric.name for of_metric in scores if of_metric.ignores_case]
         warnings.append(Notice("case-ignored", ", ".join(uncased), {"metrics": blind_metrics}))
     warnings += chain.from_iterable(remarks)
-    ordered = [name for name in scales if name != SURFACE] + [name for name in scales if name == SURFACE]
+    ordered = sorted(scales, key=lambda name: name == SURFACE)
     return Interventions(
         base=base,
         factors=tuple(ordered),
@@ -148,12 +148,7 @@ def intervene_texts(
         correction=settings.correction,
         skipped=(),
         warnings=tuple(warnings),
-        settings={
-            "lang": settings.lang,
-            "seed": settings.seed,
-            "meaning": settings.meaning,
-            "rows": len(references),
-        },
+        settings={**{name: getattr(settings, name) for name in ("lang", "seed", "meaning")}, "rows": len(references)},
         notes=tuple(notes),
     )
 
@@ -180,22 +175,13 @@ def _edited(settings: InterveneData, texts: Sequence[str]) -> tuple[list[Perturb
     return made, left_out
 
 
-def _scored(
-    name: str,
-    metric: Function,
-    references: Sequence[str],
-    texts: Sequence[str],
-    written: Sequence[str] | None,
-    made: Sequence[Perturbed],
-    nan: NanPolicy,
-    *,
-    casing: bool,
-) -> EditScores:
+def _scored(name: str, metric: Function, versions: Versions, nan: NanPolicy, *, casing: bool) -> EditScores:
     """Score the texts before and after every edit, and the candidates; with ``casing`` in small letters too."""
-    whole = np.ones(len(references), dtype=np.bool_)
+    texts, written, made = versions.texts, versions.written, versions.made
+    whole = np.ones(len(texts), dtype=np.bool_)
 
     def score(of: Sequence[str], changed: NDArray[np.bool_] = whole, policy: NanPolicy = nan) -> Array:
-        return score_changed(metric, of, references, changed, name=name, nan=policy)
+        return score_changed(metric, of, versions.references, changed, name=name, nan=policy)
 
     before = score(texts)
     falls = [before - score(pairs.texts, pairs.changed) for pairs in made]
@@ -228,18 +214,15 @@ def _scored(
 
 
 def _measured(
-    settings: InterveneData,
-    names: Sequence[str],
-    references: Sequence[str],
-    texts: Sequence[str],
-    written: Sequence[str] | None,
-    made: Sequence[Perturbed],
+    settings: InterveneData, names: Sequence[str], versions: Versions
 ) -> tuple[dict[str, list[Array]], list[str]]:
     """Return each factor's values of the candidates, the texts before, and after each edit, and what is to know."""
-    versions: list[Sequence[str]] = [*([written] if written is not None else []), texts, *(item.texts for item in made)]
-    kept = [np.ones(len(references), dtype=np.bool_)] * (len(versions) - len(made)) + [item.changed for item in made]
+    references, written, made = versions.references, versions.written, versions.made
+    unedited = [versions.texts] if written is None else [written, versions.texts]
+    kept = np.stack([np.ones(len(references), dtype=np.bool_)] * len(unedited) + [item.changed for item in made])
+    every = [*unedited, *(item.texts for item in made)]
     first = [text for keep in kept for text in compress(references, keep)]
-    second = [text for version, keep in zip(versions, kept, strict=True) for text in compress(version, keep)]
+    second = [text for version, keep in zip(every, kept, strict=True) for text in compress(version, keep)]
     notes: list[str] = []
     columns: dict[str, Array] = {}
     factors = settings.factors
@@ -257,11 +240,7 @@ def _measured(
     for name, column in columns.items():
         if np.isinf(column).any():
             raise InputError(f"factor {name} is infinite for {second[int(np.flatnonzero(np.isinf(column))[0])]!r:.60}")
-        parts, at = [], 0
-        for keep in kept:
-            values = np.full(len(references), np.nan)
-            values[keep] = column[at : at + int(keep.sum())]
-            at += int(keep.sum())
-            parts.append(values)
-        results[name] = parts if written is not None else [np.full(len(references), np.nan), *parts]
+        parts = np.full(kept.shape, np.nan)
+        parts[kept] = column
+        results[name] = [*parts] if written is not None else [np.full(len(references), np.nan), *parts]
     return results, notes

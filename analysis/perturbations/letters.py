@@ -1,4 +1,4 @@
-"""Changes to the letters of a text: typing errors, and letters of another script that look the same."""
+"""Changes to the letters of a text: their case, typing errors, letters of another script that look the same."""
 
 from __future__ import annotations
 
@@ -27,12 +27,8 @@ _OTHERS = (
 _LATIN_CYRILLIC = ("aceopxyijsABCEHIJKMOPSTX", "асеорхуіјѕАВСЕНІЈКМОРЅТХ")
 _LATIN_GREEK = ("vNYZ", "νΝΥΖ")
 _GREEK_LATIN = ("ονΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ovABEZHIKMNOPTYX")
-LOOKALIKES = (
-    dict(zip(*_LATIN_CYRILLIC, strict=True))
-    | dict(zip(*reversed(_LATIN_CYRILLIC), strict=True))
-    | dict(zip(*_LATIN_GREEK, strict=True))
-    | dict(zip(*_GREEK_LATIN, strict=True))
-)
+_ALIKE = (_LATIN_CYRILLIC, _LATIN_CYRILLIC[::-1], _LATIN_GREEK, _GREEK_LATIN)
+LOOKALIKES = {letter: other for pair in _ALIKE for letter, other in zip(*pair, strict=True)}
 """Letter -> a letter of another script that looks the same in most typefaces."""
 
 
@@ -129,3 +125,36 @@ def _homoglyphs(item: Item, strength: float, rng: random.Random) -> str | None:
     for at in rng.sample(places, share(len(places), strength)):
         letters[at] = LOOKALIKES[letters[at]]
     return "".join(letters)
+
+
+_DOTTED = ("tr", "az")  # where i and ı are two letters, each with its own capital
+_ACTS_ON = "texts with letters that have a case"
+
+
+def _raised(text: str, lang: str) -> str:
+    return (text.replace("i", "İ") if lang in _DOTTED else text).upper()
+
+
+def _cased(text: str) -> bool:
+    return text.lower() != text or text.upper() != text
+
+
+@register("lower", "all letters small", True, acts_on=_ACTS_ON, aim="surface", place=20)
+def _lower(item: Item, strength: float, rng: random.Random) -> str | None:
+    text = item.text.replace("I", "ı").replace("İ", "i") if item.lang in _DOTTED else item.text
+    return text.lower() if _cased(item.text) else None
+
+
+@register("upper", "all letters capital", True, acts_on=_ACTS_ON, place=30)
+def _upper(item: Item, strength: float, rng: random.Random) -> str | None:
+    return _raised(item.text, item.lang) if _cased(item.text) else None
+
+
+@register("title", "a capital at the start of every word", True, acts_on=_ACTS_ON, place=40)
+def _title(item: Item, strength: float, rng: random.Random) -> str | None:
+    if not _cased(item.text):
+        return None
+    text = item.text
+    for start, _ in reversed(units(text)):
+        text = text[:start] + _raised(text[start], item.lang) + text[start + 1 :]
+    return text

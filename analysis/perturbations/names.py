@@ -77,10 +77,5 @@ def _kind(name: str, lang: str, *, flat: bool) -> str:
 
 def names_of(texts: Sequence[str], parses: Sequence[Parse | None], lang: str) -> list[tuple[str, str]]:
     """Return the kinds and distinct names in texts, sorted."""
-    result = {
-        (kind, text[slice(*span)])
-        for text, parse in zip(texts, parses, strict=True)
-        if parse is not None
-        for span, kind in named(text, parse, lang)
-    }
-    return sorted(result)
+    parsed = [(text, parse) for text, parse in zip(texts, parses, strict=True) if parse is not None]
+    return sorted({(kind, text[slice(*span)]) for text, parse in parsed for span, kind in named(text, parse, lang)})

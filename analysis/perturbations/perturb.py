@@ -26,7 +26,6 @@ from bsx.support.settings import LAST_SEED
 for _module in pkgutil.walk_packages(perturbations.__path__, f"{perturbations.__name__}."):
     importlib.import_module(_module.name)  # each registers its own
 PERTURBATIONS = REGISTERED
-"""Name -> perturbation: first those that keep the meaning, then those that change it, mild ones first."""
 
 DEFAULT_CONTROL = "no-punctuation"
 """Keeps the meaning, in any language and script, changes nearly every sentence and is seen by nearly every metric."""

@@ -120,8 +120,7 @@ def _possible(item: Item, start: int, end: int, new: str) -> bool:
     if len(old) > 1 and old[0] not in "0٠०" and unicodedata.decimal(new[0]) == 0:
         return False
     if not old.isdecimal():
-        hours = regex.fullmatch(r"([0-2]?\d)([:.])([0-5]\d)", old)
-        now = regex.fullmatch(r"([0-2]?\d)([:.])([0-5]\d)", new)
+        hours, now = (regex.fullmatch(r"([0-2]?\d)([:.])([0-5]\d)", number) for number in (old, new))
         return hours is None or (now is not None and int(now[1]) < 24)
     was, value = int(old), int(new)
     if regex.search(r"\d\s*[-–—~]+\s*$", before) or regex.match(r"\s*[-–—~]+\s*\d", after):
@@ -175,9 +174,8 @@ def _dates(item: Item, strength: float, rng: random.Random) -> str | None:
         if places:
             start, end = rng.choice(sorted(places))
             old = item.text[start:end]
-            group = "一二三四五六" if old in "一二三四五六日天" else [str(month) for month in range(1, 13)]
-            wide = old[0] in "１２３４５６７８９"
-            full = str.maketrans("0123456789", "０１２３４５６７８９")
-            new = rng.choice([each for each in group if (each.translate(full) if wide else each) != old])
-            return item.text[:start] + (new.translate(full) if wide else new) + item.text[end:]
+            group = list("一二三四五六") if old in "一二三四五六日天" else [str(month) for month in range(1, 13)]
+            if old[0] in "１２３４５６７８９":
+                group = [month.translate(str.maketrans("0123456789", "０１２３４５６７８９")) for month in group]
+            return item.text[:start] + rng.choice([other for other in group if other != old]) + item.text[end:]
     return _named(item, _dates_of(item.lang), rng)

@@ -15,11 +15,7 @@ Function = Callable[[Sequence[str], Sequence[str]], ArrayLike]
 
 
 def as_values(returned: object, name: str, rows: int) -> Array:
-    """Return what a function of texts returned, as numbers (rows,).
-
-    Raises:
-        InputError: naming the function, if these are none, or not one for each text.
-    """
+    """Return what a function of texts returned, as numbers (rows,); messages name the function."""
     try:
         values = np.asarray(returned, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -40,16 +36,7 @@ def score_changed(
 ) -> Array:
     """Return a metric's scores of the texts that changed (n,), NaN for others; nothing is scored if none did.
 
-    Args:
-        metric: called with all rows, those that did not change too.
-        texts: n texts, changed or not.
-        references: n texts.
-        changed: which changed (n,).
-        name: of the metric, for messages.
-        nan: refuse missing scores, or leave them.
-
-    Raises:
-        InputError: for scores that are missing, infinite or no numbers.
+    The metric is called with all n rows, those that did not change too; messages call it by ``name``.
     """
     values = np.full(len(texts), np.nan)
     if not changed.any():

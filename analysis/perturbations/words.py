@@ -1,4 +1,4 @@
-"""Changes to the words of a text: their order, their number, the end of the text."""
+"""Changes to the words of a text: their order, their number, the end of the text; and another text in its place."""
 
 from __future__ import annotations
 
@@ -72,3 +72,24 @@ def _truncate(item: Item, strength: float, rng: random.Random) -> str | None:
         return None
     kept = len(spans) - min(share(len(spans), strength), len(spans) - 1)
     return item.text[: spans[kept - 1][1]]
+
+
+@register(
+    "unrelated",
+    "the text of another row, drawn at random: fluent, but about something else",
+    False,
+    acts_on="any text, if there is another",
+    needs=frozenset({"corpus"}),
+    place=150,
+)
+def _unrelated(item: Item, strength: float, rng: random.Random) -> str | None:
+    others = [other for other in item.others if other != item.text and other.strip()]
+    return rng.choice(others) if others else None
+
+
+register(
+    "source", "the untranslated source in place of the translation", False, needs=frozenset({"source"}), place=140
+)(lambda item, strength, rng: item.source)
+register("empty", "nothing at all", False, acts_on="any text that is not empty", place=160)(
+    lambda item, strength, rng: "" if item.text else None
+)

@@ -25,28 +25,16 @@ class _Irregular(NamedTuple):
 def _irregular() -> _Irregular:
     listed = words("en").inflections
     paradigms = {base: (past, participle) for base, past, participle in (x.split("/") for x in listed.verbs.split())}
+    bases = {form: base for base, forms in paradigms.items() for form in forms}
     plurals = dict(x.split("/") for x in listed.plurals.split())
-    return _Irregular(
-        paradigms,
-        {form: base for base, forms in paradigms.items() for form in forms},
-        plurals,
-        {plural: singular for singular, plural in plurals.items()},
-        frozenset(listed.no_plural),
-        frozenset(listed.doubled),
-    )
+    singulars = {plural: singular for singular, plural in plurals.items()}
+    return _Irregular(paradigms, bases, plurals, singulars, frozenset(listed.no_plural), frozenset(listed.doubled))
 
 
 def english_form(word: str, tag: str, wanted: Mapping[str, str], feats: Mapping[str, str]) -> str | None:
-    """Return a form of an English noun or verb, in small letters.
+    """Return the form of an English noun or verb that has the universal features that are wanted, in small letters.
 
-    Args:
-        word: the form at hand.
-        tag: its part of speech.
-        wanted: universal features that the form should have.
-        feats: those that the form at hand has.
-
-    Returns:
-        The form; None where the rules do not know it.
+    Word, tag and ``feats`` are of the form at hand; None where the rules do not know the other.
 
     >>> english_form("goes", "VERB", {"Tense": "Past"}, {"Tense": "Pres", "Number": "Sing", "Person": "3"})
     'went'

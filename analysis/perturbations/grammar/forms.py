@@ -9,7 +9,7 @@ import regex
 from bsx.analysis.factors.parses import Parse
 from bsx.analysis.perturbations.base import Change, Item, Need, register
 from bsx.analysis.perturbations.grammar.inflections import as_features, inflected
-from bsx.analysis.perturbations.grammar.swaps import OBJECT_FORM, by_parse, opens
+from bsx.analysis.perturbations.grammar.swaps import OBJECT_FORM, below, by_parse, opens
 from bsx.analysis.perturbations.names import Span, word_spans
 from bsx.catalog.words import words
 
@@ -31,7 +31,6 @@ def _nouns(item: Item, parse: Parse) -> Iterator[Edit]:
         relation = parse.deprels[at]
         if tag != "NOUN" or number not in _OTHER_NUMBER or "subj" in relation or relation in _FIXED:
             continue
-        around = [i for i, head in enumerate(parse.heads) if head == at + 1]
         shown = (
             parse.deprels[i].startswith("nummod")
             or (
@@ -39,7 +38,7 @@ def _nouns(item: Item, parse: Parse) -> Iterator[Edit]:
                 if item.lang == "en" and parse.upos[i] == "DET"
                 else item.lang != "en" and "Number=" in parse.feats[i]
             )
-            for i in around
+            for i in below(parse, at)
         )
         if not any(shown):
             yield from _changed(item, parse, at, {"Number": _OTHER_NUMBER[number]})
@@ -83,7 +82,7 @@ def _other_tense(item: Item, parse: Parse, at: int, has: dict[str, str]) -> dict
     if parse.upos[at] == "AUX":
         if item.lang == "ru" or parse.deprels[at] not in ("cop", "aux:pass"):
             return None
-    elif any(parse.deprels[i].startswith("aux") for i, head in enumerate(parse.heads) if head == at + 1):
+    elif any(parse.deprels[i].startswith("aux") for i in below(parse, at)):
         return None
     other = _OTHER_TENSE[has["Tense"]]
     if item.lang != "ru":
@@ -101,24 +100,23 @@ def _other_tense(item: Item, parse: Parse, at: int, has: dict[str, str]) -> dict
 def overt_subject(parse: Parse, at: int) -> int | None:
     """Return the subject of a verb or auxiliary, by index; None if it has none of its own, or joined ones."""
     verb = parse.heads[at] - 1 if parse.upos[at] == "AUX" and parse.heads[at] else at
-    subjects = [i for i, head in enumerate(parse.heads) if head == verb + 1 and parse.deprels[i].startswith("nsubj")]
-    if len(subjects) != 1 or any(
-        head == subjects[0] + 1 and parse.deprels[i] == "conj" for i, head in enumerate(parse.heads)
-    ):
-        return None
-    return subjects[0]
+    subjects = [i for i in below(parse, verb) if parse.deprels[i].startswith("nsubj")]
+    return subjects[0] if len(subjects) == 1 and not _joined(parse, subjects[0]) else None
+
+
+def _joined(parse: Parse, at: int) -> bool:
+    return any(parse.deprels[i] == "conj" for i in below(parse, at))
 
 
 def _subject(parse: Parse, at: int) -> dict[str, str] | None:
     """Return number and person of an English verb's subject; None if it has none."""
     verb = parse.heads[at] - 1 if parse.upos[at] == "AUX" else at
-    for place, (head, relation) in enumerate(zip(parse.heads, parse.deprels, strict=True)):
-        if head == verb + 1 and relation.startswith("nsubj"):
-            word = parse.words[place].lower()
-            joined = any(h == place + 1 and r == "conj" for h, r in zip(parse.heads, parse.deprels, strict=True))
-            many = joined or word in ("we", "you", "they") or "Number=Plur" in parse.feats[place]
-            return {"Number": "Plur" if many else "Sing", "Person": "1" if word == "i" else "3"}
-    return None
+    place = next((i for i in below(parse, verb) if parse.deprels[i].startswith("nsubj")), None)
+    if place is None:
+        return None
+    word = parse.words[place].lower()
+    many = _joined(parse, place) or word in ("we", "you", "they") or "Number=Plur" in parse.feats[place]
+    return {"Number": "Plur" if many else "Sing", "Person": "1" if word == "i" else "3"}
 
 
 def _agreements(item: Item, parse: Parse) -> Iterator[Edit]:
@@ -129,8 +127,7 @@ def _agreements(item: Item, parse: Parse) -> Iterator[Edit]:
                 subject = overt_subject(parse, at)
                 if subject is None or _GROUPS.fullmatch(parse.words[subject]):
                     continue
-                below = [i for i, head in enumerate(parse.heads) if head == subject + 1]
-                counted = any(parse.deprels[i].startswith("nummod") for i in below)
+                counted = any(parse.deprels[i].startswith("nummod") for i in below(parse, subject))
                 if counted or as_features(parse.feats[subject]).get("Number") != has["Number"]:
                     continue
             yield from _changed(item, parse, at, {"Number": _OTHER_NUMBER[has["Number"]]})
@@ -202,9 +199,6 @@ register(
     acts_on="texts with an English personal pronoun, or a word of which a treebank has another case",
     needs=_NEEDS,
     aim="mor",
-    withdrawn={
-        "es": "only pronouns have case, and le for lo is good usage in places",
-        "fr": "only pronouns have case",
-    },
+    withdrawn={"es": "only pronouns have case, and le for lo is good usage in places", "fr": "only pronouns have case"},
     place=200,
 )(_change(_cases))

@@ -11,7 +11,6 @@ from bsx.data.lines import NamedFile
 from bsx.errors import InputError
 
 Features = Mapping[str, str]
-"""What a treebank may leave out of some forms, which are then others: a participle without its tense."""
 
 
 def as_features(feats: str) -> dict[str, str]:

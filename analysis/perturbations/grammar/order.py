@@ -9,6 +9,7 @@ from bsx.analysis.perturbations.base import Item, register
 from bsx.analysis.perturbations.grammar.inflections import as_features, inflected
 from bsx.analysis.perturbations.grammar.swaps import (
     BREAK,
+    below,
     by_parse,
     clause_forms,
     keeps_capital,
@@ -50,8 +51,8 @@ def _coordinated(item: Item, parse: Parse, spans: list[Span | None]) -> list[str
         joined = joined and parse.words[at + 1].lower() not in ("als", "wie", "than", "as")
         alike = parse.upos[head] == parse.upos[last] and parse.upos[head] in ("NOUN", "PROPN", "ADJ")
         # What stands in front of the first belongs to both, if to either.
-        shared = [place for place in _below(parse, head) if place < head]
-        alone = len(_below(parse, head)) + len(_below(parse, last)) == 2 + len(shared)
+        shared = [place for place in below(parse, head) if place < head]
+        alone = len(below(parse, head)) + len(below(parse, last)) == 2 + len(shared)
         plain = all(parse.upos[place] in ("ADP", "DET", "PUNCT") for place in shared)
         plain = plain and not any(parse.words[place].lower() in ("a", "an") for place in shared)
         first, second = spans[head], spans[last]
@@ -75,20 +76,14 @@ def _equal(item: Item, parse: Parse, first: int, last: int) -> bool:
         return False
     if "PROPN" in (parse.upos[first], *around) and parse.upos[last + 1 : last + 2] in (("NOUN",), ("PROPN",)):
         return False
-    if parse.upos[first] == "PROPN" and (
-        "PROPN" in around or any(parse.upos[i] == "DET" for i in _below(parse, first))
-    ):
+    if parse.upos[first] == "PROPN" and ("PROPN" in around or any(parse.upos[i] == "DET" for i in below(parse, first))):
         return False
     if item.lang == "zh" and (parse.upos.count("CCONJ") > 1 or {"NOUN", "PART", "PROPN"} & set(around[:2])):
         return False
-    if any(parse.upos[i] == "DET" for i in _below(parse, first)):
+    if any(parse.upos[i] == "DET" for i in below(parse, first)):
         has, other = (as_features(parse.feats[at]) for at in (first, last))
         return all(has.get(name) == other.get(name) for name in ("Gender", "Number"))
     return words[0][0].isupper() == words[1][0].isupper()
-
-
-def _below(parse: Parse, at: int) -> list[int]:
-    return [i for i, head in enumerate(parse.heads) if head == at + 1]
 
 
 def _fronted(item: Item, parse: Parse, spans: list[Span | None]) -> list[str]:
@@ -109,9 +104,7 @@ def _fronted(item: Item, parse: Parse, spans: list[Span | None]) -> list[str]:
         if text[start:end].lower().startswith(("if ", "whether ", "that ")):
             continue  # more often what is asked or said
         rest = body[:start].rstrip().rstrip(",")
-        subject = next(
-            (i for i, governor in enumerate(parse.heads) if governor == roots[0] and "subj" in parse.deprels[i]), None
-        )
+        subject = next((i for i in below(parse, roots[0] - 1) if "subj" in parse.deprels[i]), None)
         opens = subject is not None and (first := phrase_of(parse, subject, spans)) is not None and first[0][0] == 0
         if opens and rest:
             front = text[start].upper() + text[start + 1 : end]
@@ -138,15 +131,15 @@ def _voice(item: Item, parse: Parse, spans: list[Span | None]) -> list[str]:
         tense = has.get("Tense")
         if parse.upos[at] != "VERB" or parse.words[at].lower() in _STATES or has.get("VerbForm", "Fin") != "Fin":
             continue
-        if tense is None or place is None or any(parse.deprels[i].startswith(_FULL) for i in _below(parse, at)):
+        if tense is None or place is None or any(parse.deprels[i].startswith(_FULL) for i in below(parse, at)):
             continue
         subject, thing = (phrase(parse, at + 1, relations, spans) for relations in (("nsubj",), ("obj",)))
         if subject is None or thing is None:
             continue
         before, after = subject[0][1], thing[0][0]
         adjacent = item.text[before : place[0]].isspace() and item.text[place[1] : after].isspace()
-        forms = clause_forms(item, subject, thing) if adjacent else None
-        joined = any(parse.deprels[i] == "conj" for i in _below(parse, thing[1]))
+        forms = clause_forms(item, parse, subject, thing) if adjacent else None
+        joined = any(parse.deprels[i] == "conj" for i in below(parse, thing[1]))
         many = joined or parse.words[thing[1]].lower() in ("us", "them", "you", "these", "those")
         plural = many or as_features(parse.feats[thing[1]]).get("Number") == "Plur"
         past = inflected(

@@ -51,7 +51,7 @@ def _noun_swap(item: Item, strength: float, rng: random.Random) -> str | None:
     if parse is None:
         return None
     spans = word_spans(item.text, parse)
-    nouns = [at for at, tag in enumerate(parse.upos) if tag == "NOUN" and spans[at] is not None]
+    nouns = {at: span for at, span in enumerate(spans) if span is not None and parse.upos[at] == "NOUN"}
     pairs = [(a, b) for a, b in combinations(nouns, 2) if parse.words[a].lower() != parse.words[b].lower()]
     if item.lang != "en":
         if not parse.deprels:
@@ -62,10 +62,12 @@ def _noun_swap(item: Item, strength: float, rng: random.Random) -> str | None:
     if not pairs:
         return None
     a, b = rng.choice(alike or pairs)
-    first, second = spans[a], spans[b]
-    if first is None or second is None:
-        return None
-    return swapped(item, first, second)
+    return swapped(item, nouns[a], nouns[b])
+
+
+def below(parse: Parse, at: int) -> list[int]:
+    """Return the words that hang on a word directly, all by index."""
+    return [i for i, head in enumerate(parse.heads) if head == at + 1]
 
 
 _NAMELESS = ("flat", "appos", "compound", "fixed", "nummod", "goeswith")
@@ -74,12 +76,12 @@ _SHOWN = ("Gender", "Number", "Case", "Animacy")
 
 def _free(parse: Parse, at: int) -> bool:
     """Tell whether a noun stands alone with an article: no name, title, measure, set phrase."""
-    below = [i for i, head in enumerate(parse.heads) if head == at + 1]
-    if parse.deprels[at].startswith(_NAMELESS) or any(parse.deprels[i].startswith(_NAMELESS) for i in below):
+    under = below(parse, at)
+    if parse.deprels[at].startswith(_NAMELESS) or any(parse.deprels[i].startswith(_NAMELESS) for i in under):
         return False
-    if parse.deprels[at] == "conj" or any(parse.deprels[i] in ("conj", "acl:relcl", "fixed") for i in below):
+    if parse.deprels[at] == "conj" or any(parse.deprels[i] in ("conj", "acl:relcl", "fixed") for i in under):
         return False
-    articles = [i for i in below if i < at and parse.upos[i] == "DET" and parse.deprels[i].startswith(("det", "amod"))]
+    articles = [i for i in under if i < at and parse.upos[i] == "DET" and parse.deprels[i].startswith(("det", "amod"))]
     return parse.words[at].isalpha() and any(not parse.words[i][0].isdecimal() for i in articles)
 
 
@@ -104,14 +106,9 @@ def _number(parse: Parse, at: int) -> str:
 def swapped(
     item: Item, first: Span, second: Span, forms: tuple[str, str] | None = None, between: str | None = None
 ) -> str:
-    """Let two pieces of a text change places; the first word of the text keeps its capital.
+    """Let a piece of a text and another one behind it change places; the first word of the text keeps its capital.
 
-    Args:
-        item: the text.
-        first: where the one piece stands.
-        second: where the other one stands, behind it.
-        forms: how they are spelled in each other's place, if not as they are.
-        between: what shall stand between them, if not what does.
+    ``forms`` are their spellings in each other's place, and ``between`` what shall stand there, if not what does.
     """
     text = item.text
     front, back = forms or (text[slice(*first)], text[slice(*second)])
@@ -158,7 +155,7 @@ def _subject_object(item: Item, parse: Parse, spans: list[Span | None]) -> list[
             continue
         if item.lang != "en" and not _exchangeable(item, parse, verb, subject, thing):
             continue
-        forms = clause_forms(item, subject, thing)
+        forms = clause_forms(item, parse, subject, thing)
         disjoint = subject[0][1] <= thing[0][0] or thing[0][1] <= subject[0][0]
         if forms is not None and disjoint and forms[0].lower() != forms[1].lower():
             pieces = (subject[0], thing[0], forms)
@@ -175,14 +172,14 @@ def _exchangeable(item: Item, parse: Parse, verb: int, subject: Phrase, thing: P
     first, second = subject[1], thing[1]
     if _number(parse, first) != _number(parse, second) or subject[0] > thing[0]:
         return False
-    below = {at: [i for i, head in enumerate(parse.heads) if head == at + 1] for at in (first, second)}
+    under = {at: [parse.deprels[i] for i in below(parse, at)] for at in (first, second)}
     determined = all(
-        parse.upos[at] == "NOUN" and any(parse.deprels[i].startswith("det") for i in below[at]) for at in below
+        parse.upos[at] == "NOUN" and any(relation.startswith("det") for relation in under[at]) for at in under
     )
     opened = [item.text[start : start + 1] for (start, _), *_ in (subject, thing)]
     same = item.lang != "it" or opens(opened[0]) == opens(opened[1])
     gender = as_features(parse.feats[first]).get("Gender") == as_features(parse.feats[second]).get("Gender")
-    return determined and same and gender and not any("conj" in parse.deprels[i] for at in below for i in below[at])
+    return determined and same and gender and not any("conj" in relation for at in under for relation in under[at])
 
 
 Phrase = tuple[Span, int, int]  # where it stands, its head's index, how many words it has
@@ -211,12 +208,9 @@ def phrase_of(parse: Parse, top: int, spans: list[Span | None]) -> Phrase | None
     return (start[0], end[1]), top, len(whole)
 
 
-def clause_forms(item: Item, subject: Phrase, thing: Phrase) -> tuple[str, str] | None:
+def clause_forms(item: Item, parse: Parse, subject: Phrase, thing: Phrase) -> tuple[str, str] | None:
     """Return how subject and object are spelled in each other's place; None if that cannot be said."""
     spelled = [item.text[slice(*phrase[0])] for phrase in (subject, thing)]
-    parse = item.parse
-    if parse is None:
-        return spelled[0], spelled[1]
     if any(kind in parse.feats[phrase[1]] for phrase in (subject, thing) for kind in ("PronType=Rel", "PronType=Int")):
         return None
     pronouns = [parse.upos[phrase[1]] == "PRON" for phrase in (subject, thing)]

@@ -130,11 +130,7 @@ def test_published_preferences(shared: Path) -> None:
         name, n, metric = key.split("_", 2)
         good, bad = (side[: int(n)] for side in tables[name].scores[metric])
         found = prefer_paraphrase({metric: (good, bad)}, resamples=50).results[0]
-        assert (found.first, found.ties, found.n) == (
-            expected["prefers_B"],
-            expected["ties"],
-            expected["n"],
-        )
+        assert (found.first, found.ties, found.n) == (expected["prefers_B"], expected["ties"], expected["n"])
         assert [found.rate, *found.ci] == pytest.approx([expected["rate"], *expected["wilson95"]], abs=1e-8)
         means = [found.mean_paraphrase, found.mean_nonparaphrase, found.margin]
         assert means == pytest.approx([expected[k] for k in ("mean_B", "mean_C", "mean_diff")], abs=1e-8)
