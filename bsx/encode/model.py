@@ -33,7 +33,6 @@ from bsx.models.files import (
     matching_files,
     package_command,
     part_of,
-    refuse_adapter,
     resolve_commit,
     weight_files,
 )
@@ -135,12 +134,12 @@ class Checkpoint:
 
 def available(catalog: Catalog, language: LanguageEntry | None = None) -> list[str]:
     """Return the registry's models whose files are on this machine, for one language best first, or for all."""
-    from bsx.models.ranking import Constraints, rank
+    from bsx.models.ranking import SelectSettings, rank
 
     if language is None:
         return [entry.name for entry in catalog.models.values() if is_here(entry.source)]
     try:
-        return [row.entry.name for row in rank(language, catalog, constraints=Constraints(available=True)).ranking]
+        return [row.entry.name for row in rank(language, catalog, SelectSettings(available=True)).ranking]
     except InputError:  # none of those here was trained on the language
         return []
 
@@ -174,7 +173,11 @@ def identified(source: Source, folder: Path, name: str) -> Checkpoint:
     Raises:
         InputError: if it is not.
     """
-    refuse_adapter(folder)
+    if (folder / "adapter_config.json").exists():
+        raise InputError(
+            f"{folder / 'adapter_config.json'}: it is an adapter to weights that lie elsewhere; merge the two, and "
+            "name the folder of the model that comes out"
+        )
     made = source.convert
     result = _digests(source, folder)
     if made is not None and result != (source.sha256, made.tokenizer, source.config or result[2]):
@@ -227,7 +230,7 @@ def pin_revision(entry: ModelEntry, named: Path | None = None) -> tuple[Path, st
         InputError: if the model does not come from a hub.
         ModelUnavailableError: if the commit cannot be found out.
     """
-    from bsx.catalog.overlay import write_model
+    from bsx.catalog.overlay import write_entry
 
     if entry.source.hub is None:
         raise InputError(f"{entry.name} comes from {entry.source}: only hub models have revisions to pin")
@@ -236,7 +239,7 @@ def pin_revision(entry: ModelEntry, named: Path | None = None) -> tuple[Path, st
     if len(commit) != 40:
         raise ModelUnavailableError(f"{entry.name}: {commit!r} is not a commit")
     source = entry.source.model_copy(update={"revision": commit})
-    return write_model(entry.model_copy(update={"source": source}), named), commit
+    return write_entry(entry.model_copy(update={"source": source}), named), commit
 
 
 @dataclass(frozen=True)
