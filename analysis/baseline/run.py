@@ -10,7 +10,7 @@ from pydantic import Field
 from bsx.analysis.tune.run import OnEveryLayer
 from bsx.bertscore.baseline import BaselineResult, BaselineRun
 from bsx.catalog.languages import find_language
-from bsx.catalog.overlay import overlay_folder, write_baseline
+from bsx.catalog.overlay import overlay_folder, write_entry
 from bsx.data.lines import NamedFile
 from bsx.data.run import as_one_run, check_output
 from bsx.frames.settings import Reported
@@ -68,7 +68,7 @@ def baseline(settings: BaselineSettings) -> BaselineResult:
     run.run(settings.pairs, tolerance=settings.tolerance, progress=reporter(settings.progress))
     result = run.result(language.code, Path(settings.corpus).name, settings.domain)
     if settings.write:
-        settings.say(f"written: {write_baseline(result, settings.registry)}")
+        settings.say(f"written: {write_entry(result, settings.registry)}")
         if state is not None:
             state.unlink(missing_ok=True)
     errors = run.standard_error()[:, 2].tolist()

@@ -17,7 +17,7 @@ from bsx.analysis.ensemble.result import EnsembleResult
 from bsx.analysis.ensemble.settings import EnsembleColumns, EnsembleSettings
 from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.entries.metrics import LEARNED, EnsembleEntry, EnsembleOrigin, Member
-from bsx.catalog.overlay import ensemble_file, write_ensemble
+from bsx.catalog.overlay import write_entry
 from bsx.catalog.specs import read_spec
 from bsx.data.columns import Labels
 from bsx.data.documents import one_document, seem_together
@@ -34,6 +34,7 @@ from bsx.frames.settings import FORMATS, MetricSettings, Reported, TableSettings
 from bsx.metrics.base import check_from_file, config_of, find_metric
 from bsx.metrics.learned.seen import seen_notices
 from bsx.support.checks import Array
+from bsx.support.folders import user_folder
 from bsx.support.provenance import provenance
 from bsx.support.settings import Option, part
 
@@ -110,7 +111,7 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
     if save is not None:
         new_place(save, registry)  # another run may have saved one meanwhile
         entry = ensemble_entry(result, place, settings, fitted_on, human, catalog)
-        saved = write_ensemble(entry, registry, place if save.endswith((".yaml", ".yml")) else None)
+        saved = write_entry(entry, registry, place if save.endswith((".yaml", ".yml")) else None)
         settings.say(f"saved {saved}; use it as --metrics ensemble:{save}")
     if scores_out is not None:
         frame.save(scores_out, {ENSEMBLE: result.scores.tolist()}, [{"metric": ENSEMBLE, "higher_is_better": True}])
@@ -171,7 +172,7 @@ _NAME = re.compile(r"^[A-Za-z0-9][\w+-]*$")
 def new_place(name: str, registry: Path | None) -> Path:
     """Return the file that an ensemble is to be saved in; refuse one that is there, as one in use is never replaced."""
     is_file = name.endswith((".yaml", ".yml"))
-    place = Path(name) if is_file else ensemble_file(name, registry)
+    place = Path(name) if is_file else (registry or user_folder()) / "ensembles" / f"{name}.yaml"
     if not _NAME.match(place.stem if is_file else name):
         raise InputError(f"save: {name}: a name has letters, digits, -, _ and +; a file ends in .yaml", setting="save")
     if place.exists():

@@ -21,7 +21,7 @@ from bsx.catalog.catalog import Catalog, load_registry
 from bsx.catalog.entries import Evidence
 from bsx.catalog.entries.models import ModelEntry, Source
 from bsx.catalog.languages import find_language
-from bsx.catalog.overlay import overlay_folder, write_model
+from bsx.catalog.overlay import overlay_folder, write_entry
 from bsx.data.corpus import MemoryCorpus
 from bsx.data.long import ColumnName, HumanColumn
 from bsx.data.sources import AnyTable
@@ -182,7 +182,7 @@ def tune(settings: TuneSettings) -> LayerAgreement:
         entry = _entry(scorer, language.code, catalog)
         kept = [old for old in entry.evidence if old.dataset != evidence.dataset]
         update = {"layer": result.best_layer, "evidence": [*kept, evidence]}
-        settings.say(f"written: {write_model(entry.model_copy(update=update), settings.registry)}")
+        settings.say(f"written: {write_entry(entry.model_copy(update=update), settings.registry)}")
     return result
 
 

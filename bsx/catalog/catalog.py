@@ -32,8 +32,7 @@ class Catalog:
     A later folder wins, entry by entry: a model, family, ensemble or baseline file replaces the one of the same name, a
     language the one of the same code. The first folder must be right as a whole. In the others a broken file costs only
     its own entries: asking for one of these raises the file's error (of a list of families or languages, asking for
-    any), and `problems` lists them all. Baselines,
-    ensembles and judges' prompts are read when they are asked for.
+    any), and `problems` lists them all. Baselines, ensembles and judges' prompts are read when they are asked for.
 
     Args:
         folders: the shipped folder first, then overlays in rising precedence.
@@ -272,11 +271,7 @@ def shipped_folder() -> Path:
 def overlay_folders(named: Path | None = None) -> list[Path]:
     """Return the overlays in rising precedence: the user's folder, those in ``BSX_REGISTRY``, then ``named``.
 
-    Args:
-        named: one more folder, above all others.
-
-    Raises:
-        InputError: if ``named`` or a folder in ``BSX_REGISTRY`` does not exist, or holds other things alone.
+    InputError is raised if ``named`` or a folder in ``BSX_REGISTRY`` does not exist, or holds other things alone.
     """
     folders = [user_folder()] if user_folder().is_dir() else []
     given = [(part, "BSX_REGISTRY") for part in os.environ.get("BSX_REGISTRY", "").split(os.pathsep) if part]

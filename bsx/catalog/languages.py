@@ -32,11 +32,6 @@ class Asked:
     script: str | None = None
 
     @property
-    def pair(self) -> str | None:
-        """``en-de``, or None for one language."""
-        return None if self.source is None else f"{self.source.code}-{self.target.code}"
-
-    @property
     def name(self) -> str:
         """``German``, or ``English to German``."""
         return self.target.name if self.source is None else f"{self.source.name} to {self.target.name}"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from bsx.catalog.entries import Entry, sealed, validate
+from bsx.catalog.entries import sealed, validate
 from bsx.catalog.entries.metrics import EnsembleEntry
 from bsx.catalog.entries.models import Baseline, ModelEntry
 from bsx.data.output import atomic_text, make_folder
@@ -17,7 +17,7 @@ from bsx.support.folders import user_folder
 
 def overlay_folder(named: Path | None) -> Path:
     """Return the folder to write to, made if need be: ``named``, or the user's registry folder."""
-    return make_folder(named if named is not None else user_folder())
+    return make_folder(named or user_folder())
 
 
 def _content(entry: BaseModel) -> dict[str, object]:
@@ -33,10 +33,23 @@ def _content(entry: BaseModel) -> dict[str, object]:
     return {name: value for name, value in values.items() if value is not None or fields[name].default is not None}
 
 
-def _write(file: Path, entry: Entry, *, private: bool = True) -> Path:
-    """Write an entry that is right when it is read again; otherwise nothing is written."""
+def write_entry(
+    entry: ModelEntry | Baseline | EnsembleEntry, named: Path | None = None, file: Path | None = None
+) -> Path:
+    """Write an entry to the overlay, where it wins over the shipped one, or to a file of its own; return the file.
+
+    Nothing is written, and RegistryError raised, unless the entry is right when it is read again.
+    """
     import yaml
 
+    private = file is None
+    if file is not None:
+        check_output(file)
+    elif isinstance(entry, Baseline):
+        file = overlay_folder(named) / "baselines" / entry.language / f"{entry.model}.yaml"
+    else:
+        kind = "models" if isinstance(entry, ModelEntry) else "ensembles"
+        file = overlay_folder(named) / kind / f"{entry.name}.yaml"
     text = yaml.safe_dump(_content(entry), sort_keys=False, allow_unicode=True, width=120)
     if validate(type(entry), yaml.safe_load(text), file) != entry:
         raise RegistryError("the entry would not be the same when it is read again; nothing was written", file=file)
@@ -44,26 +57,3 @@ def _write(file: Path, entry: Entry, *, private: bool = True) -> Path:
     with atomic_text(file, internal=private) as stream:
         stream.write(sealed(text) if isinstance(entry, EnsembleEntry) else text)
     return file
-
-
-def write_model(entry: ModelEntry, named: Path | None = None) -> Path:
-    """Write a model's entry to the overlay, where it wins over the shipped one, and return the file."""
-    return _write(overlay_folder(named) / "models" / f"{entry.name}.yaml", entry)
-
-
-def write_baseline(baseline: Baseline, named: Path | None = None) -> Path:
-    """Write a baseline to the overlay and return the file."""
-    return _write(overlay_folder(named) / "baselines" / baseline.language / f"{baseline.model}.yaml", baseline)
-
-
-def ensemble_file(name: str, named: Path | None = None) -> Path:
-    """Return where `write_ensemble` keeps an ensemble."""
-    return (named if named is not None else user_folder()) / "ensembles" / f"{name}.yaml"
-
-
-def write_ensemble(entry: EnsembleEntry, named: Path | None = None, file: Path | None = None) -> Path:
-    """Write an ensemble to the overlay, or to a file of its own, and return the file."""
-    if file is not None:
-        check_output(file)
-        return _write(file, entry, private=False)
-    return _write(overlay_folder(named) / "ensembles" / f"{entry.name}.yaml", entry)

@@ -9,7 +9,6 @@ from pydantic import Field
 from bsx.catalog.catalog import Catalog
 from bsx.catalog.entries import Entry, Listed, read_lists
 from bsx.catalog.entries.metrics import Need
-from bsx.errors import UnknownNameError
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -67,15 +66,3 @@ def find_published(name: str, catalog: Catalog) -> PublishedEntry | None:
         return entries[name]
     folded = name.casefold()
     return next((entry for entry in entries.values() if folded in (entry.name, *map(str.casefold, entry.called))), None)
-
-
-def refuse_published(name: str, catalog: Catalog) -> None:
-    """Raise UnknownNameError for a metric that is to compute scores, and of which there are published ones only."""
-    entry = find_published(name, catalog)
-    if entry is not None:
-        instead = f" {entry.here} is the nearest that runs here." if entry.here is not None else ""
-        raise UnknownNameError(
-            f"metric {name!r} is known by its published scores and does not run here.{instead} "
-            f"`bsx metrics show {entry.name}` says where its scores are and how its authors run it; "
-            "columns names a column of them."
-        )

@@ -115,12 +115,7 @@ def class_of(catalog: Catalog, entry: MetricEntry | FactorEntry, base: _Class) -
 
     What is not bsx's own code runs only for entries of the shipped registry, of the user's own registry folder, and of
     the folders that `VARIABLE` names. Such code is a class of another package, and a program, or a file that may run
-    code, among the settings (see `UserOnly`).
-
-    Args:
-        catalog: the registry that has the entry.
-        entry: of a metric or a factor.
-        base: what the class must be derived from.
+    code, among the settings (see `UserOnly`). The class must be derived from ``base``.
 
     Raises:
         MissingExtraError: if the class needs an optional package that is not installed.

@@ -8,6 +8,7 @@ import typer
 
 from bsx.analysis.adversarial import perturb as perturbing
 from bsx.analysis.adversarial.perturb import PerturbRun
+from bsx.analysis.perturbations.perturb import PERTURBATIONS
 from bsx.cli.options import Full, Output, TableFormat, command
 from bsx.cli.output import answer, form_of, refuse_beside, write_result
 from bsx.errors import InputError
@@ -35,8 +36,6 @@ def perturb(
     refuse_beside(context, "list_all", "format", "output")
     if (form := form_of(format, output)) == "xlsx":
         raise InputError("format: the list is text or json", setting="format")
-    from bsx.analysis.perturbations.perturb import PERTURBATIONS
-
     rows = [
         {
             "name": item.name,
@@ -54,14 +53,12 @@ def perturb(
     if form == "json":
         write_result(to_json({"perturbations": rows}), output)
         return
-    lines = [("name", "meaning", "strength", "needs", "languages", "description")]
+    lines, gone = [("name", "meaning", "strength", "needs", "languages", "description")], []
     for item in PERTURBATIONS.values():
         known = "any" if item.languages is None else " ".join(item.languages)
         known += f", not {' '.join(item.withdrawn)}" if item.withdrawn else ""
         meaning, strength = "keeps" if item.preserves else "changes", "yes" if item.graded else ""
         lines.append((item.name, meaning, strength, ", ".join(sorted(item.needs)), known, item.description))
-    gone = []
-    for item in PERTURBATIONS.values():
         for why in dict.fromkeys(item.withdrawn.values()):
             codes = " ".join(code for code, reason in item.withdrawn.items() if reason == why)
             gone.append(f"{item.name} is withdrawn for {codes}: {why}")

@@ -12,12 +12,13 @@ from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, NamedTuple, cast
 
 import typer
+from pydantic import ValidationError
 from typer.core import TyperGroup
 
 from bsx.cli.output import GuardedCommands, WholeSummaries, choices_of, door_of, group, option_name
 from bsx.errors import BsxError, InputError, did_you_mean
 from bsx.support.environment import keep_together
-from bsx.support.settings import our_name, our_spellings
+from bsx.support.settings import our_name, our_spellings, told_problem
 
 
 class CommandEntry(NamedTuple):
@@ -232,9 +233,7 @@ def _instead_of(option: str, ctx: Any) -> str:
 def call(arguments: Sequence[str]) -> int:
     """Run one command, by what follows ``bsx`` on the command line, and return its exit status.
 
-    Raises:
-        InputError: if that is not what the command takes.
-        Exception: whatever the command raises.
+    InputError is raised if that is not what the command takes, and whatever the command raises.
     """
     keep_together()
     if "_BSX_COMPLETE" in os.environ:
@@ -253,10 +252,6 @@ def call(arguments: Sequence[str]) -> int:
         if type(error).__name__ == "NoArgsIsHelpError":
             typer.echo(error.format_message())  # type: ignore[attr-defined]
             return 0
-        from pydantic import ValidationError
-
-        from bsx.support.settings import told_problem
-
         place = getattr(error, "ctx", None)
         hint = f" ({place.command_path} --help shows how)" if place is not None else ""
         if (unknown := getattr(error, "option_name", None)) is not None and type(error).__name__ == "NoSuchOption":

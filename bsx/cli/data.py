@@ -5,20 +5,21 @@ from __future__ import annotations
 import os
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from bsx.analysis.datasets.settings import DataFolder, FetchSettings, LoaderSettings
+from bsx.analysis.datasets.store import find_layout, load_data
+from bsx.analysis.datasets.testsets import test_sets
 from bsx.analysis.raters.run import rater_agreement
+from bsx.catalog.datasets import DatasetEntry, find_dataset, load_datasets
 from bsx.cli.options import Format, Full, command, shown
 from bsx.cli.output import group, print_rows, progress_bar, say
+from bsx.data.output import check_table
 from bsx.support.settings import set_fields
 from bsx.support.terminal import text_table
 from bsx.support.untyped import to_json
-
-if TYPE_CHECKING:
-    from bsx.catalog.datasets import DatasetEntry
 
 data = group(no_args_is_help=True)
 Name = Annotated[str, typer.Argument(help="Name of the data set.")]
@@ -28,8 +29,6 @@ Name = Annotated[str, typer.Argument(help="Name of the data set.")]
 @command(DataFolder)
 def list_data(settings: DataFolder, format: Format = "text", full: Full = False) -> None:
     """List the data sets of the registry and say which are here."""
-    from bsx.catalog.datasets import load_datasets
-
     rows = [_row(entry, settings.data_dir) for entry in load_datasets().values()]
     if format == "json":
         print(to_json({"datasets": rows}))
@@ -46,10 +45,6 @@ def list_data(settings: DataFolder, format: Format = "text", full: Full = False)
 @command(DataFolder)
 def list_test_sets(settings: DataFolder, format: Format = "text", full: Full = False) -> None:
     """List the test sets that test_set takes: parts of data sets with candidates, and which are here."""
-    from bsx.analysis.datasets.store import find_layout
-    from bsx.analysis.datasets.testsets import test_sets
-    from bsx.catalog.datasets import load_datasets
-
     here = {entry.name: find_layout(entry, settings.data_dir) is not None for entry in load_datasets().values()}
     rows = [{"name": of.name, "here": here[of.dataset], "dataset": of.dataset} for of in test_sets().values()]
     if format == "json":
@@ -65,8 +60,6 @@ def list_test_sets(settings: DataFolder, format: Format = "text", full: Full = F
 @command(DataFolder)
 def show(settings: DataFolder, name: Name, format: Format = "text") -> None:
     """Show everything the registry says about one data set, and where it is."""
-    from bsx.catalog.datasets import find_dataset
-
     row = _row(find_dataset(name), settings.data_dir)
     if format == "json":
         print(to_json(row))
@@ -123,9 +116,6 @@ def table(
     ],
 ) -> None:
     """Write a data set as one table, a row a judgment, for meta, tune, train and the others."""
-    from bsx.analysis.datasets.store import load_data
-    from bsx.data.output import check_table
-
     check_table(output)
     judged = load_data(name, **set_fields(settings))
     judged.save(output)
@@ -137,8 +127,6 @@ data.command("raters")(shown(rater_agreement, "", plot=False))
 
 
 def _row(entry: DatasetEntry, data_dir: Path | str | None) -> dict[str, Any]:
-    from bsx.analysis.datasets.store import find_layout
-
     result = find_layout(entry, data_dir)
     return {
         "name": entry.name,

@@ -9,9 +9,12 @@ import typer
 
 from bsx.analysis.disentangle.run import DisentangleRun
 from bsx.analysis.disentangle.run import disentangle as regress
+from bsx.analysis.present.forms import files_in, save
 from bsx.cli.options import Full, TableFormat, command
 from bsx.cli.output import FILE_OR_FOLDER, FORMS, answer
+from bsx.data.run import check_outputs
 from bsx.errors import InputError
+from bsx.support.optional import need
 
 _OFTEN = """
     table system segment document columns factor_columns group within cluster controls reliability repeat
@@ -37,10 +40,6 @@ def disentangle(
     pictures: Annotated[bool, typer.Option("--pictures", help="Draw pictures into the folder too.")] = False,
 ) -> None:
     """Regress metric scores on linguistic factors."""
-    from bsx.analysis.present.forms import files_in, save
-    from bsx.data.run import check_outputs
-    from bsx.support.optional import need
-
     folder = output if output is not None and (output.suffix.lower() not in FORMS or output.is_dir()) else None
     if pictures and folder is None:
         raise InputError("pictures are drawn into a folder: say which with -o DIR", setting="pictures")

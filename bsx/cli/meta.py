@@ -8,10 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from bsx.analysis.meta import run as evaluating
+from bsx.analysis.meta.result import MetaResult
 from bsx.analysis.meta.run import MetaRun
+from bsx.analysis.meta.show import TESTS
 from bsx.analysis.meta.wmt import ProtocolRun, protocol_table
 from bsx.cli.options import Full, Output, Plot, TableFormat, command
 from bsx.cli.output import answer
+from bsx.data.output import check_picture
 from bsx.errors import InputError
 from bsx.support.settings import set_fields
 
@@ -34,10 +37,6 @@ def meta(
     full: Full = False,
 ) -> None:
     """Correlate metrics with human scores, or make WMT's table."""
-    from bsx.analysis.meta.result import MetaResult
-    from bsx.analysis.meta.show import TESTS
-    from bsx.data.output import check_picture
-
     if protocol.protocol is not None:
         refused = [name for name in set_fields(settings) if name not in ProtocolRun.model_fields]
         refused += [name for name, path in (("plot", plot), ("plot_tests", plot_tests)) if path is not None]

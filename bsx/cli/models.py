@@ -8,11 +8,15 @@ from typing import Annotated
 import typer
 
 from bsx.catalog.catalog import Catalog, Registry, load_registry
+from bsx.catalog.depths import DepthRule
+from bsx.catalog.entries import read_lists
 from bsx.catalog.entries.models import ModelEntry
 from bsx.cli import options
 from bsx.cli.options import Format, Full, command
 from bsx.cli.output import group, print_rows, refuse_before_command, refuse_beside, say, spelled
-from bsx.errors import InputError
+from bsx.errors import InputError, ModelUnavailableError
+from bsx.models.evidence import spelled_advantage, spelled_figure
+from bsx.models.files import find, is_here
 from bsx.models.ranking import ListSettings, SelectSettings, rank, select_model, unranked
 from bsx.support.settings import part
 from bsx.support.terminal import WIDTH, shortened, text_table
@@ -106,8 +110,6 @@ def _rank(settings: ListSettings, catalog: Catalog, format: str, *, full: bool) 
         columns = ("name", "layer", "layers", "parameters", "licence", "baseline", "here", "reason")
         print_rows("models", [{name: row[_FIELDS.get(name, name)] for name in columns} for row in rows], full=True)
     else:
-        from bsx.models.evidence import spelled_advantage
-
         heads = ("name", "size", "here", "over chrF", "sets")
         cells: list[tuple[object, ...]] = []
         if choice.recommended not in {row["name"] for row in rows}:
@@ -128,10 +130,6 @@ def _rank(settings: ListSettings, catalog: Catalog, format: str, *, full: bool) 
 @models.command()
 def show(name: Name, registry: options.Registry = None, format: Format = "text", full: Full = False) -> None:
     """Show what the registry says about one model; with --full, everything."""
-    from bsx.catalog.depths import DepthRule
-    from bsx.catalog.entries import read_lists
-    from bsx.models.evidence import spelled_figure
-
     catalog = _load(registry)
     entry = catalog.model(name)
     baselines = {}
@@ -197,8 +195,6 @@ def pull(
 def where(name: Name, registry: options.Registry = None) -> None:
     """Print the folder that holds a model's files on this machine; never uses the network."""
     from bsx.encode.model import choose
-    from bsx.errors import ModelUnavailableError
-    from bsx.models.files import find
 
     choice = choose(name, None, _load(registry))
     folder = find(choice.source)
@@ -224,8 +220,6 @@ def _load(registry: Registry) -> Catalog:
 
 
 def _row(entry: ModelEntry, catalog: Catalog, language: str | None) -> dict[str, object]:
-    from bsx.models.files import is_here
-
     with_baseline = catalog.baseline_languages(entry.name)
     return {
         "name": entry.name,

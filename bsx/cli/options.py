@@ -14,6 +14,7 @@ import typer
 from annotated_types import Ge, Le
 from pydantic.fields import FieldInfo
 
+from bsx.catalog.catalog import load_registry
 from bsx.cli.output import RARE, RESULT, answer, names
 from bsx.encode.run_config import RunConfig
 from bsx.errors import InputError
@@ -43,13 +44,9 @@ def command(
     share it.
 
     The function takes one object for each class, in this order, and may take parameters of Typer's own after them. A
-    field that two classes have is one option.
-
-    Args:
-        kinds: the classes of settings; see `Option` for what a field may say of its option.
-        leave_out: fields and parameters that make no sense for this command.
-        often: names of the fields that most users need, which ``--help`` shows; ``--help-all`` shows the others too.
-            All are shown unless some are named.
+    field that two classes have is one option; see `Option` for what it may say of it. Fields and parameters to leave
+    out make no sense for the command. ``--help`` shows the fields that stand in ``often``, or all where none does, and
+    ``--help-all`` the others too.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -82,8 +79,7 @@ def command(
                 if item is not None and not option_of(fields[name]).whole:
                     listed = names(name, given[name])
                     given[name] = listed if item is str else list(dict.fromkeys(listed))  # numbers count once each
-            given = {name: value for name, value in given.items() if value not in (None, [])}
-            given = {name: value for name, value in given.items() if value != fields[name].get_default()}
+            given = {n: v for n, v in given.items() if v not in (None, []) and v != fields[n].get_default()}
             made = [build_config({n: v for n, v in given.items() if n in kind.model_fields}, kind) for kind in kinds]
             return function(*made, **arguments)
 
@@ -97,14 +93,9 @@ def command(
 
 
 def shown(job: Any, often: str, *, plot: bool) -> Callable[..., Any]:
-    """Make a command of a function of settings (`settled`, `on_table`) whose result is shown.
+    """Make a command of a function of settings (`settled`, `on_table`) whose result is shown, with a chart to plot.
 
     Settings that name themselves what is written leave ``-o`` to that: the result is printed.
-
-    Args:
-        job: the function.
-        often: see `command`.
-        plot: whether its result has a chart to draw.
     """
 
     def of_file(
@@ -139,8 +130,6 @@ def _completion(name: str, field: FieldInfo) -> Callable[[typer.Context, str], l
         return None
 
     def complete(context: typer.Context, incomplete: str) -> list[str]:
-        from bsx.catalog.catalog import load_registry
-
         before, comma, last = incomplete.rpartition(",")
         known: Iterable[str] = ()
         if option_of(field).column:

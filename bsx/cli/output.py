@@ -20,9 +20,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_origin
 import typer
 import typer.core
 
+from bsx.data.output import FORMATS, PICTURES, atomic_text, check_picture
 from bsx.data.run import check_folder, check_outputs, is_stream, named_files, one_run
 from bsx.errors import BsxError, InputError, shortened
 from bsx.support.progress import FOLLOWED, Bars
+from bsx.support.provenance import Provenance, provenance
 from bsx.support.result import Result
 from bsx.support.settings import BaseSettings, set_fields
 from bsx.support.terminal import SHOWN, short_table, tell
@@ -184,12 +186,9 @@ def group(*, no_args_is_help: bool = False) -> typer.Typer:
 
 
 def refuse_beside(context: typer.Context, mode: str, *kept: str) -> None:
-    """Raise InputError for the first option that has no effect beside another, such as ``--list``.
+    """Raise InputError for the first option but those ``kept`` that has no effect beside another, such as ``--list``.
 
-    Args:
-        context: of the command.
-        mode: the parameter of that other option; empty where a command of the group follows.
-        kept: parameters that keep their effect.
+    ``mode`` is the parameter of that other option; empty where a command of the group follows.
     """
     for parameter in context.command.params:
         name = str(parameter.name)
@@ -257,8 +256,6 @@ def _check_ending(path: Path, forms: set[str], format: str | None, *, is_file: b
 
     A format that is asked for wins over any ending but a picture's; the name of a folder may have a dot.
     """
-    from bsx.data.output import FORMATS, PICTURES
-
     ending = path.suffix.lower()
     known = ", ".join(suffix for suffix, form in FORMS.items() if form in forms and suffix != ".htm")
     if ending in PICTURES:
@@ -291,8 +288,6 @@ def write_result(content: str, output: Path | None) -> None:
     if output is None:
         sys.stdout.write(content)
         return
-    from bsx.data.output import atomic_text
-
     with atomic_text(output) as stream:
         stream.write(content)
 
@@ -324,20 +319,11 @@ def answer(
     """Run a job, with a bar until it is done, print its result or write it to a file; return it with its provenance.
 
     Text on a terminal is the short form unless all is asked for; everything else is whole. What changes the reading is
-    said on standard error where the form itself does not say it.
-
-    Args:
-        job: takes those settings that have a value, which name the files that were read, and returns the result.
-        settings: of the job.
-        format: text, csv, json, latex, markdown, html or xlsx, or None; see `form_of`.
-        output: where the result is written.
-        full: all tables.
-        plot: where its chart is drawn.
+    said on standard error where the form itself does not say it. The job takes those settings that have a value, which
+    name the files that were read; ``plot`` is where the result's chart is drawn.
     """
     from bsx.analysis.present.forms import in_form, parts_of
     from bsx.analysis.present.parts import Notes
-    from bsx.data.output import check_picture
-    from bsx.support.provenance import Provenance, provenance
 
     if plot is not None:
         check_picture(plot)
@@ -372,30 +358,28 @@ def answer(
     return result
 
 
-def split_names(names: str) -> list[str]:
-    """Cut at commas; a part ``field=value`` belongs to the name before it, as in columns called ``lex:a=1,b=2``.
+def names(setting: str, texts: Iterable[str] | None) -> list[str]:
+    """Return the names in an option that may be repeated and may hold several each time, cut at commas.
 
-    >>> split_names("bert, lex:a=1,b=2,chrf")
-    ['bert', 'lex:a=1,b=2', 'chrf']
+    A part ``field=value`` belongs to the name before it, as in columns called ``lex:a=1,b=2``. InputError is raised if
+    the option was given without any name.
+
+    >>> names("columns", ["bert, lex:a=1,b=2,chrf", "ter"])
+    ['bert', 'lex:a=1,b=2', 'chrf', 'ter']
     """
     results: list[str] = []
-    for part in (part.strip() for part in names.split(",")):
-        if results and ":" in results[-1] and re.match(r"[a-z_]\w*=", part):
-            results[-1] += f",{part}"
-        elif part:
-            results.append(part)
+    for text in texts or ():
+        several: list[str] = []
+        for part in map(str.strip, text.split(",")):
+            if several and ":" in several[-1] and re.match(r"[a-z_]\w*=", part):
+                several[-1] += f",{part}"
+            elif part:
+                several.append(part)
+        if not several:
+            message = f"{setting} is given without any name: name at least one, or leave it out"
+            raise InputError(message, setting=setting)
+        results += several
     return results
-
-
-def names(setting: str, parts: Iterable[str] | None) -> list[str]:
-    """Return the names in an option that may be repeated and may hold several each time, see `split_names`.
-
-    InputError is raised if it was given without any name.
-    """
-    several = [split_names(part) for part in parts or ()]
-    if not all(several):
-        raise InputError(f"{setting} is given without any name: name at least one, or leave it out", setting=setting)
-    return [name for names in several for name in names]
 
 
 class _Lines:
@@ -404,19 +388,17 @@ class _Lines:
     seconds = 10.0
 
     def __init__(self) -> None:
-        self._last = time.monotonic()
-        self._phase: tuple[str, float, int] = ("", self._last, 0)
+        self._phase, self._before = "", 0
+        self._began = self._last = time.monotonic()
 
     def report(self, phase: str, done: int, total: int) -> None:
         now = time.monotonic()
-        if phase != self._phase[0]:
-            self._phase = (phase, now, done)
+        if phase != self._phase:
+            self._phase, self._began, self._before = phase, now, done
         if now - self._last >= self.seconds and done != total:
-            self._last = now
-            _, began, before = self._phase
-            left = ""
-            if total and done > before:
-                seconds = round((total - done) * (now - began) / (done - before))
+            self._last, left = now, ""
+            if total and done > self._before:
+                seconds = round((total - done) * (now - self._began) / (done - self._before))
                 left = f", about {datetime.timedelta(seconds=seconds)} left"
             tell(f"{phase}: {done:,}{f' of {total:,}' if total else ''}{left}")
 

@@ -11,6 +11,7 @@ from bsx.analysis.probe import run as probing
 from bsx.analysis.probe.run import ProbeSettings
 from bsx.cli.options import Full, Plot, TableFormat, command
 from bsx.cli.output import FORMS, answer
+from bsx.data.output import FORMATS, PICTURES
 from bsx.errors import InputError
 
 _OFTEN = "tasks candidate reference human tokens labels layers probe judged limit model lang"
@@ -34,8 +35,6 @@ def probe(
     full: Full = False,
 ) -> None:
     """Fit probes on every layer's frozen vectors."""
-    from bsx.data.output import FORMATS, PICTURES
-
     for path, suffixes in ((plot, PICTURES), (output, tuple(dict.fromkeys((*FORMATS, *FORMS))))):
         if path is not None and path.suffix not in suffixes:
             raise InputError(f"the name must end in {', '.join(suffixes)}", file=path)

@@ -146,7 +146,11 @@ def identified(source: Source, folder: Path, name: str) -> Checkpoint:
     Raises:
         InputError: if it is not.
     """
-    files.refuse_adapter(folder)
+    if (folder / "adapter_config.json").exists():
+        raise InputError(
+            f"{folder / 'adapter_config.json'}: it is an adapter to weights that lie elsewhere; merge the two, and "
+            "name the folder of the model that comes out"
+        )
     made = source.convert
     result = _digests(source, folder)
     if made is not None and result != (source.sha256, made.tokenizer, source.config or result[2]):
@@ -173,12 +177,12 @@ def _digests(source: Source, folder: Path) -> tuple[str | None, str, str]:
 
 def _unavailable(choice: Choice, catalog: Catalog, reason: str) -> ModelUnavailableError:
     """Return what to tell somebody whose model is not here: how to get it, and what works without it."""
-    from bsx.models.ranking import Constraints, rank
+    from bsx.models.ranking import SelectSettings, rank
 
     language, entries = choice.language, list(catalog.models.values())
     if language is not None:
         try:
-            best = rank(language, catalog, constraints=Constraints(available=True)).ranking
+            best = rank(language, catalog, SelectSettings(available=True)).ranking
         except InputError:  # none of those here was trained on the language
             best = ()
         entries = [row.entry for row in best]
@@ -204,7 +208,7 @@ def pin_revision(entry: ModelEntry, named: Path | None = None) -> tuple[Path, st
         InputError: if the model does not come from a hub.
         ModelUnavailableError: if the commit cannot be found out.
     """
-    from bsx.catalog.overlay import write_model
+    from bsx.catalog.overlay import write_entry
 
     if entry.source.hub is None:
         raise InputError(f"{entry.name} comes from {entry.source}: only hub models have revisions to pin")
@@ -213,7 +217,7 @@ def pin_revision(entry: ModelEntry, named: Path | None = None) -> tuple[Path, st
     if len(commit) != 40:
         raise ModelUnavailableError(f"{entry.name}: {commit!r} is not a commit")
     source = entry.source.model_copy(update={"revision": commit})
-    return write_model(entry.model_copy(update={"source": source}), named), commit
+    return write_entry(entry.model_copy(update={"source": source}), named), commit
 
 
 @dataclass(frozen=True)

@@ -254,9 +254,15 @@ def find_metric(name: str, catalog: Catalog) -> tuple[type[Metric], MetricEntry]
     elif name.lower() in (known := metric_names(catalog)):
         return find_metric(name.lower(), catalog)
     else:
-        from bsx.catalog.published import refuse_published
+        from bsx.catalog.published import find_published
 
-        refuse_published(name, catalog)
+        if (published := find_published(name, catalog)) is not None:
+            instead = f" {published.here} is the nearest that runs here." if published.here is not None else ""
+            raise UnknownNameError(
+                f"metric {name!r} is known by its published scores and does not run here.{instead} "
+                f"`bsx metrics show {published.name}` says where its scores are and how its authors run it; "
+                "columns names a column of them."
+            )
         raise UnknownNameError(f"unknown metric {name!r}.{did_you_mean(name, known)} `bsx metrics` lists all of them.")
     if not (isinstance(kind, type) and issubclass(kind, Metric) and isinstance(entry, MetricEntry)):
         raise RegistryError(

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from bsx.catalog.entries.models import Source
 from bsx.errors import NO_ROOM, InputError, ModelUnavailableError
+from bsx.models.e5s1 import E5S1
 from bsx.models.files import converted_folder, digest_of, find, package_command, package_folder
 from bsx.support.untyped import JsonObject
 
@@ -21,11 +22,8 @@ _log = logging.getLogger("bsx.models")
 def convert(source: Source, *, anew: bool = False) -> Path:
     """Return the folder of a model that a package's file is converted to, and make it if it is not there.
 
-    A second process that wants the same folder waits for the first. The folder appears when it is complete.
-
-    Args:
-        source: the package, its file, and which converter reads it.
-        anew: make the folder even if it is there, because what it holds is damaged.
+    A second process that wants the same folder waits for the first. The folder appears when it is complete. It is made
+    ``anew`` where what it holds is damaged.
 
     Raises:
         ModelUnavailableError: if the package is not installed, or is another version.
@@ -80,8 +78,6 @@ def convert(source: Source, *, anew: bool = False) -> Path:
 
 
 def _convert_e5s1(file: Path, folder: Path) -> None:
-    from bsx.models.e5s1 import E5S1
-
     stored = E5S1(file)
     (folder / "config.json").write_text(json.dumps(stored.config, indent=2) + "\n", encoding="utf-8")
     (folder / "tokenizer.json").write_text(stored.tokenizer(), encoding="utf-8", newline="\n")

@@ -52,9 +52,6 @@ class Tensor:
 class E5S1:
     """An E5S1 file of which the digest was checked; its tensors stay on disk until they are asked for.
 
-    Args:
-        path: the file.
-
     Attributes:
         config: what transformers needs to know of the encoder (``config.json``).
         tensors: all tensors, in the order of the directory.

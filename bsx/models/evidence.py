@@ -77,11 +77,8 @@ class Pooled:
 
     Args:
         arms: name of a model or metric -> its figures; chrF's among them, beside what figures say of it themselves.
-        languages: what is known of languages, by code.
-        task: what is to be judged.
         models: those that are BERTScore with a model.
         wide: metrics that may lie far from chrF.
-        spread: see there.
 
     Attributes:
         figures: all that count, each with the name of its metric; chrF's last.
@@ -180,8 +177,8 @@ def _kin(language: LanguageEntry | None, code: str) -> tuple[str, str, str]:
 
 def rows_of(figure: Evidence) -> tuple[object, ...]:
     """Return on what a figure was measured: that of any metric there can be compared."""
-    *rows, statistic = figure.test
-    return *rows, figure.language, statistic.partition(" of ")[0].partition(" with ")[0]
+    statistic = figure.statistic.partition(" of ")[0].partition(" with ")[0]
+    return figure.dataset, figure.when, figure.direction, figure.level, figure.language, statistic
 
 
 def _sampling(figure: Evidence) -> float:
@@ -226,14 +223,10 @@ def by_evidence(
 ) -> tuple[Ranked, ...]:
     """Rank models by all figures: those measured in the language, then those measured in others, then the unknown.
 
-    Args:
-        pool: the models, each with its name among what was pooled.
-        language: the language.
-        pooled: what all figures say.
-        source: the language that texts were translated from, if asked for: whether figures are of it is said.
+    Each model of the pool stands with its name among what was pooled. Where the language is asked for that texts were
+    translated from, ``source``, it is said whether figures are of it.
     """
     kinds = {"human-translation": 1, "human-summary": 2, None: 2, "similarity": 3} | {pooled.task: 0}
-
     rows = []
     for entry, arm in pool:
         figures = []  # each with how little it says about the language: the smallest says most

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from bsx.catalog.entries.models import Source
 from bsx.data.lines import NamedFile
+from bsx.data.output import atomic_text
 from bsx.errors import InputError, ModelUnavailableError
 from bsx.support.environment import forbidden
 from bsx.support.folders import cache_folder
@@ -39,9 +40,6 @@ def file_digest(file: Path) -> str:
 
     That of a large one is kept in the user's cache, beside what the system says of the file: whoever changes what is in
     it changes its times, of which nobody can set the last one back.
-
-    Raises:
-        OSError: if it cannot be read.
     """
     facts, store = file.stat(), cache_folder() / "digests.json"
     name = os.path.realpath(file)
@@ -56,8 +54,6 @@ def file_digest(file: Path) -> str:
     with file.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
     if facts.st_size >= _LARGE and max(facts.st_mtime, facts.st_ctime) < time.time() - _YOUNG:
-        from bsx.data.output import atomic_text
-
         with contextlib.suppress(OSError, InputError):  # a cache that cannot be written to only costs time
             store.parent.mkdir(parents=True, exist_ok=True)
             with atomic_text(store, internal=True) as out:
@@ -103,10 +99,8 @@ def part_of(folder: Path, part: str, patterns: tuple[str, ...]) -> str:
 def weight_files(folder: Path) -> list[Path]:
     """Return the weight files that are loaded from ``folder``, and no others: those that transformers loads.
 
-    That is the one file of all weights, or the files that an index names, safetensors before PyTorch's own.
-
-    Raises:
-        InputError: if an index cannot be read, or names what is no file of this folder.
+    That is the one file of all weights, or the files that an index names, safetensors before PyTorch's own. InputError
+    is raised if an index cannot be read, or names what is no file of this folder.
     """
     for name in _WHOLE:
         if (folder / name).is_file():
@@ -128,15 +122,6 @@ def _parts(index: Path) -> list[Path]:
     return [index.parent / name for name in names]
 
 
-def refuse_adapter(folder: Path) -> None:
-    """Raise InputError for a model's folder that is none without another one."""
-    if (folder / "adapter_config.json").exists():
-        raise InputError(
-            f"{folder / 'adapter_config.json'}: it is an adapter to weights that lie elsewhere; merge the two, and "
-            "name the folder of the model that comes out"
-        )
-
-
 def find(source: Source) -> Path | None:
     """Return the folder that holds a model's files on this machine, or None; never uses the network."""
     folder: Path | None
@@ -149,8 +134,7 @@ def find(source: Source) -> Path | None:
     else:
         from huggingface_hub import try_to_load_from_cache
 
-        assert source.hub is not None  # noqa: S101 - for the type checker; Source guarantees it
-        config = try_to_load_from_cache(source.hub, "config.json", revision=source.revision)
+        config = try_to_load_from_cache(str(source.hub), "config.json", revision=source.revision)
         folder = Path(config).parent if isinstance(config, str) else None
     if folder is None or not (folder / "config.json").is_file():
         return None
@@ -194,16 +178,13 @@ _MODULES = ("[0-9]*_*/config.json", "[0-9]*_*/*.safetensors", "[0-9]*_*/pytorch_
 def fetch(source: Source) -> Path:
     """Download a hub model's configuration, tokenizer and weights, safetensors if it has them; return the folder.
 
-    Of a sentence-transformers model, its pooling and dense layers too.
-
-    Raises:
-        ModelUnavailableError: if the hub cannot be reached or does not have the model.
+    Of a sentence-transformers model, its pooling and dense layers too. ModelUnavailableError is raised if the hub
+    cannot be reached or does not have the model.
     """
     from huggingface_hub import snapshot_download
 
-    assert source.hub is not None  # noqa: S101 - for the type checker; callers pass hub sources only
     get = functools.partial(
-        snapshot_download, source.hub, revision=source.revision, local_files_only=forbidden() is not None
+        snapshot_download, str(source.hub), revision=source.revision, local_files_only=forbidden() is not None
     )
     plain = ["*.json", "*.txt", "*.model", "*.tokenizer", "*.codes", "*.safetensors"]
     try:
@@ -223,11 +204,9 @@ def resolve_commit(source: Source) -> str:
     """Ask the hub which commit a revision stands for, by fetching its configuration; else ModelUnavailableError."""
     from huggingface_hub import hf_hub_download
 
-    assert source.hub is not None  # noqa: S101 - for the type checker; callers pass hub sources only
+    offline = forbidden() is not None
     try:
-        file = hf_hub_download(
-            source.hub, "config.json", revision=source.revision, local_files_only=forbidden() is not None
-        )
+        file = hf_hub_download(str(source.hub), "config.json", revision=source.revision, local_files_only=offline)
     except Exception as error:
         why = _why_not(source, error)
         raise ModelUnavailableError(f"{source.hub}: its commit cannot be looked up: {why}") from error
@@ -238,10 +217,9 @@ def _why_not(source: Source, error: Exception) -> str:
     """Say what a failed download failed for; the client wraps a refusal in "not found here" once it has an answer."""
     from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
 
-    causes = [error, error.__cause__]
     if (why := forbidden()) is not None:
         return why
-    refusal = next((cause for cause in causes if isinstance(cause, HfHubHTTPError)), None)
+    refusal = next((cause for cause in (error, error.__cause__) if isinstance(cause, HfHubHTTPError)), None)
     if refusal is not None:
         status = refusal.response.status_code if refusal.response is not None else "an error"
         return f"the model hub answered {status} for {source.hub}@{source.revision}"

@@ -24,36 +24,32 @@ _NAMED = 5  # models that a message names
 _COUNTS = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9}
 
 
-class Constraints(BaseSettings):
-    """What a chosen model must satisfy."""
+Prefer = Literal["paper", "quality", "speed"]
+
+
+class SelectSettings(BaseSettings):
+    """Settings of `select_model`: what a chosen model must satisfy, and how models are ranked."""
 
     max_parameters: Annotated[str | None, Field(description="At most this size, like 300M.")] = None
     max_memory: Annotated[str | None, Field(description="Weights (fp32) of at most this size, like 4GB.")] = None
     licence: Annotated[str | None, Field(description="permissive, or an SPDX identifier.")] = None
     available: Annotated[bool, Field(description="Only models that are on this machine.")] = False
+    prefer: Annotated[
+        Prefer,
+        Field(
+            description="Rank by agreement with human judgments (quality), by the papers' choice (paper) or by cost "
+            "(speed)."
+        ),
+    ] = "quality"
+    task: Annotated[
+        Judged, Field(description="What is judged: figures of this say more than those of other tasks.")
+    ] = "human-translation"
+    registry: Annotated[Registry, Field(description="Folder laid over the registry.")] = None
 
     @field_validator("max_parameters", "max_memory", mode="before")
     @classmethod
     def _as_text(cls, value: object) -> object:
         return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-    def filters(self) -> list[tuple[str, Callable[[ModelEntry], bool]]]:
-        """Return each constraint as it was asked for and a test."""
-
-        def at_most(parameters: float) -> Callable[[ModelEntry], bool]:
-            return lambda entry: entry.parameters is not None and entry.parameters <= parameters
-
-        tests: list[tuple[str, Callable[[ModelEntry], bool]]] = []
-        if self.licence is not None:
-            allowed = PERMISSIVE if self.licence == "permissive" else (self.licence,)
-            tests.append((f"licence {self.licence}", lambda entry: entry.licence in allowed))
-        if self.max_parameters is not None:
-            tests.append((f"max_parameters {self.max_parameters}", at_most(parse_count(self.max_parameters))))
-        if self.max_memory is not None:
-            tests.append((f"max_memory {self.max_memory}", at_most(parse_bytes(self.max_memory) / 4)))
-        if self.available:
-            tests.append(("available", lambda entry: is_here(entry.source)))
-        return tests
 
 
 def parse_count(text: int | str) -> int:
@@ -74,11 +70,25 @@ def parse_count(text: int | str) -> int:
 
 
 def narrow(
-    pool: list[ModelEntry], constraints: Constraints, nothing: str
+    pool: list[ModelEntry], constraints: SelectSettings, nothing: str
 ) -> tuple[list[ModelEntry], list[tuple[str, int]]]:
     """Return the models that satisfy constraints, and how many each of these excluded."""
+
+    def at_most(parameters: float) -> Callable[[ModelEntry], bool]:
+        return lambda entry: entry.parameters is not None and entry.parameters <= parameters
+
+    tests: list[tuple[str, Callable[[ModelEntry], bool]]] = []
+    if (licence := constraints.licence) is not None:
+        allowed = PERMISSIVE if licence == "permissive" else (licence,)
+        tests.append((f"licence {licence}", lambda entry: entry.licence in allowed))
+    if (count := constraints.max_parameters) is not None:
+        tests.append((f"max_parameters {count}", at_most(parse_count(count))))
+    if (size := constraints.max_memory) is not None:
+        tests.append((f"max_memory {size}", at_most(parse_bytes(size) / 4)))
+    if constraints.available:
+        tests.append(("available", lambda entry: is_here(entry.source)))
     excluded = []
-    for name, test in constraints.filters():
+    for name, test in tests:
         kept = [entry for entry in pool if test(entry)]
         excluded.append((name, len(pool) - len(kept)))
         if not kept:
@@ -86,9 +96,6 @@ def narrow(
             raise InputError(f"{nothing}: {history}; loosen {name}")
         pool = kept
     return pool, excluded
-
-
-Prefer = Literal["paper", "quality", "speed"]
 
 
 @dataclass(frozen=True)
@@ -132,28 +139,22 @@ class ModelChoice:
 def rank(
     language: LanguageEntry,
     catalog: Catalog,
+    settings: SelectSettings | None = None,
     *,
-    prefer: Prefer = "quality",
-    constraints: Constraints | None = None,
     source: LanguageEntry | None = None,
-    task: Judged = "human-translation",
 ) -> ModelChoice:
     """Rank the models that know a language and have a validated layer.
 
-    Args:
-        language: the registry's entry.
-        catalog: the registry.
-        prefer: ``quality``: by agreement with human judgments, see `by_evidence`; ``paper``: the papers' choice if it
-            was trained on the language, then the others as by ``quality``; ``speed``: by the encoder's cost up to the
-            scored layer.
-        constraints: what every ranked model must satisfy.
-        source: the language that the texts were translated from: whether figures are of it is said.
-        task: what is judged: figures of this say more than those of other tasks.
+    By ``quality``: by agreement with human judgments, see `by_evidence`; by ``paper``: the papers' choice if it was
+    trained on the language, then the others as by ``quality``; by ``speed``: by the encoder's cost up to the scored
+    layer. ``source`` is the language that the texts were translated from: whether figures are of it is said.
 
     Raises:
         InputError: if no model is left, naming the constraint that excluded the last ones, or if no model with a
             validated layer was trained on the language.
     """
+    settings = settings or SelectSettings()
+    prefer = settings.prefer
     trained = [entry for entry in catalog.models.values() if knows(entry, language)]
     pool = [entry for entry in trained if isinstance(entry.layer, int)]
     if not pool:
@@ -163,7 +164,7 @@ def rank(
             listed = ", ".join(entry.name for entry in trained[:_NAMED]) + " …" * (len(trained) > _NAMED)
             why += f", or name model and layer ({listed} {'was' if len(trained) == 1 else 'were'} trained on it)"
         raise InputError(why)
-    pool, excluded = narrow(pool, constraints or Constraints(), f"no model for {language.name} is left")
+    pool, excluded = narrow(pool, settings, f"no model for {language.name} is left")
     notes = []
     if prefer == "paper" and language.model not in {e.name for e in pool}:
         reasons = ", ".join(name for name, count in excluded if count) or "its layer is unvalidated"
@@ -171,7 +172,7 @@ def rank(
         notes.append(f"{whose} for {language.name}, {language.model}, is left out ({reasons})")
     if prefer == "paper" and language.papers is not None:
         notes.append(unseen_note(catalog.models[language.papers], language))
-    figures = pooled(catalog, task)
+    figures = pooled(catalog, settings.task)
     ranked = list(by_evidence([(entry, entry.name) for entry in pool], language, figures, source=source))
     if prefer == "paper":
         order = [language.model, *language.alternatives]
@@ -231,7 +232,7 @@ def _advice(
     return f"{asked.name}: {advice}"
 
 
-def unranked(catalog: Catalog, constraints: Constraints, *, by_cost: bool = False) -> list[ModelEntry]:
+def unranked(catalog: Catalog, constraints: SelectSettings, *, by_cost: bool = False) -> list[ModelEntry]:
     """Return the models that satisfy constraints, in the registry's order, or the cheapest first.
 
     InputError is raised if no model is left.
@@ -244,22 +245,6 @@ def cost(entry: ModelEntry) -> float:
     """Return the estimated cost of scoring, in multiply-adds a token: 12 d^2 for each layer up to the scored one."""
     layers = entry.layer if isinstance(entry.layer, int) else entry.layers
     return 12.0 * max(layers, 1) * entry.dimensions**2
-
-
-class SelectSettings(Constraints):
-    """Settings of `select_model`."""
-
-    prefer: Annotated[
-        Prefer,
-        Field(
-            description="Rank by agreement with human judgments (quality), by the papers' choice (paper) or by cost "
-            "(speed)."
-        ),
-    ] = "quality"
-    task: Annotated[
-        Judged, Field(description="What is judged: figures of this say more than those of other tasks.")
-    ] = "human-translation"
-    registry: Annotated[Registry, Field(description="Folder laid over the registry.")] = None
 
 
 @settled(SelectSettings)
@@ -280,9 +265,7 @@ def select_model(lang: str, settings: SelectSettings) -> ModelChoice:
     """
     catalog = load_registry(settings.registry)
     asked = find_languages(lang, catalog)
-    return rank(
-        asked.target, catalog, prefer=settings.prefer, constraints=settings, source=asked.source, task=settings.task
-    )
+    return rank(asked.target, catalog, settings, source=asked.source)
 
 
 class ListSettings(SelectSettings):

@@ -25,19 +25,15 @@ class Presenter(Protocol):
 
     def in_form(self, result: Any, form: str, *, full: bool = True, data: str = "", label: str = "") -> str:
         """Return a result as text of a form, such as ``latex``."""
-        ...
 
     def records_of(self, result: Any) -> Sequence[Mapping[str, object]]:
         """Return the figures of a result, row by row."""
-        ...
 
     def frame_of(self, result: Any) -> pd.DataFrame:
         """Return a result as a DataFrame."""
-        ...
 
     def plot(self, result: Any, path: str | Path | None, chart: int | str) -> Any:
         """Return one of a result's charts as a picture."""
-        ...
 
 
 _presenters: list[Callable[[], Presenter]] = []
@@ -64,10 +60,7 @@ def exports(package: str) -> dict[str, str]:
 def public_face(package: str, *more: str, below: str = "") -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a package: a finder of exported names, and all of them, sorted.
 
-    Args:
-        package: the package that exports, such as ``bsx``.
-        more: names that the package defines itself.
-        below: one in it, such as ``bsx.analysis``, in which a name may be that this one lacks.
+    ``more`` are names that the package defines itself; those that only the package ``below`` it has are hinted at.
     """
 
     def find(name: str) -> object:

@@ -52,8 +52,7 @@ def cache_folder() -> Path:
 def claim_cache(folder: Path) -> Path:
     """Return a folder that the user named for what can be made again, made if need be.
 
-    Raises:
-        InputError: if it cannot be made, or holds files and none of them is of a cache of bsx: a model, or data.
+    InputError is raised if it cannot be made, or holds files and none of them is of a cache of bsx: a model, or data.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -34,8 +34,7 @@ def reporter(progress: Watch) -> Progress | None:
 class Bars:
     """Progress as bars of tqdm, one a phase; a bar ends when its phase is done, or when the next one begins.
 
-    Args:
-        leave: bars stay where they were drawn when they end.
+    Bars that are to ``leave`` stay where they were drawn when they end.
     """
 
     def __init__(self, *, leave: bool = True) -> None:

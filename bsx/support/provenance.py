@@ -159,11 +159,7 @@ class Provenance:
 
     @classmethod
     def read(cls, content: Mapping[str, object]) -> Self:
-        """Return the provenance that a document holds.
-
-        Raises:
-            ValidationError: if it is none.
-        """
+        """Return the provenance that a document holds; pydantic's ValidationError is raised if that is none."""
         from pydantic import TypeAdapter
 
         result: Self = TypeAdapter(cls).validate_python(content)
@@ -189,10 +185,7 @@ def file_digest(file: str | Path) -> str:
 def provenance(kind: str, files: Iterable[str | Path] = (), signatures: Mapping[str, str] | None = None) -> JsonObject:
     """Return what a reader needs to repeat a result, a `Provenance` as a mapping, to lie beside it in a JSON document.
 
-    Args:
-        kind: what the document holds: ``meta``, ``disentangle``, ``adversarial-triples``, ``ensemble``, …
-        files: what was read. Standard input and pipes have no digest.
-        signatures: metric -> signature, where known.
+    The files are those that were read; standard input and pipes, which have no digest, are left out.
     """
     read = [path for file in files if (path := without_sheet(file)[0]).is_file()]
     result = Provenance(

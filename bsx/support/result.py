@@ -9,7 +9,7 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, TypeAdapter, ValidationError
 
 from bsx.errors import InputError
 from bsx.support.faces import presenter
@@ -65,8 +65,6 @@ class Shown:
         Raises:
             InputError: naming the first key that is missing, malformed or unknown.
         """
-        from pydantic import ValidationError
-
         try:
             result: Self = _reader(cls).validate_python(content)  # type: ignore[arg-type] # classes are hashable
         except ValidationError as error:
@@ -226,8 +224,4 @@ def _is_default(item: Any, value: object) -> bool:
     return item.default is not MISSING and (value is item.default or bool(value == item.default))
 
 
-@functools.cache
-def _reader(kind: type[Shown]) -> Untyped:
-    from pydantic import TypeAdapter
-
-    return TypeAdapter(kind)
+_reader = functools.cache(TypeAdapter)

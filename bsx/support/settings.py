@@ -357,12 +357,9 @@ def set_fields(settings: BaseModel | None, *but: str) -> Settings:
 
 
 def refuse_idle(settings: BaseModel, why: str, *names: str) -> None:
-    """Raise InputError for the first of ``names`` that has a value other than its default.
+    """Raise InputError for the first of ``names`` with another value than its default, which has no effect here.
 
-    Args:
-        settings: all settings.
-        why: what makes them idle, such as ``"without judged"``.
-        names: those that have no effect here.
+    ``why`` says what makes it idle, such as ``"without judged"``.
     """
     for name in names:
         value = getattr(settings, name)

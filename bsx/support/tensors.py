@@ -43,20 +43,8 @@ DAMAGE = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, M
 """What reading a damaged header raises."""
 
 
-def save_tensors(
-    tensors: Mapping[str, Array], path: Path, metadata: Mapping[str, str], formats: Mapping[str, str] | None = None
-) -> None:
-    """Write arrays or tensors as one safetensors file: the same bytes whenever they are the same.
-
-    Args:
-        tensors: what to write, by name.
-        path: the file.
-        metadata: texts of its header.
-        formats: number formats of arrays that NumPy has none for, such as ``BF16`` for one of uint16.
-
-    Raises:
-        OSError: if the file cannot be written.
-    """
+def save_tensors(tensors: Mapping[str, Array], path: Path, metadata: Mapping[str, str]) -> None:
+    """Write arrays or tensors, by name, and texts of the header as a safetensors file: equal content is equal bytes."""
     stored = {name: as_stored(array) for name, array in tensors.items()}
     # Wide formats first, so that every array starts at a multiple of its numbers' size; then by name.
     order = sorted(stored, key=lambda name: (-stored[name][1].itemsize, name))
@@ -64,7 +52,6 @@ def save_tensors(
     end = 0
     for name in order:
         kind, array = stored[name]
-        kind = (formats or {}).get(name, kind)
         start, end = end, end + array.nbytes
         header[name] = {"dtype": kind, "shape": list(array.shape), "data_offsets": [start, end]}
     text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
@@ -85,14 +72,9 @@ def as_stored(array: Array) -> tuple[str, NDArray[np.generic]]:
 
 
 def read_header(stream: IO[bytes], size: int) -> tuple[JsonObject, int]:
-    """Return a safetensors file's header and where its data start.
+    """Return the header of a safetensors file, which has ``size`` bytes, and where its data start.
 
-    Args:
-        stream: the file, at its start.
-        size: bytes of the file.
-
-    Raises:
-        ValueError: if the file is not whole, or no safetensors file; the other errors of `DAMAGE` mean the same.
+    ValueError, or another error of `DAMAGE`, means that the file is not whole, or no safetensors file.
     """
     length = int.from_bytes(stream.read(8), "little")
     if not 2 <= length <= min(size - 8, 100_000_000):  # the package safetensors reads no longer one
@@ -120,8 +102,7 @@ def fill(stream: IO[bytes], target: memoryview) -> None:
 def load_arrays(path: Path) -> tuple[dict[str, NDArray[Untyped]], dict[str, str]]:
     """Return the arrays of a safetensors file, those of bf16 as fp32, and the texts of its header.
 
-    Raises:
-        InputError: if the file is missing, damaged or no safetensors file.
+    InputError is raised if the file is missing, damaged or no safetensors file.
     """
     try:
         with path.open("rb") as stream:
@@ -164,11 +145,7 @@ def load_weights(folder: Path) -> dict[str, torch.Tensor]:
 
 
 def load_saved(file: Path) -> Untyped:
-    """Return what PyTorch saved in a file, as long as that is data.
-
-    Raises:
-        Exception: of any class, if it cannot be read: what damaged pickles raise has no end; see `blaming`.
-    """
+    """Return what PyTorch saved in a file, as long as that is data; a damaged one raises anything, see `blaming`."""
     torch: Untyped = need("torch", f"Reading {file}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of another pickle protocol, and that it might be refused

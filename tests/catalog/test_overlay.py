@@ -12,13 +12,13 @@ from bsx.catalog.catalog import Catalog, shipped, shipped_folder
 from bsx.catalog.entries import read_entry
 from bsx.catalog.entries.metrics import EnsembleEntry
 from bsx.catalog.entries.models import ModelEntry
-from bsx.catalog.overlay import write_baseline, write_ensemble, write_model
+from bsx.catalog.overlay import write_entry
 from bsx.errors import RegistryError
 
 
 def test_every_shipped_model_survives_being_written(tmp_path: Path) -> None:
     for entry in shipped().models.values():
-        write_model(entry, tmp_path)
+        write_entry(entry, tmp_path)
     again = Catalog(shipped_folder(), tmp_path)
     assert again.problems == []
     for name, entry in shipped().models.items():
@@ -29,22 +29,22 @@ def test_every_shipped_model_survives_being_written(tmp_path: Path) -> None:
 def test_a_baseline_survives_being_written(tmp_path: Path) -> None:
     baseline = shipped().baseline("en", "minilm")
     assert baseline is not None
-    write_baseline(baseline, tmp_path)
+    write_entry(baseline, tmp_path)
     assert Catalog(shipped_folder(), tmp_path).baseline("en", "minilm") == baseline
 
 
 def test_an_entry_that_would_not_be_read_leaves_the_file_as_it_is(tmp_path: Path) -> None:
     entry = shipped().models["minilm"]
-    file = write_model(entry, tmp_path)
+    file = write_entry(entry, tmp_path)
     before = file.read_bytes()
     wrong: ModelEntry = entry.model_copy(update={"max_tokens": 1})
     with pytest.raises(RegistryError, match="max_tokens"):
-        write_model(wrong, tmp_path)
+        write_entry(wrong, tmp_path)
     assert file.read_bytes() == before
 
 
 def test_a_flipped_byte_of_a_saved_ensemble_is_found(tmp_path: Path) -> None:
-    file = write_ensemble(shipped().ensemble("lexical"), tmp_path)
+    file = write_entry(shipped().ensemble("lexical"), tmp_path)
 
     def read() -> EnsembleEntry:
         return read_entry(EnsembleEntry, file)

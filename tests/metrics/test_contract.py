@@ -17,7 +17,7 @@ from pydantic import BaseModel
 import bsx
 from bsx.bertscore.metric import BertScore
 from bsx.catalog.catalog import shipped
-from bsx.catalog.overlay import write_ensemble
+from bsx.catalog.overlay import write_entry
 from bsx.data.columns import read_columns
 from bsx.data.corpus import MemoryCorpus, about_tokens
 from bsx.encode.session import Encoders
@@ -591,7 +591,7 @@ def test_the_language_of_an_ensemble_is_that_of_its_members(tmp_path: Path) -> N
     others = [item.model_copy(update={"metric": ascii_words.get(item.metric, item.metric)}) for item in others]
     members = [first.model_copy(update={"metric": "sentence"}), *others]
     entry = saved.model_copy(update={"combination": saved.combination.model_copy(update={"members": members})})
-    file = write_ensemble(entry, file=tmp_path / "mixed.yaml")
+    file = write_entry(entry, file=tmp_path / "mixed.yaml")
     metric = get_metric(f"ensemble:{file}", encoders=Encoders(lang="sw"))
     assert metric.signature().notes[0] == NOT_SWAHILI
     assert "rouge-l is made for en, the texts are Swahili" in metric.signature().notes

@@ -19,7 +19,7 @@ from bsx.encode.model import available, choose
 from bsx.errors import InputError, RegistryError, UnknownNameError
 from bsx.models.evidence import Pooled, by_evidence
 from bsx.models.files import config_digest, is_here
-from bsx.models.ranking import PERMISSIVE, Constraints, cost, parse_count, rank, select_model, unranked
+from bsx.models.ranking import PERMISSIVE, SelectSettings, cost, parse_count, rank, select_model, unranked
 from tests.conftest import REPOSITORY, Cli
 
 PAPERS = {
@@ -263,16 +263,16 @@ def test_speed_ranks_by_cost() -> None:
 
 
 def test_without_a_language_constraints_narrow_too(overlay: Path) -> None:
-    everything = unranked(shipped(), Constraints())
+    everything = unranked(shipped(), SelectSettings())
     assert everything == list(shipped().models.values())
-    small = unranked(shipped(), Constraints(max_parameters="30M", licence="permissive"), by_cost=True)
+    small = unranked(shipped(), SelectSettings(max_parameters="30M", licence="permissive"), by_cost=True)
     assert 0 < len(small) < len(everything)
     assert {entry.name for entry in small} == {
         entry.name for entry in everything if (entry.parameters or 1e12) <= 3e7 and entry.licence in PERMISSIVE
     }
     assert [cost(entry) for entry in small] == sorted(cost(entry) for entry in small)
     with pytest.raises(InputError, match="no model is left: .*loosen max_parameters 1"):
-        unranked(shipped(), Constraints(max_parameters="1"))
+        unranked(shipped(), SelectSettings(max_parameters="1"))
     assert bsx.select_model("de", registry=overlay).name == bsx.select_model("de").name
     assert bsx.select_model("de", registry=str(overlay)).name == bsx.select_model("de").name
 
@@ -423,7 +423,6 @@ def test_every_entry_of_the_registry_is_right() -> None:
         named = (language.model, language.papers, *language.alternatives)
         assert all(name in catalog.models for name in named if name is not None)
     assert len(list(catalog.names())) == len(set(catalog.names()))
-    assert Constraints().filters() == []
 
 
 def test_every_figure_of_bert_score_is_ours() -> None:
@@ -474,9 +473,9 @@ def test_figures_and_lists_are_shown_with_their_sources(cli: Cli) -> None:
 def test_a_choice_speaks_of_its_first_model_and_sizes_are_numbers_or_texts(tmp_path: Path) -> None:
     chosen = rank(shipped().languages["de"], shipped())
     assert chosen.reason == chosen.ranking[0].reason != chosen.ranking[1].reason
-    assert Constraints(max_parameters=300).max_parameters == "300"  # type: ignore[arg-type]
+    assert SelectSettings(max_parameters=300).max_parameters == "300"  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="max_parameters"):
-        Constraints(max_parameters=True)  # type: ignore[arg-type]
+        SelectSettings(max_parameters=True)  # type: ignore[arg-type]
     digests = []
     for text in ('{"a": 1, "b": 2}', '{"b": 2, "a": 1}', '{"a": 1, "b": 3}'):
         (tmp_path / "config.json").write_text(text)

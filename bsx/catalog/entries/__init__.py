@@ -77,11 +77,7 @@ ListedT = TypeVar("ListedT", bound=Listed)
 
 
 def read_list(kind: type[ListedT], file: Path) -> dict[str, ListedT]:
-    """Read a list of entries, by their names.
-
-    Raises:
-        RegistryError: with file and field, if anything is wrong, or a name stands there twice.
-    """
+    """Read a list of entries, by their names; RegistryError names file and field of what is wrong, or there twice."""
     listed = read_yaml(file)
     if not isinstance(listed, list):
         raise RegistryError(f"must be a list of {kind.what}", file=file)
@@ -117,8 +113,6 @@ def read_named(kind: type[EntryT], file: Path) -> EntryT:
 
 Judged = Literal["human-translation", "human-summary", "similarity"]
 """What people judged: translations, summaries, or how alike two sentences are."""
-Test = tuple[str, int | None, str | None, str, str]
-"""What a figure measures: data, year, direction, level, statistic."""
 _YEAR = re.compile(r"(?i)wmt[ -]?(\d\d)(?!\d)|newstest(20\d\d)")
 
 
@@ -173,17 +167,11 @@ class Evidence(Entry):
         translated = self.direction is not None or _YEAR.search(self.dataset) is not None
         return "human-translation" if self.kind is None and translated else self.kind
 
-    @property
-    def test(self) -> Test:
-        """What was measured: only figures of one test can be compared."""
-        return self.dataset, self.when, self.direction, self.level, self.statistic
-
 
 def plain_yaml(file: NamedFile) -> Untyped:
     """Return what a file holds as YAML, read safely.
 
-    Raises:
-        InputError: if it is not YAML or UTF-8, names a key twice, or is not what its seal says.
+    InputError is raised if it is not YAML or UTF-8, names a key twice, or is not what its seal says.
     """
     import yaml
 

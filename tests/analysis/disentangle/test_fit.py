@@ -22,7 +22,7 @@ from bsx.analysis.disentangle.variants import linearity_checks, nested_test
 from bsx.analysis.stats.clusters import adjust
 from bsx.analysis.stats.importance import subset_r2
 from bsx.analysis.stats.regression import fit_ols, pooled_test
-from bsx.cli.output import split_names
+from bsx.cli.output import names
 from bsx.data.columns import read_columns, standardise
 from bsx.errors import InputError, UnknownNameError
 from tests.helpers.tables import write_columns, write_lines
@@ -436,7 +436,7 @@ def test_a_short_table_is_explained(cli: Run, tmp_path: Path, rows: str, message
 
 def test_columns_named_after_settings_are_one_name() -> None:
     lex = "lex:variant=bleu1,lowercase=true"
-    assert split_names(f"sem, {lex},syn") == ["sem", lex, "syn"]
+    assert names("factor_columns", [f"sem, {lex},syn"]) == ["sem", lex, "syn"]
 
 
 def test_the_certified_values_of_longleys_data() -> None:
