@@ -484,8 +484,7 @@ class MetricCore(ABC, Generic[ConfigT]):
 
     def refuse_missing(self, values: Values) -> None:
         """Raise InputError if it keeps what is missing and some scores are, where all of them are compared."""
-        missing = int(np.isnan(values).sum()) if self.keeps_missing else 0
-        if missing:
+        if self.keeps_missing and (missing := int(np.isnan(values).sum())):
             raise InputError(
                 f"{self.spec} has no score for {missing:,} of {values.size:,} rows, and nothing stands in for it: "
                 "bsx score says which; leave those segments out"

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 def present(references: Sequence[str]) -> list[str]:
     """Return the references that are not blank; one blank one if there is no other."""
-    kept = [reference for reference in references if reference.strip()]
-    return kept or [""]
+    return [reference for reference in references if reference.strip()] or [""]
 
 
 def block_scores(block: Block, values: Values, statistics: Values | None) -> BlockScores:
