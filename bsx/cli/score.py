@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,10 +11,12 @@ from bsx.bertscore.config import ScorerConfig
 from bsx.cli.options import Format, Full, command
 from bsx.cli.output import progress_bar, say, watched
 from bsx.errors import InputError
-from bsx.scoring.languages import ScoredLanguages, score_languages
 from bsx.scoring.run import ScoredFiles, ScoreRun, score_files
 from bsx.support.settings import set_fields
 from bsx.support.untyped import to_json
+
+if TYPE_CHECKING:
+    from bsx.scoring.languages import ScoredLanguages
 
 _OFTEN_SCORE = """
     table candidates references sources candidate reference source test_set layer rescale idf output
@@ -28,7 +30,12 @@ def score(settings: ScoreRun, format: Format = "text", full: Full = False) -> in
     scored: ScoredFiles | ScoredLanguages
     with progress_bar() as report:
         given = watched(settings, report)
-        scored = score_files(**given) if settings.lang_column is None else score_languages(**given)
+        if settings.lang_column is None:
+            scored = score_files(**given)
+        else:
+            from bsx.scoring.languages import score_languages
+
+            scored = score_languages(**given)
     result = scored.to_dict()
     print(to_json(result) if format == "json" else scored.to_text(result, full=full))
     say(scored.notes())
