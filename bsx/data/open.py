@@ -307,11 +307,8 @@ def open_lines(
     for name in named:  # whose lines would be scored as texts though they are XML or packed
         kind = PurePath(name.lower().removesuffix(".gz")).suffix
         if kind in OFFICE:
-            how = "--candidate COLUMN --reference COLUMN"
-            if kind in MEMORIES:
-                how = "--candidate LANGUAGE --reference LANGUAGE"
-            elif kind in XLIFF:
-                how = "--metrics sentence-qe"
+            named_by = "LANGUAGE" if kind in MEMORIES else "COLUMN"
+            how = "--metrics sentence-qe" if kind in XLIFF else f"--candidate {named_by} --reference {named_by}"
             raise InputError(
                 f"is a table ({kind}), no text a line: name it alone, as in bsx score {name} {how}", file=name
             )

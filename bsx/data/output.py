@@ -231,14 +231,12 @@ class ScoreTable:
             self._flush()
             if self._arrow is not None and self._writer is not None and self.signature is not None:
                 self._writer.add_key_value_metadata({"bsx.signature": self.signature})
-        if not is_stream(self._path):
-            table = through_links(self._path)
-            if self.sidecar is not None:
-                with atomic_text(table.with_name(f"{table.name}.signatures.json"), internal=True) as stream:
-                    stream.write(json.dumps(self.sidecar, ensure_ascii=False, indent=2) + "\n")
-            if self.signature is not None:
-                with atomic_text(table.with_name(f"{table.name}.signature.txt"), internal=True) as stream:
-                    stream.write(self.signature + "\n")
+        sidecar = None if self.sidecar is None else json.dumps(self.sidecar, ensure_ascii=False, indent=2)
+        table = through_links(self._path)
+        for end, text in ((".signatures.json", sidecar), (".signature.txt", self.signature)):
+            if text is not None and not is_stream(self._path):
+                with atomic_text(table.with_name(table.name + end), internal=True) as stream:
+                    stream.write(text + "\n")
         return None
 
 

@@ -61,11 +61,7 @@ class OnTable(Protocol[Keys, Returned]):
 
 
 def on_table(kind: Callable[Keys, Chosen]) -> Callable[[Callable[[Chosen], Outcome]], OnTable[Keys, Outcome]]:
-    """Let a function of settings take their fields as keywords, as `settled` does, and the table as its first argument.
-
-    Args:
-        kind: the class of settings, which has a table.
-    """
+    """Let a function of settings take these as keywords, as `settled` does, and their table as its first argument."""
 
     def decorate(function: Callable[[Chosen], Outcome]) -> OnTable[Keys, Outcome]:
         by_keyword: Callable[..., Outcome] = settled(kind)(function)
