@@ -57,13 +57,7 @@ class _Seed:
     """The parts of one seed, and what is learnt in them.
 
     The first condition is the task itself; then comes the control task, if there is one, then each smaller training
-    set.
-
-    Args:
-        split: index into `PARTS` of each item (n,).
-        labels: label of each item (n,).
-        types: number of each item's type (n,) for a control task.
-        rng: random numbers.
+    set. An item has an index into `PARTS`, a label and, for a control task, the number of its type, (n,) each.
     """
 
     def __init__(self, split: Codes, labels: Labels, types: Labels | None, rng: np.random.Generator) -> None:
@@ -144,12 +138,8 @@ class Evaluated:
 class _Further(Evaluated):
     """Further items, whose numbers of vectors, labels, groups and types are checked.
 
-    Args:
-        data: the items.
-        shape: layers and dimensions of the vectors that the probes are trained on.
-        names: the task's labels, sorted.
-        groups: groups of the items that are trained on, or None if each is its own.
-        types: types of the items that are trained on, or None without a control task.
+    Of the items that are trained on there are layers and dimensions, the sorted labels of the task, groups, None if
+    each item is its own, and types, None without a control task.
     """
 
     def __init__(

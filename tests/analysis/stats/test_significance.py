@@ -206,7 +206,7 @@ def test_perm_both_on_wmt20(shared: Path) -> None:
     values = wmt20.reference(shared)
     for name, expected in values["perm_both"].items():
         pair, _, first, second = name.split("|")
-        scores = wmt20.complete(shared, pair).columns
+        scores = wmt20.complete(shared, pair)
         result = perm_both(scores[second], scores[first], scores["human_z"], resamples=5000)
         assert result.difference == pytest.approx(expected["delta"], abs=1e-5)
         assert result.p == pytest.approx(expected["p"], abs=values["_tolerances"]["perm_p"])
