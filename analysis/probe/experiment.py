@@ -13,15 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.analysis.probe.classifiers import FittedProbe, Probe, fit
-from bsx.analysis.probe.items import (
-    PARTS,
-    Codes,
-    Labels,
-    carve_validation,
-    control_labels,
-    layer_figures,
-    random_parts,
-)
+from bsx.analysis.probe.items import PARTS, Codes, Labels, carve_validation, control_labels, layer_figures, random_parts
 from bsx.analysis.probe.result import Control, LayerFigures, ProbedLayer, ProbeResult, TrainSize, Transferred
 from bsx.analysis.stats.resample import Seed, bootstrap_counts, cluster_codes
 from bsx.analysis.stats.validate import several_units

@@ -15,14 +15,7 @@ from bsx.analysis.present.forms import records_of
 from bsx.analysis.probe.classifiers import Probe
 from bsx.analysis.probe.experiment import TestData, probe_layers
 from bsx.analysis.probe.result import ProbedModel, ProbeResult
-from bsx.analysis.probe.tasks import (
-    ProbingTask,
-    check_label,
-    is_treebank,
-    read_sentences,
-    read_tokens,
-    read_treebank,
-)
+from bsx.analysis.probe.tasks import ProbingTask, check_label, is_treebank, read_sentences, read_tokens, read_treebank
 from bsx.analysis.stats.layers import Statistic
 from bsx.analysis.tune.run import JudgedColumns, layers_and_judgments
 from bsx.bertscore.scorer import Scorer

@@ -22,13 +22,7 @@ from bsx.analysis.stats.clusters import Alternative, Clusters, adjust, ranked_te
 from bsx.analysis.stats.resample import bootstrap_indices
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.rowwise import pearson_rows
-from bsx.analysis.stats.significance import (
-    Swap,
-    paired_bootstrap,
-    perm_both,
-    williams,
-    williams_from_correlations,
-)
+from bsx.analysis.stats.significance import Swap, paired_bootstrap, perm_both, williams, williams_from_correlations
 from bsx.analysis.stats.systems.grouped import By, compare_grouped, group_values, grouped, resampled_groups
 from tests.helpers import wmt20
 from tests.helpers.systems import bootstrap_systems, randomise_systems
