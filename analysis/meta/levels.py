@@ -204,24 +204,25 @@ def _tied(rows: Rows, settings: MetaSettings) -> Agreement:
 
 def _preferences(rows: Rows, settings: MetaSettings) -> Agreement:
     """Preferences between systems on one segment (DARR)."""
-    pairs = preferences(rows.human, threshold=settings.threshold, nan="omit")
-    if not len(pairs.segment):
+    better, worse = preferences(rows.human, threshold=settings.threshold, nan="omit")
+    segment = better[1]
+    if not len(segment):
         raise InputError(
             f"no two systems' human scores differ by {settings.threshold:g} or more on any segment; "
             "is the threshold on the scale of the human scores?"
         )
-    clusters = None if rows.clusters is None else rows.clusters[pairs.segment]
+    clusters = None if rows.clusters is None else rows.clusters[segment]
     how: dict[str, Any] = {"ties": settings.ties, "unit": settings.unit, "cluster": clusters, **settings.resampling}
-    sides = {name: pairs.scores(x) for name, x in rows.metrics.items()}
+    sides = {name: (x[better], x[worse]) for name, x in rows.metrics.items()}
     metrics = []
-    for name, (better, worse) in sides.items():
-        result = darr_from_pairs(better, worse, pairs.segment, **how)
+    for name, both in sides.items():
+        result = darr_from_pairs(*both, segment, **how)
         fields = ("concordant", "discordant", "ties", "n", "segments")
         figures: dict[str, Figure] = {"tau": result.estimate, **{field: getattr(result, field) for field in fields}}
         metrics.append(MetricAgreement(name, result.estimate, result.ci, figures, result.method))
 
     def compare(a: str, b: str) -> Comparison:
-        return compare_darr(sides[a], sides[b], pairs.segment, **how)
+        return compare_darr(sides[a], sides[b], segment, **how)
 
     return Agreement(metrics, settings.test_for(dependent=True), compare)
 

@@ -441,8 +441,7 @@ def _group(
     if system is not None and (segment is not None or settings.level == "sys"):
         if twice := [name for name in dict.fromkeys(system) if segment is None and system.count(name) > 1]:
             raise InputError(f"system {twice[0]!r} has more than one row: name the column segment too")
-        arranged = grid(system, segment or ["all"] * kept, rows)
-        rows, systems = arranged.columns, arranged.systems
+        systems, rows = grid(system, segment or ["all"] * kept, rows)
         least = 3 if settings.level == "sys" else 2
         if len(systems) < least and settings.level != "seg":
             raise InputError(
@@ -517,9 +516,9 @@ def _whole(
 ) -> Rows:
     """Arrange the rows of the systems that were judged, with the segments that nobody judged."""
     system, segment = names[0] or [], names[1] or []
-    result = grid(system, segment, {**rows, "\0row": np.arange(len(system), dtype=np.float64)})
-    judged = ~np.isnan(result.columns[human]).all(axis=1)
-    columns = {name: x[judged] for name, x in result.columns.items()}
+    matrices = grid(system, segment, {**rows, "\0row": np.arange(len(system), dtype=np.float64)})[1]
+    judged = ~np.isnan(matrices[human]).all(axis=1)
+    columns = {name: x[judged] for name, x in matrices.items()}
     places, judgments = columns.pop("\0row"), columns.pop(human)
     present = ~np.isnan(places)
     arranged = {}

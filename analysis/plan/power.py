@@ -19,15 +19,9 @@ MOST = 10**9
 
 
 def power_of(effect: float, se: float, df: float, alpha: float) -> float:
-    """Return the probability that a two-sided t test at level alpha finds an effect, in either direction.
+    """Return the probability that a two-sided t test finds an effect of this size, in either direction.
 
     Source: the noncentral t distribution, as in G*Power (Faul et al. 2007).
-
-    Args:
-        effect: its true size.
-        se: standard error of its estimate.
-        df: degrees of freedom.
-        alpha: level.
     """
     if se <= 0:
         return 1.0
@@ -104,7 +98,9 @@ def smallest(study: Study, power: float) -> PlanStep:
 
 
 def components(values: Array, clusters: Clustered, counts: Array | None = None) -> tuple[Array, Array]:
-    """Return the variance of a unit and the documents' part of it, each (b,).
+    """Return the variance of what a unit contributes (units,) and the documents' part of it, each (b,).
+
+    Counts say how often each document, or unit without documents, was drawn (b, G); once unless given.
 
     What stays inside documents is the mean square within them; the documents' part is what the robust variance of the
     mean, from documents' sums, has beyond it. So the pilot's own standard error is the one over documents that a
@@ -112,11 +108,6 @@ def components(values: Array, clusters: Clustered, counts: Array | None = None) 
     of one size this is the analysis of variance.
 
     Source: Searle, Casella & McCulloch 1992 for the parts; Liang & Zeger 1986 for the robust variance.
-
-    Args:
-        values: what each unit contributes (units,).
-        clusters: their documents.
-        counts: how often each document, or unit without documents, was drawn (b, G); once unless given.
     """
     places = np.arange(len(values)) if clusters is None else clusters
     size, total, square = (np.bincount(places, weight) for weight in (np.ones(len(values)), values, values**2))

@@ -15,14 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from bsx.analysis.plan.power import (
-    Study,
-    components,
-    detectable,
-    power_of,
-    smallest,
-    width_of,
-)
+from bsx.analysis.plan.power import Study, components, detectable, power_of, smallest, width_of
 from bsx.analysis.plan.result import Pilot, PlanResult, Spread, Units
 from bsx.analysis.plan.settings import ComparePlan, MetaPlan
 from bsx.analysis.stats.correlation import HEAVY_TAILS, tail_weight

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -33,26 +34,14 @@ class FittedProbe:
     """A fitted probe.
 
     Attributes:
-        mean: of the training part's vectors (dim,), which is taken from vectors before the model reads them.
-        deviation: by which they are divided (dim,).
-        model: what predicts; None if the training part has only one label.
-        only: that label.
+        predict: vectors (n, dim) -> predicted labels (n,).
         chosen: what the validation part chose: C of a logistic probe, epochs of an MLP.
         complaint: why the fit may not be the best one, or an empty text.
     """
 
-    mean: Array
-    deviation: Array
-    model: Untyped
-    only: int
+    predict: Callable[[Array], Labels]
     chosen: float
     complaint: str
-
-    def predict(self, x: Array) -> Labels:
-        """Return the predicted labels of vectors (n, dim)."""
-        if self.model is None:
-            return np.full(len(x), self.only, dtype=np.int64)
-        return np.asarray(self.model.predict((x - self.mean) / self.deviation), dtype=np.int64)
 
 
 def fit(kind: Probe, x: Array, y: Labels, x_held: Array, y_held: Labels, *, seed: int) -> FittedProbe:
@@ -72,10 +61,10 @@ def fit(kind: Probe, x: Array, y: Labels, x_held: Array, y_held: Labels, *, seed
     # A dimension that only varies by rounding is noise that would be blown up to full size.
     deviation[deviation <= 1e-7 * np.maximum(np.abs(x).max(axis=0), 1e-30)] = 1.0
     if len(np.unique(y)) == 1:
-        return FittedProbe(mean, deviation, None, int(y[0]), float("nan"), "")
+        return FittedProbe(lambda vectors: np.full(len(vectors), y[0], dtype=np.int64), float("nan"), "")
     parts = (x - mean) / deviation, y, (x_held - mean) / deviation, y_held
     model, chosen, complaint = _logistic(*parts) if kind == "logistic" else _mlp(*parts, seed)
-    return FittedProbe(mean, deviation, model, -1, chosen, complaint)
+    return FittedProbe(lambda vectors: model.predict((vectors - mean) / deviation).astype(np.int64), chosen, complaint)
 
 
 def _logistic(x: Array, y: Labels, x_held: Array, y_held: Labels) -> Fitted:

@@ -13,15 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bsx.analysis.probe.classifiers import FittedProbe, Probe, fit
-from bsx.analysis.probe.items import (
-    PARTS,
-    Codes,
-    Labels,
-    carve_validation,
-    control_labels,
-    layer_figures,
-    random_parts,
-)
+from bsx.analysis.probe.items import PARTS, Codes, Labels, carve_validation, control_labels, layer_figures, random_parts
 from bsx.analysis.probe.result import Control, LayerFigures, ProbedLayer, ProbeResult, TrainSize, Transferred
 from bsx.analysis.stats.resample import Seed, bootstrap_counts, cluster_codes
 from bsx.analysis.stats.validate import several_units
@@ -57,13 +49,7 @@ class _Seed:
     """The parts of one seed, and what is learnt in them.
 
     The first condition is the task itself; then comes the control task, if there is one, then each smaller training
-    set.
-
-    Args:
-        split: index into `PARTS` of each item (n,).
-        labels: label of each item (n,).
-        types: number of each item's type (n,) for a control task.
-        rng: random numbers.
+    set. An item has an index into `PARTS`, a label and, for a control task, the number of its type, (n,) each.
     """
 
     def __init__(self, split: Codes, labels: Labels, types: Labels | None, rng: np.random.Generator) -> None:
@@ -144,12 +130,8 @@ class Evaluated:
 class _Further(Evaluated):
     """Further items, whose numbers of vectors, labels, groups and types are checked.
 
-    Args:
-        data: the items.
-        shape: layers and dimensions of the vectors that the probes are trained on.
-        names: the task's labels, sorted.
-        groups: groups of the items that are trained on, or None if each is its own.
-        types: types of the items that are trained on, or None without a control task.
+    Of the items that are trained on there are layers and dimensions, the sorted labels of the task, groups, None if
+    each item is its own, and types, None without a control task.
     """
 
     def __init__(

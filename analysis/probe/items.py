@@ -1,9 +1,8 @@
-"""The items of a probing experiment: divided into parts, labelled at random for a control task, drawn for intervals."""
+"""The items of a probing experiment: divided into parts, labelled at random for a control task; figures of layers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +11,11 @@ from bsx.support.checks import Array
 
 Labels = NDArray[np.int64]
 
-Part = Literal["train", "validation", "test"]
-PARTS: tuple[Part, ...] = ("train", "validation", "test")
+PARTS = ("train", "validation", "test")
 Codes = NDArray[np.int8]
-SHARES = (0.6, 0.2, 0.2)
 
 
-def random_parts(groups: NDArray[np.int64], rng: np.random.Generator, shares: Sequence[float] = SHARES) -> Codes:
+def random_parts(groups: Labels, rng: np.random.Generator, shares: Sequence[float] = (0.6, 0.2, 0.2)) -> Codes:
     """Divide items at random, those of one group (n,) into the same part: return the index into `PARTS` of each (n,).
 
     Shares are met as nearly as whole groups allow.

@@ -15,14 +15,7 @@ from bsx.analysis.present.forms import records_of
 from bsx.analysis.probe.classifiers import Probe
 from bsx.analysis.probe.experiment import TestData, probe_layers
 from bsx.analysis.probe.result import ProbedModel, ProbeResult
-from bsx.analysis.probe.tasks import (
-    ProbingTask,
-    check_label,
-    is_treebank,
-    read_sentences,
-    read_tokens,
-    read_treebank,
-)
+from bsx.analysis.probe.tasks import ProbingTask, check_label, is_treebank, read_sentences, read_tokens, read_treebank
 from bsx.analysis.stats.layers import Statistic
 from bsx.analysis.tune.run import JudgedColumns, layers_and_judgments
 from bsx.bertscore.scorer import Scorer
@@ -39,7 +32,7 @@ from bsx.frames.judged import LANG, read_judged
 from bsx.frames.settings import Watched
 from bsx.support.optional import need
 from bsx.support.progress import reporter
-from bsx.support.provenance import Signature
+from bsx.support.provenance import VERSION, Signature
 from bsx.support.result import Result
 from bsx.support.settings import Option, Resamples95, part, refuse_idle, settled
 
@@ -195,11 +188,7 @@ def probe(settings: ProbeSettings) -> ProbedModel:
     if not any(map(is_treebank, (*settings.tasks, *settings.test_data))):
         refuse_idle(settings, "without a file in CoNLL-U", "labels")
     tasks, others = read_tasks(settings)
-    need("sklearn", "probing")
-    import sklearn
-
-    from bsx.support.provenance import VERSION
-
+    sklearn = need("sklearn", "probing")
     registry, progress = load_registry(settings.registry), reporter(settings.progress)
     code = find_language(settings.lang, registry).code
     judged = None if settings.judged is None else read_judged([settings.judged], settings, code, settings.group)

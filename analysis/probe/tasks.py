@@ -179,13 +179,9 @@ def read_treebank(file: NamedFile, labels: Sequence[str]) -> list[ProbingTask]:
     """Read tasks on the words of a CoNLL-U file, one a label.
 
     Words are syntactic words: those in a multiword token (*zum*: *zu*, *dem*) are read apart, and empty nodes are left
-    out. A word that has no such label is read in its sentence and has an empty one.
-
-    Args:
-        file: the treebank.
-        labels: ``upos``, ``xpos``, ``deprel`` (without subtypes, so that *acl:relcl* is *acl*), ``head-distance``
-            (*root*, or how many words its head follows it by, -5 to 5), ``depth`` in the tree (1 to 5), or the name of
-            a feature.
+    out. A word that has no such label is read in its sentence and has an empty one. Labels are ``upos``, ``xpos``,
+    ``deprel`` (without subtypes, so that *acl:relcl* is *acl*), ``head-distance`` (*root*, or how many words its head
+    follows it by, -5 to 5), ``depth`` in the tree (1 to 5), and names of features.
 
     Raises:
         InputError: naming the line that is malformed, or if there is nothing to predict.

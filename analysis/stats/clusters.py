@@ -40,17 +40,10 @@ class Clusters(Shown):
 
 
 def adjust(p: ArrayLike, method: Correction = "holm") -> Array:
-    """Correct p-values for how many there are.
+    """Correct p-values, of any shape, for how many there are; NaN entries are not tests and stay NaN.
 
     Source: Holm 1979 (``holm``: with probability 1 - alpha no wrong rejection at all); Benjamini & Hochberg 1995
     (``bh``: the expected share of wrong rejections).
-
-    Args:
-        p: p-values of any shape; NaN entries are not tests and stay NaN.
-        method: ``none``, ``holm`` or ``bh``.
-
-    Returns:
-        Corrected p-values, same shape.
 
     Raises:
         InputError: if a value lies outside 0..1.
@@ -93,20 +86,12 @@ def deciding(test: Comparison, alternative: Alternative) -> float:
 def ranked_tests(
     tests: Sequence[Tested], correction: Correction, alternative: Alternative, alpha: float
 ) -> tuple[tuple[Tested, ...], Clusters]:
-    """Correct the p-values of tests, and find the winners.
+    """Return the tests of every ordered pair of metrics with p corrected, where a correction is named, and the winners.
 
-    There is one test for each pair, that of the better metric; the other direction cannot be significant.
-
-    Args:
-        tests: of every ordered pair of metrics.
-        correction: of the p-values.
-        alternative: whose p makes a winner. Which of two metrics has the higher value is seen on the data, so that
-            ``two-sided`` is due: a one-sided p in the direction observed, ``greater``, calls one of two equally good
-            metrics the better one in 10 % of data sets at .05, as WMT's tables do.
-        alpha: level of significance.
-
-    Returns:
-        The tests with the corrected p where one is named, and the clusters.
+    There is one test for each pair, that of the better metric; the other direction cannot be significant. The
+    alternative says whose p makes a winner. Which of two metrics has the higher value is seen on the data, so that
+    ``two-sided`` is due: a one-sided p in the direction observed, ``greater``, calls one of two equally good metrics
+    the better one in 10 % of data sets at .05, as WMT's tables do.
     """
     values = {test.a: test.value_a for test in tests}
     names, order = list(values), sorted(values, key=lambda name: -values[name])

@@ -36,7 +36,12 @@ from bsx.support.checks import Array, NanPolicy, choice
 from bsx.support.optional import need
 
 Interval = Literal["analytic", "leave-one-out", "bootstrap", "none"]
-INTERVALS = ("analytic", "leave-one-out", "bootstrap", "none")
+INTERVALS = {
+    "analytic": ", Fisher z interval",
+    "leave-one-out": ", from the lowest to the highest end of Fisher z intervals with each one left out",
+    "bootstrap": ", bootstrap interval",
+    "none": "",
+}
 FEW_ITEMS = 20  # of fewer, no test tells whether tails are heavy, and a single one can carry a correlation
 PAIRS_METHOD = "pairwise accuracy, Wilson interval of what the pairs are worth by the jackknife over systems"
 EXACT_UP_TO = 8  # items: 40,320 orders
@@ -229,11 +234,9 @@ WEIGHTY = 5.0
 def worth(added: ArrayLike) -> int:
     """Return how many units of like weight would tell as much about the spread of an estimate as these do.
 
-    Where few units add most of the variance, it is hardly known, as with as few units alone. With a kurtosis up to
-    `WEIGHTY`, as sums of normal scores have it, all count. The number belongs into `percentile_interval`.
-
-    Args:
-        added: what each unit adds to the estimate (units,), as sums of `influence` do.
+    Each adds a part to the estimate (units,), as sums of `influence` do. Where few units add most of the variance, it
+    is hardly known, as with as few units alone. With a kurtosis up to `WEIGHTY`, as sums of normal scores have it, all
+    count. The number belongs into `percentile_interval`.
     """
     parts = np.asarray(added, dtype=np.float64)
     squares = np.square(parts - parts.mean())
@@ -332,11 +335,5 @@ def _estimate(
         low, high = _analytic(statistic, value, len(x), confidence)
     elif interval == "leave-one-out":
         low, high = _hull(statistic, value, x, y, confidence)
-    words = {
-        "analytic": ", Fisher z interval",
-        "leave-one-out": ", from the lowest to the highest end of Fisher z intervals with each one left out",
-        "bootstrap": ", bootstrap interval",
-        "none": "",
-    }
-    method = statistic.replace("kendall-", "kendall tau-") + words[interval]
+    method = statistic.replace("kendall-", "kendall tau-") + INTERVALS[interval]
     return Estimate(estimate=value, ci=(low, high), p=p, n=len(x), method=method, confidence=confidence)

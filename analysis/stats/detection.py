@@ -150,9 +150,9 @@ def roc_auc(
     units = drawn_of_each(positive, of)
     if interval == "auto":
         interval = "wilson" if min(units) < FEW_LABELS else "logit"
-    areas = _delong(positive, columns, of)
-    auc, error = float(areas.values[0]), math.sqrt(areas.covariance[0, 0])
-    degrees = areas.degrees(np.ones(1)) if of is not None or interval == "wilson" else math.inf
+    areas, covariance, degrees_of = _delong(positive, columns, of)
+    auc, error = float(areas[0]), math.sqrt(covariance[0, 0])
+    degrees = degrees_of(np.ones(1)) if of is not None or interval == "wilson" else math.inf
     if error == 0 and auc in (0.0, 1.0):
         low, high, p = separated(positive, of, auc, confidence)
     elif interval == "bootstrap":
@@ -210,11 +210,10 @@ def compare_auc(
     """
     settings(confidence=confidence)
     positive, columns, of = clustered({"labels": labels, "a": a, "b": b}, cluster, nan)
-    areas, contrast = _delong(positive, columns, of), np.array([1.0, -1.0])
-    degrees = math.inf if of is None else areas.degrees(contrast)
-    variance = quadratic_form(contrast, areas.covariance)
-    first, second = areas.values.tolist()
-    return _compared(first, second, variance, degrees, len(positive), "DeLong test, paired", confidence)
+    (first, second), covariance, degrees_of = _delong(positive, columns, of)
+    contrast = np.array([1.0, -1.0])
+    degrees, variance = math.inf if of is None else degrees_of(contrast), quadratic_form(contrast, covariance)
+    return _compared(float(first), float(second), variance, degrees, len(positive), "DeLong test, paired", confidence)
 
 
 def compare_auc_between(
@@ -252,10 +251,10 @@ def compare_auc_between(
     areas, variances, degrees, n = [], [], [], 0
     for labels, scores, cluster in ((labels_a, scores_a, cluster_a), (labels_b, scores_b, cluster_b)):
         positive, columns, of = clustered({"labels": labels, "scores": scores}, cluster, nan)
-        area = _delong(positive, columns, of)
-        areas.append(float(area.values[0]))
-        variances.append(float(area.covariance[0, 0]))
-        degrees.append(math.inf if of is None else area.degrees(np.ones(1)))
+        area, covariance, degrees_of = _delong(positive, columns, of)
+        areas.append(float(area[0]))
+        variances.append(float(covariance[0, 0]))
+        degrees.append(math.inf if of is None else degrees_of(np.ones(1)))
         n += len(positive)
     method, together = "DeLong variances, independent samples", satterthwaite(variances, degrees)
     return _compared(areas[0], areas[1], sum(variances), together, n, method, confidence)
@@ -285,37 +284,11 @@ def _worth(positive: Mask, of: Numbers | None, auc: float, error: float) -> floa
     return min(max(worth, min(m, n) if of is None else 1), 3 * m * n / (m + n + 1))
 
 
-@dataclass(frozen=True)
-class _Areas:
-    """Areas of several metrics on the same items.
+def _delong(positive: Mask, scores: Array, of: Numbers | None = None) -> tuple[Array, Array, Callable[[Array], float]]:
+    """Return areas (metrics,) of scores (metrics, n) and their covariance by midranks, in O(n log n).
 
-    Attributes:
-        values: the areas (metrics,).
-        covariance: of them (metrics, metrics).
-        parts: what positives and negatives each add to the covariance (2, metrics, metrics).
-        units: independent positives and negatives: items, or clusters.
-        every: independent items, or clusters, in all.
-    """
-
-    values: Array
-    covariance: Array
-    parts: Array
-    units: tuple[int, int]
-    every: int
-
-    def degrees(self, contrast: Array) -> float:
-        """Return the degrees of freedom of the variance of a contrast of areas; infinite if both labels have many."""
-        if min(self.units) >= FEW_LABELS:
-            return math.inf
-        variances = [quadratic_form(contrast, part) for part in self.parts]
-        least = satterthwaite(variances, [max(count - 1, 1) for count in self.units])
-        return min(least, self.every - 1.0)
-
-
-def _delong(positive: Mask, scores: Array, of: Numbers | None = None) -> _Areas:
-    """Return the areas of scores (metrics, n) and their covariance by midranks, in O(n log n).
-
-    Where few clusters have a label, each label's part of the variance is corrected for its own number of clusters.
+    Beside them the function from a contrast of areas to the degrees of freedom of its variance. Where few clusters have
+    a label, each label's part of the variance is corrected for its own number of clusters.
     """
     rank = need("scipy.stats", "DeLong's variance").rankdata
     x, y = scores[:, positive], scores[:, ~positive]
@@ -333,7 +306,15 @@ def _delong(positive: Mask, scores: Array, of: Numbers | None = None) -> _Areas:
             "independent",
             setting="labels",
         )
-    parts = np.zeros((2, len(scores), len(scores)))
+    parts, every = np.zeros((2, len(scores), len(scores))), len(positive)
+
+    def degrees(contrast: Array) -> float:
+        """Return the degrees of freedom of a contrast's variance; infinite if both labels have many units."""
+        if min(units) >= FEW_LABELS:
+            return math.inf
+        variances = [quadratic_form(contrast, part) for part in parts]
+        return min(satterthwaite(variances, [max(count - 1, 1) for count in units]), every - 1.0)
+
     if of is not None:  # what each cluster adds to the area, over or below the mean
         every = int(of.max()) + 1
         added = np.zeros((2, len(scores), len(positive)))
@@ -347,12 +328,12 @@ def _delong(positive: Mask, scores: Array, of: Numbers | None = None) -> _Areas:
         both = sums[0] @ sums[1].T * every / (every - 1)
         covariance, size = parts.sum(axis=0) + both + both.T, parts.sum(axis=0) + np.abs(both) + np.abs(both.T)
         varying = clip_variance(np.diag(covariance), np.diag(size)) > 0  # in a cluster, the parts may cancel
-        return _Areas(areas, np.where(varying[:, None] & varying, covariance, 0.0), parts, units, every)
+        return areas, np.where(varying[:, None] & varying, covariance, 0.0), degrees
     for side, (count, deviations) in enumerate(zip((m, n), centred, strict=True)):
         if count > 1:  # a class of one item has no variance that could be estimated
             deviations = deviations / (m * n)
             parts[side] = deviations @ deviations.T / (count - 1) / count
-    return _Areas(areas, parts.sum(axis=0), parts, units, m + n)
+    return areas, parts.sum(axis=0), degrees
 
 
 def _compared(

@@ -22,20 +22,12 @@ def equivalence_p(
 ) -> float:
     """Return the p of equivalence: of the null hypothesis that a difference is at least the margin, either way.
 
-    The standard error of each side is that which gives the interval its end there, by t with ``df`` degrees of freedom.
-    With the normal (``df`` infinite) for an interval that was made with t, the p is a little too large.
+    It is the larger of the two one-sided p-values; NaN without an interval. The standard error of each side is that
+    which gives the interval its end there, by t with ``df`` degrees of freedom. With the normal (``df`` infinite) for
+    an interval that was made with t, the p is a little too large. The margin is the largest difference that does not
+    matter, in units of the difference.
 
     Source: Schuirmann 1987, two one-sided tests.
-
-    Args:
-        difference: the estimate.
-        ends: of its interval.
-        margin: largest difference that does not matter, in the same units.
-        confidence: level of the interval.
-        df: degrees of freedom of the interval.
-
-    Returns:
-        The larger of the two one-sided p-values; NaN without an interval.
 
     Raises:
         InputError: for a margin or a level that is none.

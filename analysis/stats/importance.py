@@ -15,14 +15,10 @@ MOST_PARTS = 6  # factors up to which R² is divided into what they share: 2^p -
 
 
 def subset_r2(correlations: Array, response: Array) -> Array:
-    """Return R² of the regression on every subset of factors.
+    """Return R² of the regression on every subset of factors, (…, 2^p).
 
-    Args:
-        correlations: of the factors with one another (…, p, p).
-        response: of the factors with the response (…, p).
-
-    Returns:
-        (…, 2^p): entry i is the R² of the subset whose members are the bits of i; the empty one has 0.
+    Entry i is that of the subset whose members are the bits of i; the empty one has 0. Correlations are those of the
+    factors with one another (…, p, p), and with the response (…, p).
 
     Raises:
         InputError: for more than `MOST_FACTORS` factors.
@@ -61,16 +57,11 @@ def shapley_shares(r2: Array) -> Array:
 def commonality(names: Sequence[str], subsets: Array) -> dict[str, float]:
     """Divide R² into what each factor explains alone and what each set of factors explains in common.
 
-    A common part can be negative, where one factor hides what another explains. The parts sum to R².
+    A common part can be negative, where one factor hides what another explains. The parts sum to R². They are named
+    after their factors (p,), joined by ``+``, single ones first, and made from `subset_r2` (2^p,); none for more than
+    `MOST_PARTS` factors.
 
     Source: Newton & Spurrell 1967; Nimon & Reio 2011.
-
-    Args:
-        names: of the factors (p,).
-        subsets: R² of every subset, from `subset_r2` (2^p,).
-
-    Returns:
-        Factors joined by ``+`` -> part, single ones first; nothing for more than `MOST_PARTS` factors.
     """
     p = len(names)
     if p > MOST_PARTS:

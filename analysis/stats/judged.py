@@ -21,12 +21,8 @@ def raters_apart(human: Array, name: str, systems: Sequence[str], raters: Sequen
     """Say where scores are standardised within raters who judged different systems.
 
     Such scores have lost what the systems of different raters differ by: each rater's mean is 0, however good theirs.
-
-    Args:
-        human: human scores (rows,), NaN where there are none.
-        name: their column; one of z-scores is called so, of another each rater's mean and spread are looked at.
-        systems: each row's (rows,).
-        raters: each row's (rows,), empty where it is not known.
+    Of each row there are the human score, NaN where there is none, the system, and the rater, empty where it is not
+    known (rows,). A column of z-scores is called so by its name; of another each rater's mean and spread are looked at.
 
     Returns:
         ``raters-apart`` with ``systems``, how many a rater judged on average (``judged``), how many two raters have in
@@ -54,14 +50,10 @@ def raters_apart(human: Array, name: str, systems: Sequence[str], raters: Sequen
 def unjudged(human: Array, name: str, metrics: Mapping[str, Array]) -> list[Notice]:
     """Say where rows without human scores, which are left out, have other scores by metrics than those that stay.
 
-    Judgments that are missing where outputs are bad make the range that is left smaller, and so the correlation.
+    Judgments that are missing where outputs are bad, NaN (rows,), make the range that is left smaller, and so the
+    correlation with metrics, name -> scores (rows,).
 
     Source: Welch 1947 for the test, corrected for the number of metrics (Bonferroni).
-
-    Args:
-        human: human scores (rows,), NaN where there are none.
-        name: their column.
-        metrics: name -> scores (rows,).
 
     Returns:
         ``unjudged`` with the numbers of rows (``kept``, ``dropped``) and ``means``: metric -> mean score of those kept,

@@ -183,7 +183,7 @@ def _robust(
 ) -> tuple[Array, Array]:
     """Return covariance (p, p) and degrees of freedom (p,): HC3 without clusters, CR2 over them."""
     if len(ways) == 2:
-        return two_way(design, *ways, residuals, scales)
+        return two_way(design, ways[0], ways[1], residuals, scales)
     if ways:
         robust = ClusterRobust(design, ways[0])
         scores = robust.scores(residuals, scales) @ robust.back.T

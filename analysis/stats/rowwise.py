@@ -140,11 +140,8 @@ def clip_variance(variances: ArrayLike, size: ArrayLike) -> Array:
     """Return variances (…,) with 0 for those below 0 and for those of the size of rounding.
 
     A variance that is 0 or more in exact arithmetic comes out a little above or below where its terms cancel, and which
-    depends on the processor. It is clipped where it is made, so that its root is defined and 0 means 0 everywhere.
-
-    Args:
-        variances: sums of terms of both signs.
-        size: what the terms add up to without their signs (…,); up to `NEGLIGIBLE` of it counts as rounding.
+    depends on the processor. It is clipped where it is made, so that its root is defined and 0 means 0 everywhere. Up
+    to `NEGLIGIBLE` of what the terms add up to without their signs, ``size`` (…,), counts as rounding.
     """
     values = np.asarray(variances, dtype=np.float64)
     return np.where(values > NEGLIGIBLE * np.asarray(size), values, 0.0)

@@ -20,17 +20,13 @@ Codes = NDArray[np.int64]
 
 
 class ClusterRobust:
-    """The bias-reduced covariance (CR2) of one design over one set of clusters.
+    """The bias-reduced covariance (CR2) of a design (n, p) of full rank over clusters, from 0 without gaps (n,).
 
     Residuals of a cluster are multiplied by (I - H_gg)^(-1/2), which makes the covariance unbiased where errors are
     independent and of one variance. Where a cluster decides a combination of coefficients alone, the pseudo-inverse
     leaves it out.
 
     Source: Bell & McCaffrey 2002; Pustejovsky & Tipton 2018. It agrees with the R package clubSandwich.
-
-    Args:
-        design: (n, p), of full rank.
-        codes: cluster of each row (n,), from 0 without gaps.
     """
 
     def __init__(self, design: Array, codes: Codes) -> None:
@@ -63,12 +59,9 @@ class ClusterRobust:
     def scores(self, residuals: Array, scales: Array | None = None) -> Array:
         """Return each cluster's adjusted influence on the coefficients of the basis (G, p); their products sum to CR2.
 
-        ``scores @ back.T`` is that on the coefficients of the design.
-
-        Args:
-            residuals: (n,).
-            scales: what each row adds to the coefficients of the design by itself (n, p), as to standardised ones
-                through the columns' standard deviations; summed over clusters, with the correction G / (G - 1).
+        ``scores @ back.T`` is that on the coefficients of the design. Scales are what each row adds to those by itself
+        (n, p), as to standardised ones through the columns' standard deviations; they are summed over clusters, with
+        the correction G / (G - 1).
         """
         cells = self.basis * residuals[:, None]
         sums = np.column_stack([np.bincount(self.codes, column, self.many) for column in cells.T])
@@ -119,15 +112,11 @@ class ClusterRobust:
         return degrees
 
     def joint_df(self, columns: Array) -> float:
-        """Return the degrees of freedom of Hotelling's T² for a test that these coefficients of the design are 0.
+        """Return the degrees of freedom of Hotelling's T² for a test that coefficients of the design (q,) are 0.
+
+        They are NaN if the clusters do not determine a covariance of all of these.
 
         Source: Pustejovsky & Tipton 2018, equation 12 (approximate Hotelling test, "HTZ" in clubSandwich).
-
-        Args:
-            columns: places of the coefficients (q,).
-
-        Returns:
-            NaN if the clusters do not determine a covariance of all of them.
         """
         contrasts = self.back[columns].T  # (p, q)
         p, q = contrasts.shape

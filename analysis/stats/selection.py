@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -81,9 +80,28 @@ def expected_model_selection(
         worse[part] = np.count_nonzero(allowed & (m[None, :] < m[part, None]), axis=1)
         equal[part] = np.count_nonzero(allowed & (m[None, :] == m[part, None]), axis=1) - 1
     hits = float((share(worse + equal + 1, worse) / (equal + 1)).sum())
+    # If l items lie below the chosen one and b of them are preferred, the sum of 1 / (1 + preferred in the sample) over
+    # its C(l, s - 1) samples is (C(l + 1, s) - C(l - b, s)) / (b + 1).
+    preferred, alone = below - worse, tied == 1
+    mrr = float((share(below + 1, worse) / (preferred + 1))[alone].sum())
+    rivals = tied - 1 - equal  # equal in the metric, and human judgments prefer them
+    if int((tied * (rivals + 1))[~alone].sum()) > MAX_TIE_CELLS:
+        raise InputError(
+            f"up to {tied.max()} systems have the same metric score: too many ties for the closed form; "
+            "take fewer systems, or hybrids"
+        )
+    for i in np.flatnonzero(~alone):
+        # A random order of the tied: t of them end up below item i, r of its rivals among these (hypergeometric).
+        t, r = np.arange(tied[i])[:, None], np.arange(rivals[i] + 1)[None, :]
+        others = t - r
+        possible = (others >= 0) & (others <= equal[i])
+        others = np.where(possible, others, 0)
+        log_p = _log_binomial(rivals[i], r) + _log_binomial(equal[i], others) - _log_binomial(tied[i] - 1, t)
+        p = np.where(possible, np.exp(log_p), 0.0) / tied[i]
+        mrr += float((p * share(below[i] + t + 1, worse[i] + others) / (preferred[i] + r + 1)).sum())
     return ModelSelection(
         hits_at_1=min(1.0, hits),  # rounding may exceed the limits by a hair
-        mrr=min(1.0, _expected_reciprocal_rank(share, below, tied, worse, equal)),
+        mrr=min(1.0, mrr),
         difference=max(0.0, best - float(h @ chosen)),
         n=n,
         sample=s,
@@ -105,37 +123,3 @@ def _share(upper: NDArray[np.int64], lower: NDArray[np.int64], n: int, sample: i
         return np.where(enough, np.exp(logs), 0.0)
 
     return below(upper) - below(lower)
-
-
-def _expected_reciprocal_rank(
-    share: Callable[[NDArray[np.int64], NDArray[np.int64]], Array],
-    below: NDArray[np.int64],
-    tied: NDArray[np.int64],
-    worse: NDArray[np.int64],
-    equal: NDArray[np.int64],
-) -> float:
-    """Return the mean of 1 / (human rank of the chosen item).
-
-    If l items lie below the chosen one and b of them are preferred, the sum of 1 / (1 + preferred in the sample) over
-    its C(l, s - 1) samples is (C(l + 1, s) - C(l - b, s)) / (b + 1).
-    """
-    preferred = below - worse
-    alone = tied == 1
-    total = float((share(below + 1, worse) / (preferred + 1))[alone].sum())
-    rivals = tied - 1 - equal  # equal in the metric, and human judgments prefer them
-    if int((tied * (rivals + 1))[~alone].sum()) > MAX_TIE_CELLS:
-        raise InputError(
-            f"up to {tied.max()} systems have the same metric score: too many ties for the closed form; "
-            "take fewer systems, or hybrids"
-        )
-    for i in np.flatnonzero(~alone):
-        # A random order of the tied: t of them end up below item i, r of its rivals among these (hypergeometric).
-        t, r = np.arange(tied[i])[:, None], np.arange(rivals[i] + 1)[None, :]
-        others = t - r
-        possible = (others >= 0) & (others <= equal[i])
-        others = np.where(possible, others, 0)
-        log_p = _log_binomial(rivals[i], r) + _log_binomial(equal[i], others) - _log_binomial(tied[i] - 1, t)
-        p = np.where(possible, np.exp(log_p), 0.0) / tied[i]
-        value = share(below[i] + t + 1, worse[i] + others) / (preferred[i] + r + 1)
-        total += float((p * value).sum())
-    return total

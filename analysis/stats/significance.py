@@ -12,7 +12,7 @@ from bsx.analysis.stats.correlation import bootstrap_correlations, fisher_interv
 from bsx.analysis.stats.resample import CELLS, Seed, compared, permuted, swaps
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.rowwise import ROWS, clip_variance, pearson_rows, ratio
-from bsx.analysis.stats.systems.grouped import BY, POOLING, By, Statistic, group_mean, group_values, system_means
+from bsx.analysis.stats.systems.grouped import POOLING, By, Statistic, group_mean, group_values, system_means
 from bsx.analysis.stats.validate import clusters_of, grids, settings, vectors
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
@@ -191,7 +191,7 @@ def perm_both(
     Raises:
         InputError: if shapes differ, values are missing or infinite, a metric is constant, or nothing is defined.
     """
-    choice("by", by, BY)
+    choice("by", by, POOLING)
     choice("statistic", statistic, tuple(ROWS))
     settings(resamples=resamples)
     choice("swap", swap, ("cells", "segments", "systems"))

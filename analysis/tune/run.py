@@ -58,10 +58,8 @@ class OnEveryLayer(ScorerConfig):
 
     def scorer(self, model: str, code: str, catalog: Catalog) -> Scorer:
         """Return the scorer, with a model and a language's code."""
-        given = {
-            name: value for name, value in part(self, ScorerConfig).items() if name not in ("model", "lang", "registry")
-        }
-        return Scorer(**given | {"model": model, "lang": code, "all_layers": True, "registry": catalog})
+        known = {"model": model, "lang": code, "all_layers": True, "registry": catalog}
+        return Scorer(**part(self, ScorerConfig) | known)
 
     def catalog(self) -> Catalog:
         """Return the registry with the overlay folder laid over it, if that exists."""
@@ -101,16 +99,9 @@ def layers_and_judgments(
     seed: int = 1,
     progress: Progress | None = None,
 ) -> LayerAgreement:
-    """Return how the layers of a scorer agree with human judgments.
+    """Return how the layers of a scorer, which has all of them, agree with human judgments.
 
-    Args:
-        scorer: of all layers.
-        judged: the judgments.
-        statistic: correlation.
-        idf: whether they are scored with idf too; each text is encoded once.
-        resamples: bootstrap resamples of documents or segments.
-        seed: of them.
-        progress: called with phase, done and total.
+    With ``idf`` they are scored with idf too; each text is encoded once. Documents or segments are resampled.
     """
     metrics = [scorer.metric]
     if idf:

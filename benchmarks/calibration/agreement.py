@@ -93,8 +93,9 @@ Tests = Mapping[str, Callable[[Pair], Comparison]]
 
 def by_segments(pair: Pair) -> Comparison:
     """Compare DARR taus, with preferences from half a standard deviation on."""
-    found = preferences(pair.human, threshold=0.5)
-    return compare_darr(found.scores(pair.a), found.scores(pair.b), found.segment, resamples=DRAWS)
+    better, worse = preferences(pair.human, threshold=0.5)
+    a, b = ((scores[better], scores[worse]) for scores in (pair.a, pair.b))
+    return compare_darr(a, b, better[1], resamples=DRAWS)
 
 
 def matrices(test: Callable[..., Comparison], **how: object) -> Callable[[Pair], Comparison]:

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from bsx.analysis.stats.systems.grouped import Grid, grid
+from bsx.analysis.stats.systems.grouped import grid
+from bsx.support.checks import Array
 from tests.helpers.tables import read_rows
 
 
@@ -23,29 +24,29 @@ def reference(shared: Path) -> dict[str, Any]:
 
 
 @cache
-def judged(shared: Path, pair: str) -> Grid:
+def judged(shared: Path, pair: str) -> dict[str, Array]:
     """All judged systems and segments of a language pair; blank cells are NaN."""
-    return as_grid(read_rows(shared / f"data/wmt/wmt20-{pair}.scores.tsv"))
+    return as_grid(read_rows(shared / f"data/wmt/wmt20-{pair}.scores.tsv"))[1]
 
 
 @cache
-def complete(shared: Path, pair: str) -> Grid:
+def complete(shared: Path, pair: str) -> dict[str, Array]:
     """The segments that all listed systems have, in the order of the reference values: both by name."""
     expected = reference(shared)["wmt20_complete_matrix"][pair]
     table = [
         row for row in read_rows(shared / f"data/wmt/wmt20-{pair}.scores.tsv") if row["system"] in expected["systems"]
     ]
     names = [*expected["metrics"], "human_raw", "human_z"]
-    found = as_grid(table, names)
-    whole = np.flatnonzero(np.isfinite(list(found.columns.values())).all(axis=(0, 1)))
+    systems, columns = as_grid(table, names)
+    whole = np.flatnonzero(np.isfinite(list(columns.values())).all(axis=(0, 1)))
     assert len(whole) == expected["n_segments"]
-    order = [found.systems.index(name) for name in expected["systems"]]
-    by_name = sorted(whole.tolist(), key=lambda k: str(found.segments[k]))
-    columns = {name: values[np.ix_(order, by_name)] for name, values in found.columns.items()}
-    return Grid(tuple(expected["systems"]), tuple(found.segments[k] for k in by_name), columns)
+    order = [systems.index(name) for name in expected["systems"]]
+    segments = list(dict.fromkeys(row["sid"] for row in table))
+    by_name = sorted(whole.tolist(), key=lambda k: segments[k])
+    return {name: values[np.ix_(order, by_name)] for name, values in columns.items()}
 
 
-def as_grid(table: list[dict[str, str]], names: list[str] | None = None) -> Grid:
+def as_grid(table: list[dict[str, str]], names: list[str] | None = None) -> tuple[tuple[Any, ...], dict[str, Array]]:
     names = names or [name for name in table[0] if name not in ("system", "sid")]
     columns = {name: [float(row[name] or "nan") for row in table] for name in names}
     return grid([row["system"] for row in table], [row["sid"] for row in table], columns)

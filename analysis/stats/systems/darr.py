@@ -17,7 +17,6 @@ from bsx.support.checks import Array, NanPolicy, choice
 Ties = Literal["discordant", "drop", "half"]
 Unit = Literal["segment", "judgment"]
 TIES = ("discordant", "drop", "half")
-UNITS = ("segment", "judgment")
 _SIDES = ("better", "worse")
 
 
@@ -38,34 +37,18 @@ class DarrTau(Estimate):
     segments: int
 
 
-@dataclass(frozen=True)
-class Preferences:
-    """Pairs of systems that human judgments tell apart on a segment.
-
-    Attributes:
-        better: row of the preferred system (pairs,).
-        worse: row of the other (pairs,).
-        segment: column of the segment (pairs,).
-    """
-
-    better: NDArray[np.int64]
-    worse: NDArray[np.int64]
-    segment: NDArray[np.int64]
-
-    def scores(self, metric: Array) -> tuple[Array, Array]:
-        """Return a metric's scores (systems, segments) of the better and the worse side of each pair: 2 x (pairs,)."""
-        return metric[self.better, self.segment], metric[self.worse, self.segment]
+Cells = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-def preferences(human: ArrayLike, *, threshold: float = 25.0, nan: NanPolicy = "error") -> Preferences:
-    """Return all pairs of systems whose human scores of the same segment differ by at least the threshold.
+def preferences(human: ArrayLike, *, threshold: float = 25.0, nan: NanPolicy = "error") -> tuple[Cells, Cells]:
+    """Return the better and the worse cell of each pair of systems that human scores of a segment tell apart.
+
+    Those are scores that differ by the threshold or more. Cells are rows and columns (pairs,), so that
+    ``metric[better]`` are a metric's scores of the better sides, and ``better[1]`` the segments. Human scores are raw
+    direct assessment (systems, segments), human references excluded; ``nan="omit"`` where not every system was judged
+    on every segment.
 
     Source: Ma et al. 2018, section 3.2.2 (relative rankings from raw direct assessment, 25 of 100 points or more).
-
-    Args:
-        human: raw direct assessment (systems, segments), human references excluded.
-        threshold: smallest difference that counts, inclusive; above 0.
-        nan: ``error``, or ``omit`` where not every system was judged on every segment.
 
     Raises:
         InputError: if values are missing or infinite, or the threshold is not above 0.
@@ -77,7 +60,7 @@ def preferences(human: ArrayLike, *, threshold: float = 25.0, nan: NanPolicy = "
     difference = scores[i] - scores[j]  # (system pairs, segments)
     pair, segment = np.nonzero(np.abs(difference) >= threshold)  # NaN is never
     first = difference[pair, segment] > 0
-    return Preferences(np.where(first, i[pair], j[pair]), np.where(first, j[pair], i[pair]), segment.astype(np.int64))
+    return (np.where(first, i[pair], j[pair]), segment), (np.where(first, j[pair], i[pair]), segment)
 
 
 def darr_from_pairs(
@@ -150,8 +133,8 @@ def compare_darr(
 
     Source: Ma et al. 2018, section 5 (both taus in each resample; p is the share in which a's is not above b's).
 
-    ``a`` and ``b`` are the metrics' scores of the better and worse sides, 2 x (pairs,) each, as `Preferences.scores`
-    returns them. Other arguments and errors: as for `darr_from_pairs`.
+    ``a`` and ``b`` are the metrics' scores of the better and worse sides, 2 x (pairs,) each. Other arguments and
+    errors: as for `darr_from_pairs`.
     """
     settings(resamples=resamples, confidence=confidence)
     outcomes, groups, _, over = _outcomes({"a_": a, "b_": b}, segment, ties, unit, nan, cluster)
@@ -190,7 +173,7 @@ def _outcomes(
 
     What is drawn is the pair's segment, or its document; the word says which, or that judgments are.
     """
-    choice("unit", unit, UNITS)
+    choice("unit", unit, ("segment", "judgment"))
     choice("ties", ties, TIES)
     columns = {f"{name}{side}": z for name, sides in metrics.items() for side, z in zip(_SIDES, sides, strict=True)}
     pairs = len(np.atleast_1d(np.asarray(next(iter(columns.values())))))

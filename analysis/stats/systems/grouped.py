@@ -36,28 +36,13 @@ from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
 
 
-@dataclass(frozen=True)
-class Grid:
-    """Scores by system and segment.
+def grid(
+    system: Sequence[Hashable], segment: Sequence[Hashable], columns: Mapping[str, ArrayLike]
+) -> tuple[tuple[Hashable, ...], dict[str, Array]]:
+    """Arrange the rows of a table, one per system and segment, as matrices, both in order of first appearance.
 
-    Attributes:
-        systems: names of the rows, in order of first appearance.
-        segments: names of the columns, in order of first appearance.
-        columns: name -> (systems, segments); NaN where the table has no row or no value.
-    """
-
-    systems: tuple[Hashable, ...]
-    segments: tuple[Hashable, ...]
-    columns: dict[str, Array]
-
-
-def grid(system: Sequence[Hashable], segment: Sequence[Hashable], columns: Mapping[str, ArrayLike]) -> Grid:
-    """Arrange the rows of a table, one per system and segment, as matrices.
-
-    Args:
-        system: system of each row (n,).
-        segment: segment of each row (n,).
-        columns: name -> values (n,); NaN for a missing value.
+    Of the systems and segments (n,) of rows and columns (n,), return the systems and name -> (systems, segments), with
+    NaN where the table has no row or no value.
 
     Raises:
         InputError: if sizes differ or a system x segment occurs twice.
@@ -80,15 +65,12 @@ def grid(system: Sequence[Hashable], segment: Sequence[Hashable], columns: Mappi
     for name, column in values.items():
         matrices[name] = np.full((len(systems), len(segments)), np.nan)
         matrices[name].flat[cells] = column
-    return Grid(tuple(systems), tuple(segments), matrices)
+    return tuple(systems), matrices
 
 
 SegmentsToSystems = Callable[[Array], Array]
 By = Literal["none", "item", "sys", "means"]
 Statistic = Literal["pearson", "spearman", "kendall", "kendall_c", "pairwise_accuracy"]
-BY = ("none", "item", "sys", "means")
-
-
 POOLING = {"none": "pooled", "item": "by segment", "sys": "by system", "means": "of systems"}
 
 
@@ -148,7 +130,7 @@ def grouped(
     Raises:
         InputError: if shapes differ, values are missing or infinite, or no group has a defined correlation.
     """
-    choice("by", by, BY)
+    choice("by", by, POOLING)
     choice("statistic", statistic, tuple(ROWS))
     choice("constant", constant, ("skip", "zero"))
     choice("resample", resample, tuple(SAMPLED))

@@ -24,7 +24,6 @@ from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
 
 Grouping = Literal["item", "sys", "none"]
-GROUPINGS = ("item", "sys", "none")
 ROUNDING = 1e-12  # two values of the statistic this close are the same one
 HUMAN_ROUNDING = 1e-9  # means of human scores this close, as a share of the largest, are the same one
 MOST_PAIRS = 2_000_000  # above, pairs are drawn at random
@@ -241,7 +240,7 @@ class TiedPairs:
 
         Human scores as close as ``rounding``, a share of the largest, are ties; WMT's tool has 0.
         """
-        choice("by", by, GROUPINGS)
+        choice("by", by, _OVER)
         systems, columns = metric.shape
         present, share = ~np.isnan(metric), 1.0
         if by == "item":

@@ -76,7 +76,7 @@ WHERE: dict[str, Any] = {"system": "system", "segment": "segment"}
 
 
 def gridded(columns: dict[str, Any], *names: str) -> Any:
-    """The scores as matrices (systems, segments)."""
+    """The systems, and the scores as matrices (systems, segments)."""
     return grid(columns["system"], columns["segment"], {name: columns[name] for name in (*names, "human")})
 
 
@@ -146,7 +146,7 @@ def test_bootstrap_and_perm_both_are_the_modules(statistic: Any) -> None:
 def test_grouping_resamples_segments(by: Any) -> None:
     columns = invented(2)
     result = meta_evaluate(columns, NAMES, "human", **WHERE, resamples=2000, **{} if by == "none" else {"grouping": by})
-    g = gridded(columns, *NAMES).columns
+    g = gridded(columns, *NAMES)[1]
     expected = grouped(g["fair"], g["human"], by=by, resamples=2000)
     found = result.groups[0]["fair"]
     assert result.groups[0].find("fiar") is None
@@ -184,18 +184,18 @@ def test_systems_with_and_without_segments(cli: Run, tmp_path: Path) -> None:
     file = write_columns(tmp_path / "s.tsv", columns)
     where = ("--human", "human", "--level", "sys", "--system", "system", "--format", "json")
     result = json.loads(cli("meta", file, *METRICS, *where, "--segment", "segment").out)["groups"][0]
-    g = gridded(columns, *NAMES)
-    human = g.columns["human"].mean(axis=1)
+    systems, g = gridded(columns, *NAMES)
+    human = g["human"].mean(axis=1)
     for found in result["metrics"]:
-        x = g.columns[found["metric"]]
+        x = g[found["metric"]]
         assert found["figures"]["pearson"] == pytest.approx(stats.pearsonr(x.mean(axis=1), human).statistic)
         pairs = [(i, j) for i in range(5) for j in range(i)]
         alike = [(x.mean(axis=1)[i] > x.mean(axis=1)[j]) == (human[i] > human[j]) for i, j in pairs]
         assert found["figures"]["pairwise_accuracy"] == pytest.approx(np.mean(alike))
-        spa = soft_pairwise_accuracy(x, g.columns["human"], resample="systems")
+        spa = soft_pairwise_accuracy(x, g["human"], resample="systems")
         assert (found["figures"]["spa"], *found["figures"]["spa_ci"]) == pytest.approx((spa.estimate, *spa.ci))
-    means = {"system": list(g.systems), "human": human.tolist()}
-    means |= {name: g.columns[name].mean(axis=1).tolist() for name in NAMES}
+    means = {"system": list(systems), "human": human.tolist()}
+    means |= {name: g[name].mean(axis=1).tolist() for name in NAMES}
     lean = json.loads(cli("meta", write_columns(tmp_path / "m.tsv", means), *METRICS, *where).out)["groups"][0]
     for one, other in zip(result["metrics"], lean["metrics"], strict=True):
         assert other["figures"]["spa"] is None
@@ -204,8 +204,8 @@ def test_systems_with_and_without_segments(cli: Run, tmp_path: Path) -> None:
         assert other["ci"] == pytest.approx(one["ci"])
     assert [test["p"] for test in lean["tests"]] == pytest.approx([test["p"] for test in result["tests"]])
     wmt = cli("meta", file, *METRICS, *where, "--segment", "segment", "--detail", "spa=wmt", "--test", "none")
-    how: dict[str, Any] = {"method": "wmt", "permutations": 1000, "names": g.systems}
-    spa = soft_pairwise_accuracy(g.columns["fair"], g.columns["human"], **how)
+    how: dict[str, Any] = {"method": "wmt", "permutations": 1000, "names": systems}
+    spa = soft_pairwise_accuracy(g["fair"], g["human"], **how)
     assert json.loads(wmt.out)["groups"][0]["metrics"][1]["figures"]["spa"] == pytest.approx(spa.estimate)
 
 
@@ -213,7 +213,7 @@ def test_hybrids() -> None:
     columns = invented(5)
     how: dict[str, Any] = {**WHERE, "level": "hybrid", "hybrids": 500, "sample": 20}
     result = meta_evaluate(columns, NAMES, "human", **how)
-    g = gridded(columns, *NAMES).columns
+    g = gridded(columns, *NAMES)[1]
     drawn, human = hybrid_systems(np.stack([g[name] for name in NAMES]), g["human"], 500)
     for i, found in enumerate(result.groups[0].metrics):
         limit = hybrid_correlation_limit(g[found.metric], g["human"])
@@ -241,9 +241,10 @@ def test_darr_tests_are_the_modules(ties: Any) -> None:
     columns = {name: [*cells[:7], *cells[9:]] for name, cells in columns.items()}  # two cells have no row
     how: dict[str, Any] = {"level": "darr", **WHERE, "threshold": 0.5, "ties": ties}
     result = meta_evaluate(columns, ["good", "fair"], "human", resamples=300, **how)
-    g = gridded(columns, "good", "fair").columns
-    pairs = preferences(g["human"], threshold=0.5, nan="omit")
-    expected = compare_darr(pairs.scores(g["good"]), pairs.scores(g["fair"]), pairs.segment, ties=ties, resamples=300)
+    g = gridded(columns, "good", "fair")[1]
+    better, worse = preferences(g["human"], threshold=0.5, nan="omit")
+    good, fair = ((g[name][better], g[name][worse]) for name in ("good", "fair"))
+    expected = compare_darr(good, fair, better[1], ties=ties, resamples=300)
     assert_same(result.groups[0].tests[0], expected)
     assert result.groups[0].metrics[0].figures["ties"] > 0  # type: ignore[operator]
 
@@ -779,7 +780,7 @@ def test_a_table_says_by_its_sources_whether_groups_share_segments() -> None:
 def test_accuracy_with_ties_beside_chance() -> None:
     table = several(3, 1)
     table["human"] = np.round(np.array(table["human"]) / 2).tolist()
-    g = gridded(table, "good", "poor").columns
+    g = gridded(table, "good", "poor")[1]
     hows: list[tuple[Any, dict[str, Any]]] = [("item", {}), ("sys", {"grouping": "sys"})]
     for by, how in hows:
         result: Any = meta_evaluate(table, ["good", "poor"], "human", statistic="acc_eq", resamples=60, **how, **PLACES)

@@ -47,7 +47,7 @@ def check(expected: Mapping[str, float], metric: Array, human: Array) -> None:
 
 
 def test_missing_judgments_of_wmt20(shared: Path) -> None:
-    found = wmt20.judged(shared, "cs-en").columns
+    found = wmt20.judged(shared, "cs-en")
     people = np.where(np.isnan(found["chrF"]), np.nan, found["human_raw"])
     check(theirs("WMT20 cs-en raw, some cells missing", "chrF"), found["chrF"], people)
 
@@ -61,5 +61,5 @@ def test_mqm_of_newstest2021_with_its_ties(shared: Path, name: str) -> None:
     ]
     texts = [[row.text(side) for row in rows] for side in ("candidate", "reference_C")]
     columns = {"human": [row.number("mqm") for row in rows], name: list(get_metric(name).score(*texts))}
-    found = grid([row.name("system") for row in rows], [row.name("sid") for row in rows], columns).columns
+    found = grid([row.name("system") for row in rows], [row.name("sid") for row in rows], columns)[1]
     check(theirs("newstest2021 en-de MQM", name), found[name], found["human"])

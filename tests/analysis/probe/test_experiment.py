@@ -176,7 +176,7 @@ def test_the_logistic_probe_equals_scikit_learn_by_hand() -> None:
 
 def evaluated(groups: np.ndarray, *runs: tuple[np.ndarray, np.ndarray]) -> Evaluated:
     """Return what a probe that always says 1 is right on: items of each run, their labels under each condition."""
-    always = probes.FittedProbe(np.zeros(1), np.ones(1), None, 1, float("nan"), "")
+    always = probes.FittedProbe(lambda x: np.ones(len(x), dtype=np.int64), float("nan"), "")
     items = Evaluated(np.zeros((1, len(groups), 1), dtype=np.float32), groups, len(runs[0][1]))
     for rows, right in runs:
         items.start(rows, list(right.astype(np.int64)), 1)

@@ -286,7 +286,7 @@ def test_wmt20_groupings(shared: Path) -> None:
     ]
     compared = 0
     for pair, expected in wmt20.reference(shared)["wmt20_complete_matrix"].items():
-        scores = wmt20.complete(shared, pair).columns
+        scores = wmt20.complete(shared, pair)
         for metric, values in expected["metrics"].items():
             for key, by, statistic, human in wanted:
                 result = grouped(scores[metric], scores[human], by=by, statistic=statistic, resamples=50)  # type: ignore[arg-type]

@@ -8,13 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bsx.analysis.stats.preference import (
-    clustered_share,
-    mcnemar,
-    preference,
-    share_of_pairs,
-    wilson_interval,
-)
+from bsx.analysis.stats.preference import clustered_share, mcnemar, preference, share_of_pairs, wilson_interval
 from bsx.analysis.stats.resample import percentile_interval
 from bsx.errors import InputError
 

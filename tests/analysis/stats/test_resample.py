@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from bsx.analysis.adversarial.pairs import detect_pairs
 from bsx.analysis.stats.detection import FEW_LABELS, roc_auc
 from bsx.analysis.stats.resample import (
     block_sizes,
@@ -106,6 +107,7 @@ def test_what_is_drawn() -> None:
 def test_the_interval_of_an_area_is_that_of_the_rarer_label(fewer: int, interval: str) -> None:
     for labels in ([1] * fewer + [0] * 80, [0] * fewer + [1] * 80):
         assert f", {interval} interval" in roc_auc(labels, labels).method
+        assert detect_pairs(labels, {"m": labels}).results[0].interval == interval
 
 
 def test_a_p_is_at_its_floor_where_no_draw_reaches_the_data() -> None:

@@ -169,7 +169,7 @@ def test_wmt20_hybrids(shared: Path) -> None:
     values = wmt20.reference(shared)
     for name, expected in values["hybrid_correlation_limit"].items():
         _, pair, metric = name.split("_")
-        scores = wmt20.complete(shared, pair).columns
+        scores = wmt20.complete(shared, pair)
         limit = hybrid_correlation_limit(scores[metric], scores["human_z"], resamples=100)
         assert limit.estimate == pytest.approx(expected["limit"], abs=1e-5)
         assert limit.ci[0] < limit.estimate < limit.ci[1]

@@ -22,13 +22,7 @@ from bsx.analysis.stats.clusters import Alternative, Clusters, adjust, ranked_te
 from bsx.analysis.stats.resample import bootstrap_indices
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.rowwise import pearson_rows
-from bsx.analysis.stats.significance import (
-    Swap,
-    paired_bootstrap,
-    perm_both,
-    williams,
-    williams_from_correlations,
-)
+from bsx.analysis.stats.significance import Swap, paired_bootstrap, perm_both, williams, williams_from_correlations
 from bsx.analysis.stats.systems.grouped import By, compare_grouped, group_values, grouped, resampled_groups
 from tests.helpers import wmt20
 from tests.helpers.systems import bootstrap_systems, randomise_systems
@@ -206,7 +200,7 @@ def test_perm_both_on_wmt20(shared: Path) -> None:
     values = wmt20.reference(shared)
     for name, expected in values["perm_both"].items():
         pair, _, first, second = name.split("|")
-        scores = wmt20.complete(shared, pair).columns
+        scores = wmt20.complete(shared, pair)
         result = perm_both(scores[second], scores[first], scores["human_z"], resamples=5000)
         assert result.difference == pytest.approx(expected["delta"], abs=1e-5)
         assert result.p == pytest.approx(expected["p"], abs=values["_tolerances"]["perm_p"])

@@ -157,9 +157,9 @@ def test_wrong_requests_are_named(call: Callable[[], object], message: str) -> N
 
 
 def test_a_table_becomes_a_matrix() -> None:
-    result = grid(["b", "a", "b"], ["s2", "s1", "s1"], {"score": [1, 2, 3], "other": [4, NAN, 6]})
-    assert (result.systems, result.segments) == (("b", "a"), ("s2", "s1"))
-    assert np.array_equal(result.columns["score"], [[1.0, 3.0], [NAN, 2.0]], equal_nan=True)
+    systems, columns = grid(["b", "a", "b"], ["s2", "s1", "s1"], {"score": [1, 2, 3], "other": [4, NAN, 6]})
+    assert systems == ("b", "a")
+    assert np.array_equal(columns["score"], [[1.0, 3.0], [NAN, 2.0]], equal_nan=True)
 
 
 def test_importing_the_statistics_is_cheap() -> None:

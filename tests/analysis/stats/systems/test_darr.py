@@ -19,8 +19,8 @@ NAN = float("nan")
 
 
 def darr(metric: np.ndarray, human: np.ndarray, threshold: float = 25.0, **how: Any) -> DarrTau:
-    pairs = preferences(np.where(np.isnan(metric), NAN, human), threshold=threshold, nan="omit")
-    return darr_from_pairs(*pairs.scores(metric), pairs.segment, **how)
+    better, worse = preferences(np.where(np.isnan(metric), NAN, human), threshold=threshold, nan="omit")
+    return darr_from_pairs(metric[better], metric[worse], better[1], **how)
 
 
 def counts_by_hand(metric: np.ndarray, human: np.ndarray, threshold: float) -> tuple[int, int, int]:
@@ -61,9 +61,9 @@ def test_counts_are_loops(seed: int, threshold: float) -> None:
 
 
 def test_the_threshold_is_inclusive() -> None:
-    pairs = preferences([[50.0, 50.0, 10.0], [75.0, 74.9, 90.0]])
-    assert (pairs.segment.tolist(), pairs.better.tolist(), pairs.worse.tolist()) == ([0, 2], [1, 1], [0, 0])
-    assert preferences([[0.0, 1.0], [0.5, 1.0]], threshold=0.5).segment.tolist() == [0]
+    sides = preferences([[50.0, 50.0, 10.0], [75.0, 74.9, 90.0]])
+    assert [[cells.tolist() for cells in side] for side in sides] == [[[1, 1], [0, 2]], [[0, 0], [0, 2]]]
+    assert preferences([[0.0, 1.0], [0.5, 1.0]], threshold=0.5)[0][1].tolist() == [0]
 
 
 @pytest.mark.parametrize("ties", TIES)
@@ -118,15 +118,15 @@ def test_wmt20_counts(shared: Path) -> None:
     values = wmt20.reference(shared)
     for name, expected in values["wmt20_darr_tau"].items():
         pair, metric = name.split("_", 1)
-        scores = wmt20.judged(shared, pair).columns
+        scores = wmt20.judged(shared, pair)
         result = darr(scores[metric], scores["human_raw"], resamples=1)
         assert (result.concordant, result.ties, result.n) == (expected["concordant"], expected["ties"], expected["n"])
         assert result.estimate == pytest.approx(expected["tau"], abs=values["_tolerances"]["deterministic_statistics"])
-    ter = wmt20.judged(shared, "cs-en").columns
+    ter = wmt20.judged(shared, "cs-en")
     dropped = darr(ter["TER"], ter["human_raw"], ties="drop", resamples=1)
     assert dropped.estimate == pytest.approx(0.109, abs=5e-4)
     for pair, part in values["wmt20_complete_matrix"].items():
-        scores = wmt20.complete(shared, pair).columns
+        scores = wmt20.complete(shared, pair)
         for metric, expected in part["metrics"].items():
             result = darr(scores[metric], scores["human_raw"], resamples=1)
             assert [result.estimate, result.n] == pytest.approx(expected["kendall_like25_raw"][::2], abs=1e-5)
@@ -137,20 +137,21 @@ def test_wmt20_intervals_and_comparisons(shared: Path) -> None:
     ends, p = values["_tolerances"]["bootstrap_ci_endpoints"], values["_tolerances"]["perm_p"]
     for name, expected in values["wmt20_tau_bootstrap"].items():
         pair, what = name.split("|")
-        scores = wmt20.judged(shared, pair).columns
-        pairs = preferences(scores["human_raw"], nan="omit")
-        units = (("segment", "seg"), ("judgment", "pair"))
+        scores = wmt20.judged(shared, pair)
+        better, worse = preferences(scores["human_raw"], nan="omit")
+        units: tuple[tuple[Any, str], ...] = (("segment", "seg"), ("judgment", "pair"))
         if "tau" in expected:
             for unit, key in units:
-                result = darr_from_pairs(*pairs.scores(scores[what]), pairs.segment, unit=unit, resamples=2000)  # type: ignore[arg-type]
+                sides = scores[what][better], scores[what][worse]
+                result = darr_from_pairs(*sides, better[1], unit=unit, resamples=2000)
                 assert [*result.ci] == pytest.approx(expected[key + "95"], abs=ends), name
                 assert (result.n, result.segments) == (expected["n"], expected["segments"])
                 assert result.estimate == pytest.approx(expected["tau"], abs=1e-5)
             continue
         a, b = "chrF", what.removeprefix("chrF-")
         for unit, key in units:
-            both = (pairs.scores(scores[a]), pairs.scores(scores[b]))
-            found = compare_darr(*both, pairs.segment, unit=unit, resamples=2000)  # type: ignore[arg-type]
+            first, second = ((scores[metric][better], scores[metric][worse]) for metric in (a, b))
+            found = compare_darr(first, second, better[1], unit=unit, resamples=2000)
             assert found.difference == pytest.approx(expected["delta"], abs=1e-5)
             if found.difference != 0:
                 assert found.p == pytest.approx(expected["p_" + key], abs=p), name
