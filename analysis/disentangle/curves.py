@@ -66,12 +66,9 @@ def find_bends(sample: RegressionSample) -> tuple[Bend, ...]:
     """Bend each of the factors that ``spline`` names by itself, and all of them together if there are several.
 
     Raises:
-        InputError: for what is no factor, or takes too few values, or if there are too few rows or clusters.
+        InputError: for a factor that takes too few values, or if there are too few rows or clusters.
     """
     columns, factors, errors, settings = sample.columns, sample.factors, sample.errors, sample.settings
-    for name in settings.spline:
-        if name not in factors:
-            raise InputError(f"spline: {name!r} is none of the factors {', '.join(factors)}", setting="spline")
     knots = {name: knots_of(name, columns[name]) for name in settings.spline}
     bases = {name: _standardised_basis(columns[name], knots[name]) for name in knots}
     sets = [[name] for name in knots] + ([list(knots)] if len(knots) > 1 else [])

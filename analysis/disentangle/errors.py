@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +71,15 @@ class Errors:
         kept = replace(self, clusters=clusters, crossed=crossed, units=self.units[rows])
         return kept if crossed is None or len(set(crossed)) >= FEWEST_CROSSED else kept.one_way()
 
+    @cached_property
+    def ways(self) -> list[Rows]:
+        """Clusters as numbers (n,): of the first way, of the second, and of both together; none without clusters."""
+        ways = [level_codes(way) for way in (self.clusters, self.crossed) if way is not None]
+        if len(ways) == 2:
+            both = ways[0] * (int(ways[1].max()) + 1) + ways[1]
+            ways.append(np.unique(both, return_inverse=True)[1].astype(np.int64))
+        return ways
+
     def few(self) -> int | None:
         """Return the number of clusters, in two ways the smaller one; None without clusters."""
         return min((len(set(way)) for way in (self.clusters, self.crossed) if way is not None), default=None)
@@ -103,15 +113,10 @@ class Errors:
             sums = np.column_stack([np.bincount(codes, column) for column in influence.T])
             return np.asarray(sums.T @ sums, dtype=np.float64)
 
-        if self.clusters is None:
+        if not self.ways:
             return np.asarray(influence.T @ influence)
-        first = np.unique(self.clusters, return_inverse=True)[1]
-        total = products(first)
-        if self.crossed is not None:
-            second = np.unique(self.crossed, return_inverse=True)[1]
-            both = np.unique(first * (int(second.max()) + 1) + second, return_inverse=True)[1]
-            total = total + positive(products(second) - products(both))
-        return total
+        first, *others = map(products, self.ways)
+        return first + positive(others[0] - others[1]) if others else first
 
     def defined_for(self, x: Array, *, intercept: bool = False) -> Errors:
         """Return these, or classic ones where HC3 was chosen, not asked for, and the factors (n, p) forbid it."""

@@ -246,7 +246,7 @@ def _fit(sample: RegressionSample) -> tuple[DisentangleResult, list[Ols]]:
         partial, semipartial = partial_intervals(regression, classic, vif)
         r2_out, importance = out_of_sample(x, y[:, j], errors, settings.seed)
         of_draws = {} if draws is None else dict(zip(factors, draws.coef[:, j].T, strict=True))
-        of_shares = [] if drawn_shares is None else list(zip(factors, drawn_shares[:, j].T, share, strict=True))
+        of_shares = [] if drawn_shares is None else zip(factors, drawn_shares[:, j].T, share.tolist(), strict=True)
         figures = {what: getattr(regression, what)[first:] for what in ("coef", "se", "p", "statistic")}
         figures |= {"p_adjusted": adjusted[j], "vif": vif, "r2_share": share, "importance": importance}
         partial_r2 = np.divide(gain, left, out=np.full_like(gain, np.nan), where=left > 1e-12)

@@ -235,11 +235,7 @@ class Variant:
     levels: tuple[str, ...] = ()
 
     def __getitem__(self, metric: str) -> VariantFit:
-        """Return a metric's fit.
-
-        Raises:
-            KeyError: if there is none.
-        """
+        """Return a metric's fit; a KeyError if there is none."""
         return {fit.metric: fit for fit in self.results}[metric]
 
 

@@ -34,14 +34,7 @@ from bsx.data.sidecar import carried_factors, factor_columns, known_scores
 from bsx.data.sources import IN_MEMORY, AnyTable
 from bsx.errors import BsxError, InputError
 from bsx.frames.open import OF_TEXTS, corpus_of, open_frame
-from bsx.frames.settings import (
-    FORMATS,
-    MetricSettings,
-    TableSettings,
-    TextColumns,
-    Watched,
-    on_table,
-)
+from bsx.frames.settings import FORMATS, MetricSettings, TableSettings, TextColumns, Watched, on_table
 from bsx.support.settings import Option, part
 
 

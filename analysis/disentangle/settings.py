@@ -147,10 +147,11 @@ class DisentangleSettings(DrawSettings, Significance, RegressionSettings):
         Raises:
             InputError: naming the setting.
         """
-        for setting, names in (("reliability", self.reliabilities), ("repeat", self.repeats)):
-            for name in names:
-                if name not in factors:
-                    raise InputError(f"{setting}: {name!r} is none of the factors {', '.join(factors)}")
+        of_factors = {"reliability": [*self.reliabilities], "repeat": [*self.repeats], "spline": self.spline}
+        for setting, names in of_factors.items():
+            if unknown := [name for name in names if name not in factors]:
+                message = f"{setting}: {unknown[0]!r} is none of the factors {', '.join(factors)}"
+                raise InputError(message, setting=setting)
         for name in self.controls:
             if name in metrics or name in factors:
                 raise InputError(f"controls: {name!r} is a metric or factor already", setting="controls")

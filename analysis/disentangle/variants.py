@@ -86,11 +86,8 @@ def linearity_checks(
         "squares": {f"{name}²": column**2 for name, column in base.items()},
         "interactions": {f"{a}:{b}": base[a] * base[b] for a, b in combinations(base, 2)},
     }
-    results = {}
-    for name, candidates in questions.items():
-        if added := undetermined(x, candidates):
-            results[name] = _nested(name, y, base, added, errors, intercept=True)
-    return results
+    asked = {name: undetermined(x, terms) for name, terms in questions.items()}
+    return {name: _nested(name, y, base, added, errors, intercept=True) for name, added in asked.items() if added}
 
 
 def _read(
@@ -182,13 +179,10 @@ def make_variant(
 
 
 def cronbach(factor: str, columns: Mapping[str, Array]) -> tuple[Reliability, Array]:
-    """Return the reliability of the mean of several standardised columns: standardised alpha, here ICC(3, k).
+    """Return the reliability of the mean of several columns, and each row's influence on it (n,).
 
-    Source: Cronbach 1951 (standardised alpha, k r / (1 + (k - 1) r) with the mean correlation r); Spearman 1910 and
-    Brown 1910 for the formula.
-
-    Returns:
-        The reliability, and each row's influence on it (n,).
+    It is that of standardised columns, standardised alpha, here ICC(3, k). Source: Cronbach 1951 (k r / (1 + (k - 1) r)
+    with the mean correlation r); Spearman 1910 and Brown 1910 for the formula.
 
     Raises:
         InputError: if the columns do not go together.
@@ -299,11 +293,8 @@ def joint_covariance(fits: Sequence[Ols], rows: Sequence[Rows], errors: Errors) 
     results = np.stack([np.diag(of_groups) for of_groups in variances])
     if errors.clusters is None:
         return results
-    ways = [np.unique(errors.clusters, return_inverse=True)[1].astype(np.int64)]
-    if errors.between(rows).crossed is not None and all(len(fit.clusters) == 2 for fit in fits):
-        second = np.unique(np.asarray(errors.crossed), return_inverse=True)[1].astype(np.int64)
-        both = ways[0] * (int(second.max()) + 1) + second
-        ways += [second, np.unique(both, return_inverse=True)[1].astype(np.int64)]
+    crossed = errors.between(rows).crossed is not None and all(len(fit.clusters) == 2 for fit in fits)
+    ways = errors.ways if crossed else errors.ways[:1]
     total = np.zeros_like(results)
     for way, sign in zip(ways, (1, 1, -1), strict=False):
         influence = np.zeros((len(variances), len(fits), int(way.max()) + 1))

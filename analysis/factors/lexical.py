@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
@@ -109,16 +109,6 @@ def read_dictionary(file: Path) -> dict[str, str]:
     return words
 
 
-def translate_words(tokens: Sequence[str], dictionary: Mapping[str, str]) -> list[str]:
-    """Translate word by word; a word that the dictionary lacks, also in lower case, stays as it is.
-
-    >>> translate_words(["Der", "Hund", "X"], {"der": "the", "Hund": "dog"})
-    ['the', 'dog', 'X']
-    """
-    translated = [dictionary.get(token, dictionary.get(token.lower(), token)) for token in tokens]
-    return [word for words in translated for word in words.split()]
-
-
 class LexicalConfig(FactorConfig):
     """Settings of LEX; the defaults are what the code of Kaster, Zhao & Eger 2021 ran."""
 
@@ -184,7 +174,9 @@ class Lexical(Factor[LexicalConfig]):
             words = read_dictionary(resources.dictionary)
             cut = tokenizer("13a" if pairs.lang1 == "en" else default_tokenizer(pairs.lang1))
             digest = NamedFile(resources.dictionary).digest()[:12]
-            translated = [" ".join(translate_words(cut(text), words)) for text in pairs.sentence1]
+            # A word that the dictionary lacks, also in lower case, stays as it is.
+            every = ([words.get(word, words.get(word.lower(), word)) for word in cut(text)] for text in pairs.sentence1)
+            translated = [" ".join(" ".join(text).split()) for text in every]
             return translated, f"dictionary {resources.dictionary.name} sha256 {digest}"
         if pairs.crosslingual:
             raise InputError(

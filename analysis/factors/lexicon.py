@@ -130,11 +130,9 @@ def feature_overlap(tokens: Sequence[Token], others: Sequence[Token] | None = No
     forms: dict[frozenset[str], set[str]] = defaultdict(set)
     for word, feats in tokens if others is None else others:
         forms[feature_set(feats) if others is None else own_features(feats)].add(word)
-    result = 0
-    for _, feats in tokens:
-        features = feature_set(feats)
-        result += bool(features) and len(forms.get(features, ())) > (1 if others is None else 0)
-    return result / len(tokens)
+    fewest = 2 if others is None else 1  # forms, one of which is the token's own
+    known = (features for _, feats in tokens if (features := feature_set(feats)))
+    return sum(len(forms.get(features, ())) >= fewest for features in known) / len(tokens)
 
 
 def _unwritable(word: str) -> bool:

@@ -180,11 +180,9 @@ class Morphology(Factor[MorphologyConfig]):
         for number, (side, lang, given) in enumerate(
             zip(texts, (pairs.lang1, pairs.lang2), parsed, strict=True), start=1
         ):
-            parses: Sequence[Parse | None]
-            tagger: object
-            if given is not None:
-                parses, tagger = given, "the CoNLL-U file"
-            else:
+            parses: Sequence[Parse | None] = given or ()
+            tagger: object = "the CoNLL-U file"
+            if given is None:
                 joined = [" ".join("".join(token.split()) for token in tokens) for tokens in side]
                 parser = parser_of(resources, lang, "tag", pretokenized=True)
                 parses, tagger = parse_texts(joined, parser, resources, f"tagging sentence{number}")

@@ -115,12 +115,7 @@ class StanzaParser:
         self._files()
 
     def _files(self) -> list[Path]:
-        """Return the model's files.
-
-        Raises:
-            MissingExtraError: if the package is missing.
-            ModelUnavailableError: if there are none; says how to get them.
-        """
+        """Return the model's files, or say how to get them: errors as of `check`."""
         need("stanza", "Parsing")
         if self._by_hand:
             names = [_LOCAL["pos"], _PRETRAIN]
@@ -147,9 +142,8 @@ class StanzaParser:
         stanza = need("stanza", "Parsing")
         self._files()
         processors = ["tokenize", "pos"] + (["lemma", "depparse"] if self.task == "parse" else [])
-        settings: dict[str, object] = (
-            {"tokenize_pretokenized": True} if self.pretokenized else {"tokenize_no_ssplit": True}
-        )
+        as_they_are = "tokenize_pretokenized" if self.pretokenized else "tokenize_no_ssplit"
+        settings: dict[str, object] = {as_they_are: True}
         if self._by_hand:
             place = self._place
             if not self.pretokenized:

@@ -28,7 +28,6 @@ class CellMarks(TypedDict, total=False):
     heat: int | None
     strong: bool
     code: bool
-    prose: bool
 
 
 class TableMarks(TypedDict, total=False):

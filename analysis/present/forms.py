@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Kind = TypeVar("Kind", bound=Shown)
+Function = TypeVar("Function", bound=Callable[..., Iterable[Any]])
 Row = Mapping[str, object]
 
 Place = tuple[str, str]
@@ -36,9 +37,6 @@ Place = tuple[str, str]
 _SECTIONS: dict[type[Shown], Place | Callable[..., Place]] = {}
 _PARTS: dict[type[Shown], Callable[..., Iterable[Part]]] = {}
 _RECORDS: dict[type[Shown], Callable[..., Iterable[Row]]] = {}
-
-
-Function = TypeVar("Function", bound=Callable[..., Iterable[Any]])
 
 
 def _register(known: dict[Any, Any], key: object) -> Callable[[Function], Function]:
@@ -54,11 +52,9 @@ def _register(known: dict[Any, Any], key: object) -> Callable[[Function], Functi
 def presents(
     kind: type[Kind], *, section: Place | Callable[[Kind], Place] | None = None
 ) -> Callable[[Callable[[Kind], Iterable[Part]]], Callable[[Kind], Iterable[Part]]]:
-    """Register the function that turns results of a class into parts, the sentence that answers first.
+    """Register the function that turns results of a class and its subclasses into parts, first the answer.
 
-    Args:
-        kind: the class; its subclasses are shown alike.
-        section: its section in a report, if it can be part of one; a function where the title depends on the result.
+    ``section`` is theirs in a report, if they can be part of one; a function where the title depends on the result.
     """
     if section is not None:
         _SECTIONS[kind] = section

@@ -62,12 +62,8 @@ def page(report: Page) -> str:
     """Return a report."""
     lines = [f"# {escape(report.title)}", ""]
     if len(report.glance) > 1:
-        lines += [
-            "## At a glance",
-            "",
-            *(f"- {escape(name)}: {escape(sentence)}" for _, name, sentence in report.glance),
-            "",
-        ]
+        findings = (f"- {escape(name)}: {escape(sentence)}" for _, name, sentence in report.glance)
+        lines += ["## At a glance", "", *findings, ""]
     for section in report.sections:
         lines += [f"## {escape(section.title)}", ""]
         lines += [_line(section.lead), ""] if section.lead else []

@@ -19,7 +19,6 @@ class Cell:
         heat: shade from 0 to 9 of a heat table, or None.
         strong: whether it stands out.
         code: whether it is a signature or the like.
-        prose: whether it is a text from the data, which may run from right to left.
     """
 
     text: str
@@ -28,7 +27,6 @@ class Cell:
     heat: int | None = None
     strong: bool = False
     code: bool = False
-    prose: bool = False
 
     @property
     def full(self) -> str | None:
@@ -54,12 +52,9 @@ class Answer:
 
 @dataclass(frozen=True)
 class TablePart:
-    """A table; the first column heads its rows.
+    """A table of cells below the heads of its columns, the first of which heads its rows.
 
     Attributes:
-        caption: what it shows.
-        columns: heads.
-        rows: cells.
         note: what its marks mean.
         names: how many columns at the left hold names.
         foot: how many of the last rows stand below a rule.
@@ -202,12 +197,7 @@ class Segments:
 
 @dataclass(frozen=True)
 class Surprise:
-    """A finding that a reader would not expect; the largest of a report comes at a glance.
-
-    Attributes:
-        text: what was found.
-        size: how far it is from what one would expect, from 0 to 1.
-    """
+    """A finding that a reader would not expect; that of the largest size (0 to 1) of a report comes at a glance."""
 
     text: str
     size: float

@@ -30,11 +30,7 @@ _VARIABLE = re.compile(r"var\(--([\w-]+)\)")
 
 
 class Picture:
-    """A chart that notebooks show.
-
-    Attributes:
-        spec: its Vega-Lite specification, complete in itself.
-    """
+    """A chart that notebooks show: ``spec`` is a Vega-Lite specification, complete in itself."""
 
     def __init__(self, spec: Mapping[str, object]) -> None:
         self.spec = spec
@@ -70,15 +66,8 @@ class Picture:
 def picture(chart: Chart) -> Picture:
     """Return a chart as a picture by itself."""
     several = len(chart.panels) > 1
-    legend: dict[str, object] = {
-        "title": None,
-        "orient": "bottom",
-        "columns": 4,
-        "labelLimit": 220,
-        "symbolType": "circle",
-    }
-    if chart.series:
-        legend["labelExpr"] = f"{json.dumps(list(chart.series))}[datum.value]"
+    legend: dict[str, object] = {"title": None, "orient": "bottom", "columns": 4, "labelLimit": 220}
+    legend |= {"symbolType": "circle", "labelExpr": f"{json.dumps(list(chart.series))}[datum.value]"}
     panels = []
     for title, spec in chart.panels:
         drawn: dict[str, Any] = {**_concrete(spec, legend if chart.series else None)}

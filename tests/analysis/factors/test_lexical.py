@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bsx.analysis.factors import treebank
 from bsx.analysis.factors.base import FactorScores
-from bsx.analysis.factors.lexical import bleu1, jaccard, read_dictionary, translate_words, unigram_precision
+from bsx.analysis.factors.lexical import bleu1, jaccard, read_dictionary, unigram_precision
 from bsx.analysis.factors.treebank import split_sentences, treebank_tokens
 from bsx.analysis.factors.zoo import compute_factors
 from bsx.errors import InputError
@@ -96,7 +96,8 @@ def test_across_languages_by_translation_or_dictionary(tmp_path: Path) -> None:
     words.write_text("der\tthe\ndie\tthe\nHund\tdog\tignored\nschläft\tis asleep\nKatze\tcat\n", encoding="utf-8")
     found = compute_factors("lex", first, second, lang="de-en", dictionary=words)["lex"]
     assert found.values.tolist() == [bleu1(["the", "dog", "is", "asleep"], second[0].split()), 1.0]
-    assert translate_words(["Die", "neue"], read_dictionary(words)) == ["the", "neue"]
+    lacking = compute_factors("lex", ["Die neue"], ["the neue"], lang="de-en", dictionary=words)["lex"]
+    assert lacking.values.tolist() == [1]  # what the dictionary lacks stays as it is, and capitals are looked up too
     words.write_text("der the\n")
     with pytest.raises(InputError, match="line 1 is not 'word TAB translation'"):
         read_dictionary(words)
