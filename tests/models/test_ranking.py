@@ -15,7 +15,7 @@ import bsx
 from bsx.catalog.catalog import Catalog, load_registry, overlay_folders, shipped, shipped_folder
 from bsx.catalog.entries import Evidence, Judged
 from bsx.catalog.languages import knows, unseen
-from bsx.encode.model import available, choose
+from bsx.encode.model import choose
 from bsx.errors import InputError, RegistryError, UnknownNameError
 from bsx.models.evidence import Pooled, by_evidence
 from bsx.models.files import config_digest, is_here
@@ -481,11 +481,3 @@ def test_a_choice_speaks_of_its_first_model_and_sizes_are_numbers_or_texts(tmp_p
         (tmp_path / "config.json").write_text(text)
         digests.append(config_digest(tmp_path))
     assert digests[0] == digests[1] != digests[2]
-
-
-def test_all_models_here_are_those_of_every_language() -> None:
-    catalog = shipped()
-    everything = available(catalog)
-    assert "minilm" in everything
-    for code in ("en", "de"):
-        assert set(available(catalog, catalog.languages[code])) <= set(everything)
