@@ -142,7 +142,15 @@ def load_challenge(
 
 
 def load_challenge_table(path: Path | str, *, name: str | None = None) -> JudgedTable:
-    """Load what `load_challenge` does as a table: lp, segment, source, reference, good, bad, phenomenon, severity."""
+    """Load a challenge set as a table: lp, segment, source, reference, good, bad, phenomenon, severity.
+
+    Args:
+        path: see `load_challenge`.
+        name: name of the data set; the path's unless given.
+
+    Raises:
+        InputError: naming file, row and reason.
+    """
     result, builder = load_challenge(path), Builder(path, name)
     builder.notes.extend(result.notes)
     for pair in result.pairs:

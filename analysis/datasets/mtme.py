@@ -108,9 +108,18 @@ def load_mt_metrics_eval_tables(
 ) -> JudgedTable:
     """Load one language pair of a test set that lies as tables: texts, human scores and scores of metrics of segments.
 
-    The path is the folder with ``PAIR.texts.tsv``, ``PAIR.human.tsv``, ``PAIR.metrics.tsv`` and ``PAIR.sys.tsv``, each
-    perhaps gzipped, and ``PAIR.sentinels.tsv`` if it is there; or one of these files. Metrics are called as their
-    columns, e.g. ``BLEU-refA``. Other arguments and errors: as for `load_mt_metrics_eval`.
+    Args:
+        path: the folder with ``PAIR.texts.tsv``, ``PAIR.human.tsv``, ``PAIR.metrics.tsv`` and ``PAIR.sys.tsv``, each
+            perhaps gzipped, and ``PAIR.sentinels.tsv`` if it is there; or one of these files.
+        lp: the language pair.
+        human: the human scores, such as ``mqm``.
+        metrics: metrics by the names of their columns, e.g. ``BLEU-refA``, or ``"all"``.
+        references: names of the references to load, in this order; all of them unless given.
+        name: name of the data set; the folder's unless given.
+
+    Raises:
+        InputError: naming file, line and reason of a malformed line, or tables that do not fit each other.
+        UnknownNameError: for a language pair, metric or reference that does not exist; lists those that do.
     """
     folder = Path(path).parent if Path(path).is_file() else Path(path)
     known = load_scores(folder, lp, human)
@@ -285,9 +294,17 @@ def pairs_of_scores(folder: Path) -> list[str]:
 
 
 def load_scores(folder: Path, lp: str, human: str, wanted: Collection[str] | None = None) -> ScoreSet:
-    """Load the scores of one language pair, without texts, from the folder of a test set; see `find_scores`.
+    """Load the scores of one language pair, without texts.
 
-    ``wanted`` are metrics by their own names, without the reference; None: all.
+    Args:
+        folder: of the test set; see `find_scores`.
+        lp: the language pair.
+        human: the human scores, such as ``mqm``.
+        wanted: metrics by their own names, without the reference; None: all.
+
+    Raises:
+        InputError: naming file, line and reason of a malformed line, or scores that do not fit the systems.
+        UnknownNameError: for a language pair or human scores that are not there.
     """
     _known(lp, pairs_of_scores(folder), f"{folder}: language pair")
     if (folder / "metric-scores").is_dir():

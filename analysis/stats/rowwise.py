@@ -231,4 +231,5 @@ def _kendall(variant: str, x: Array, y: Array) -> float:
     if variant == "c" and min(len(np.unique(x)), len(np.unique(y))) < 2:
         return float("nan")
     tau = need("scipy.stats", "Kendall's tau").kendalltau
-    return float(tau(x, y, variant=variant, method="asymptotic").statistic)
+    method = "exact" if len(x) == 2 else "asymptotic"  # of the p that comes along, which divides by n - 2
+    return float(tau(x, y, variant=variant, method=method).statistic)

@@ -249,6 +249,14 @@ def test_moverscore_with_words_left_out_and_idf_of_a_file(bert: str, tmp_path: P
     np.testing.assert_allclose(got, moverscore(bert, CANDIDATES, REFERENCES, how), atol=1e-5)
 
 
+@pytest.mark.parametrize(("settings", "short"), [({}, True), ({"last_layers": 2}, False), ({"pmeans": False}, False)])
+def test_moverscore_says_when_a_model_has_fewer_layers_than_it_wants(
+    bert: str, settings: dict[str, Any], short: bool
+) -> None:
+    metric = get_metric("moverscore", model=bert, **settings)
+    assert [("power means over all" in note, "has no 5" in note) for note in metric.notes] == [(True, True)] * short
+
+
 def test_moverscore_is_the_mean_over_references_and_each_system_has_its_own_idf(bert: str) -> None:
     from bsx.data.corpus import MemoryCorpus
     from bsx.metrics.results import score_corpus

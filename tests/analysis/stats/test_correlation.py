@@ -378,3 +378,13 @@ def test_the_weight_of_tails_is_the_variance_of_r_without_each_item_over_the_nor
 )
 def test_few_weighty_units_are_worth_less(added: list[float], units: int) -> None:
     assert worth(np.array(added)) == units
+
+
+@pytest.mark.parametrize("resample", ["systems", "both"])
+def test_kendalls_tau_c_of_two_systems_is_the_share_of_items_they_are_ordered_alike_in(resample: str) -> None:
+    human = np.array([[1.0, 2.0, 3.0, 4.0], [2.0, 1.0, 1.0, 1.0]])
+    metric = np.array([[1.0, 2.0, 3.0, 1.0], [2.0, 1.0, 1.0, 4.0]])
+    how = {"by": "item", "statistic": "kendall_c", "resample": resample, "resamples": 30}
+    result = grouped(metric, human, **how)  # type: ignore[arg-type]
+    assert result.estimate == pytest.approx((3 - 1) / 4)
+    assert result.ci[0] <= 0.5 <= result.ci[1]

@@ -160,6 +160,15 @@ def test_unusable_judgments_are_named() -> None:
             layer_agreement(**{**data, "f1": still}, groups=["a"] * 10)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(("still", "more"), [(5, ""), (6, " and 1 more")])
+def test_a_note_names_five_layers(still: int, more: str) -> None:
+    data = toy()
+    scores = np.vstack([np.ones((still, 120), dtype=np.float32), data["f1"]])
+    given = {**dict.fromkeys(("precision", "recall", "f1"), scores), "human": data["human"]}
+    (note,) = layer_agreement(**given, groups=["a"] * 120, resamples=20).notes  # type: ignore[arg-type]
+    assert note.endswith(f"layer 4 in 'a' (precision, recall, f1){more}")
+
+
 @pytest.mark.parametrize("statistic", ["pearson", "kendall"])
 @pytest.mark.parametrize("units", [0, 1, 3])
 def test_a_figure_that_does_not_vary_costs_its_layer_only(statistic: Statistic, units: int) -> None:
