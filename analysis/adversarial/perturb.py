@@ -51,7 +51,11 @@ class Texts:
 
 
 def read_texts(table: Table, candidate: str | None, reference: str, source: str | None, *, keep: bool = False) -> Texts:
-    """Read a table's texts, one reference a row, and with ``keep`` whole rows."""
+    """Read a table's texts, with ``keep`` whole rows.
+
+    Raises:
+        InputError: for a missing column, a cell that is not one text, or a table without rows.
+    """
     segments = list(TableFile(table, [candidate or reference], [reference], source=source, keep_rows=keep))
     for segment in segments:
         if len(segment.references) != 1:
@@ -90,9 +94,22 @@ def find_parses(
 
 
 class MetricFunctions:
-    """Metrics of the zoo as functions of candidates and references, higher is better; each call has all rows in order.
+    """Metrics of the zoo as functions of candidates and references, higher is better.
 
-    With ``skip``, rows on which a metric fails are left out. InputError if a metric needs sources and there are none.
+    Args:
+        metrics: the metrics.
+        sources: of the rows, for metrics that need them; every call has all rows in their order.
+        skip: whether to go on without rows on which a metric fails.
+
+    Attributes:
+        functions: spec -> function.
+        signatures: spec -> signature, once it has scored.
+        skipped: rows that failed, with metric and reason.
+        notes: what a reader should know.
+        about: what the metrics say of themselves.
+
+    Raises:
+        InputError: if a metric needs sources and there are none.
     """
 
     def __init__(self, metrics: Sequence[Metric], sources: list[str] | None, *, skip: bool) -> None:

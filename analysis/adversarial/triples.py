@@ -206,7 +206,11 @@ def complete_sides(
 
 
 def complete(columns: Mapping[str, ArrayLike], nan: NanPolicy) -> tuple[dict[str, Array], NDArray[np.int64]]:
-    """Return the columns without items that miss a number in any, (k,) each, and the places of those kept (k,)."""
+    """Return the columns without items that miss a number in any, (k,) each, and the places of those kept (k,).
+
+    Raises:
+        InputError: if sizes differ, a number is infinite, or one is missing and ``nan`` says it must not be.
+    """
     lengths = [np.shape(column)[:1] for column in columns.values()]
     places = np.arange(lengths[0][0] if lengths and lengths[0] else 0, dtype=np.float64)
     *values, kept = vectors({**columns, "": places}, nan=nan, minimum=1)

@@ -301,10 +301,14 @@ def together(comparisons: Sequence[CompareResult], published: Sequence[Published
 def published_curves(
     catalog: Catalog, signatures: Mapping[str, str], language: str | None = None, *, means: bool = False
 ) -> list[PublishedCurve]:
-    """Return the published curves that cover scores of these signatures, by metric, at most one a metric.
+    """Return the published curves that cover scores of these signatures, at most one a metric.
 
-    With ``means``, a system's score is the mean of its segments' whatever the metric, as that of a table of scores; a
-    curve of a metric's corpus score says nothing of it.
+    Args:
+        catalog: the registry.
+        signatures: of each metric's scores.
+        language: code of that of the texts, if it is known.
+        means: whether a system's score is the mean of its segments' whatever the metric, as that of a table of scores;
+            a curve of a metric's corpus score says nothing of it.
     """
     result = []
     for metric, signature in signatures.items():

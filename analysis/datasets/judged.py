@@ -205,7 +205,16 @@ _NAMED = 3
 class Builder:
     """What every loader begins and ends with: it opens tables, collects rows, and turns them into a `JudgedTable`.
 
-    The data set is called as the file or folder is that its rows come from, unless its name is given.
+    Args:
+        path: file or folder the rows come from.
+        name: name of the data set; the path's unless given.
+        skip_malformed: whether malformed rows are listed instead of ending the reading.
+
+    Attributes:
+        name: name of the data set.
+        metrics: columns that hold scores of metrics.
+        notes: what a reader must know.
+        problems: the malformed rows; a context manager around each row.
     """
 
     def __init__(self, path: Path | str, name: str | None = None, skip_malformed: bool = False) -> None:

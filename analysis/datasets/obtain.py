@@ -165,8 +165,16 @@ def _read_lock(folder: Path) -> _Lock:
 def unpack(archive: Path, folder: Path, inner: list[str]) -> list[Path]:
     """Unpack a .tar, .tar.gz, .tgz or .zip file into a folder of its own, which replaces an older one.
 
-    It appears only when everything is unpacked; returned are its files. Archives inside, of which ``inner`` gives the
-    paths, are unpacked beside themselves, into their name without the ending.
+    Args:
+        archive: the archive.
+        folder: where to; appears only when everything is unpacked.
+        inner: paths of archives inside, which are unpacked beside themselves, into their name without the ending.
+
+    Returns:
+        The files.
+
+    Raises:
+        InputError: if the archive is broken, or has a member that would be written outside the folder.
     """
     temporary = folder.with_name(f".{folder.name}.unpacking")
     shutil.rmtree(temporary, ignore_errors=True)

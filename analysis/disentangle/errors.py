@@ -146,8 +146,12 @@ def choose_errors(
     Source: Cameron & Miller 2015 for clusters; Cameron, Gelbach & Miller 2011 for two ways; Long & Ervin 2000, who
     recommend HC3 in general.
 
-    Of a table, rows that miss one of the columns of numbers, as ``omitted`` ones do, are left out; ``factors`` says how
-    many coefficients there are.
+    Args:
+        table: mapping name -> (n,), DataFrame or `JudgedTable`.
+        numbers: columns of metrics and factors; rows that miss one are left out.
+        factors: how many coefficients there are.
+        settings: what was asked for.
+        omitted: how many rows miss a number.
 
     Raises:
         InputError: for ``cluster`` without any clusters, or if all rows are of one document.

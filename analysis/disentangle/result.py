@@ -57,9 +57,15 @@ class Coefficients(Shown):
         ends: tuple[Array, Array],
         **more: Any,
     ) -> Self:
-        """Return a metric's coefficients from figures, field -> values of all factors (p,), and ends of intervals (p,).
+        """Return the coefficients of a metric.
 
-        Those whose ``p_adjusted`` is below alpha are significant; ``more`` has the other fields.
+        Args:
+            metric: the response.
+            factors: names (p,).
+            alpha: p below which a coefficient is significant.
+            figures: field -> values of all factors (p,).
+            ends: of the intervals, lower and upper ones (p,).
+            more: the other fields.
         """
         by_factor = {field: dict(zip(factors, values.tolist(), strict=True)) for field, values in figures.items()}
         ci = dict(zip(factors, zip(*(end.tolist() for end in ends), strict=True), strict=True))

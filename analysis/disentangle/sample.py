@@ -25,7 +25,15 @@ _WORD = re.compile(rf"[{_SIGNS}]|[^\s{_SIGNS}]+")
 
 @dataclass(frozen=True, eq=False)
 class RegressionSample:
-    """Rows of m metrics and p factors, name -> values (n,) as the table has them, and how they are regressed."""
+    """Rows of metrics and factors, and how they are regressed.
+
+    Attributes:
+        columns: name -> values (n,), as the table has them.
+        metrics: names of the responses (m,).
+        factors: names (p,).
+        errors: standard errors of the rows.
+        settings: what was asked for.
+    """
 
     columns: Mapping[str, Array]
     metrics: Sequence[str]

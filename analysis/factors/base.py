@@ -176,9 +176,15 @@ class FactorScores(Shown):
 
 @dataclass(frozen=True)
 class FactorSummary:
-    """One factor, by the name of its column, over the n sentence pairs that have a value: mean and deviation of these.
+    """One factor over the sentence pairs that have a value.
 
-    ``excluded`` says why it is left out, if it is; ``settings`` are what it was computed with, as JSON has it.
+    Attributes:
+        factor: as it was asked for; the name of its column.
+        n: how many pairs have a value.
+        mean: their mean; None of none.
+        sd: their standard deviation.
+        excluded: why the factor is left out; None if it is not.
+        settings: what it was computed with, as JSON has it.
     """
 
     factor: str

@@ -61,7 +61,10 @@ def jaccard(tokens_a: Sequence[str], tokens_b: Sequence[str]) -> float:
 
 @cache
 def tokenizer(name: str) -> Callable[[str], list[str]]:
-    """Return what cuts a text into words: ``treebank`` (for English), ``whitespace``, or one of sacreBLEU's tokenizers.
+    """Return a function that cuts a text into words.
+
+    Args:
+        name: ``treebank`` (English; see `bsx.analysis.factors.treebank`), ``whitespace``, or one of sacreBLEU's.
 
     Raises:
         InputError: for another name.

@@ -195,7 +195,11 @@ class ParseCache:
     """Parses on disk, one JSON object a line, by a digest of the text; one file for each parser identity.
 
     Lines are appended as parses come in, so a run that was interrupted goes on where it stopped; a line that was cut
-    off is dropped. Without a folder, parses are kept in memory only.
+    off is dropped.
+
+    Args:
+        folder: where to keep the file; None keeps parses in memory only.
+        identity: everything about a parser that changes its parses.
     """
 
     def __init__(self, folder: Path | None, identity: Mapping[str, object]) -> None:

@@ -30,7 +30,16 @@ class Versions:
 
 @dataclass(frozen=True, eq=False)
 class EditScores:
-    """What a metric makes of texts as they come and after each edit."""
+    """What a metric makes of texts as they come and after each edit.
+
+    Attributes:
+        name: of the metric.
+        written: scores of the candidates (n,); None without candidates.
+        falls: of each edit, how far each text's score fell (n,); NaN where the text did not change.
+        rounding: falls up to here are none.
+        ignores_case: whether scores stay when texts are written in small letters; None where it was not asked, or no
+            text has capitals.
+    """
 
     name: str  # of the metric
     written: Array | None  # scores of the candidates (n,)

@@ -32,7 +32,11 @@ class FactorSample:
     clusters: Array  # sentence of each row (n,)
 
     def fit(self, confidence: float) -> Ols:
-        """Fit by least squares without an intercept, standard errors by sentence; refuse what others determine."""
+        """Fit by least squares without an intercept, standard errors by sentence.
+
+        Raises:
+            InputError: for too few rows or sentences, or a factor that the others determine.
+        """
         rank = 0
         for place, name in enumerate(self.names):
             now = int(np.linalg.matrix_rank(self.x[:, : place + 1], tol=1e-7 * np.abs(self.x).max()))
@@ -53,9 +57,17 @@ def compare_sides(
     sentence take account of sentences that are in both samples. (Seemingly unrelated estimation: Weesie 1999; Clogg,
     Petkova & Haritou 1995.)
 
+    Args:
+        observed: scores as they come.
+        edited: falls of scores under edits, with the same names of sentences.
+        confidence: level of the intervals.
+
     Returns:
         Factor -> the fields ``difference``, ``difference_ci`` and ``p`` of its `Effect`, and the test that all
         differences are 0 that are not so to rounding; None if there are too few sentences for it, or no difference.
+
+    Raises:
+        InputError: if they share no factor, or there are too few sentences.
     """
     shared = [name for name in observed.names if name in edited.names]
     if not shared:

@@ -111,7 +111,14 @@ def upside_down(corpus: CorpusScores) -> CorpusScores:
 
 @dataclass(frozen=True)
 class Agreement:
-    """All metrics of one group; ``compare`` runs ``test`` of "the first of two, by their names, agrees better"."""
+    """All metrics of one group.
+
+    Attributes:
+        metrics: in the order given.
+        test: the test that ``compare`` runs.
+        compare: names of two metrics -> the test of "the first agrees better".
+        notes: what was chosen for the reader.
+    """
 
     metrics: list[MetricAgreement]
     test: Test
@@ -120,7 +127,11 @@ class Agreement:
 
 
 def agreement(rows: Rows, settings: MetaSettings) -> Agreement:
-    """Measure every metric of a group, whose rows are matrices for all levels but ``seg``."""
+    """Measure every metric of a group, whose rows are matrices for all levels but ``seg``.
+
+    Raises:
+        InputError: if rows are too few for what is asked, or nothing is defined.
+    """
     if settings.absolute:  # metrics that rank upside down are turned round
 
         def flat(name: str | None = None) -> Array:

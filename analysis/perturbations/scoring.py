@@ -36,7 +36,16 @@ def score_changed(
 ) -> Array:
     """Return a metric's scores of the texts that changed (n,), NaN for others; nothing is scored if none did.
 
-    The metric is called with all n rows, those that did not change too; messages call it by ``name``.
+    Args:
+        metric: called with all rows, those that did not change too.
+        texts: n texts, changed or not.
+        references: n texts.
+        changed: which changed (n,).
+        name: of the metric, for messages.
+        nan: refuse missing scores, or leave them.
+
+    Raises:
+        InputError: for scores that are missing, infinite or no numbers.
     """
     values = np.full(len(texts), np.nan)
     if not changed.any():

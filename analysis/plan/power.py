@@ -19,9 +19,15 @@ MOST = 10**9
 
 
 def power_of(effect: float, se: float, df: float, alpha: float) -> float:
-    """Return the probability that a two-sided t test finds an effect of this size, in either direction.
+    """Return the probability that a two-sided t test at level alpha finds an effect, in either direction.
 
     Source: the noncentral t distribution, as in G*Power (Faul et al. 2007).
+
+    Args:
+        effect: its true size.
+        se: standard error of its estimate.
+        df: degrees of freedom.
+        alpha: level.
     """
     if se <= 0:
         return 1.0

@@ -135,9 +135,11 @@ def plain_table(caption: str, rows: Sequence[Mapping[str, object]], **marks: Unp
 
 
 def no_others(weak: bool, *, named: bool) -> str:
-    """Return the end of the answer: that other coefficients are not significant, if there are ``weak`` ones.
+    """Return the end of the answer: that other coefficients, if there are any, are not significant.
 
-    Where only some metrics are named, nothing is said of the others.
+    Args:
+        weak: whether a metric that is named has such a coefficient.
+        named: whether there are metrics that are not named, of which nothing is said.
     """
     return f"; other coefficients{' of the metrics named' * named} are not significant" * weak
 

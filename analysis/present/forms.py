@@ -52,9 +52,11 @@ def _register(known: dict[Any, Any], key: object) -> Callable[[Function], Functi
 def presents(
     kind: type[Kind], *, section: Place | Callable[[Kind], Place] | None = None
 ) -> Callable[[Callable[[Kind], Iterable[Part]]], Callable[[Kind], Iterable[Part]]]:
-    """Register the function that turns results of a class and its subclasses into parts, first the answer.
+    """Register the function that turns results of a class into parts, the sentence that answers first.
 
-    ``section`` is theirs in a report, if they can be part of one; a function where the title depends on the result.
+    Args:
+        kind: the class; its subclasses are shown alike.
+        section: its section in a report, if it can be part of one; a function where the title depends on the result.
     """
     if section is not None:
         _SECTIONS[kind] = section
@@ -137,7 +139,11 @@ ENDINGS = {"text": "txt", "json": "json", "csv": "csv", "latex": "tex", "markdow
 def save(result: Result, folder: Path, name: str, *, pictures: bool = False) -> None:
     """Write a result in all forms, ``NAME.txt`` and so on, and its charts as PNG if they are wanted.
 
-    The folder is made if it is missing.
+    Args:
+        result: what came out.
+        folder: made if it is missing.
+        name: of the files.
+        pictures: draw the charts too.
     """
     make_folder(folder)
     check_outputs(files_in(folder, name))

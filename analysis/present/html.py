@@ -66,9 +66,13 @@ def piece(parts: Sequence[Part]) -> str:
 
 
 def page(parts: Sequence[Part], title: str, *, data: str = "", signatures: Iterable[str] = ()) -> str:
-    """Return parts as a page by itself, with charts where they can be drawn, and signatures below.
+    """Return parts as a page by itself, with charts where they can be drawn.
 
-    Captions of tables begin with ``data``, what the parts are of.
+    Args:
+        parts: of a result.
+        title: its heading.
+        data: what they are of; captions of tables begin with it.
+        signatures: lines to stand below.
     """
     below = "".join(f"\n<p><code>{escape(line)}</code></p>" for line in signatures)
     return (

@@ -12,7 +12,13 @@ _NARROW = 18
 
 
 def text(parts: Sequence[Part], *, full: bool = True, more: str = "--full") -> str:
-    """Return parts as text; unless ``full``, those of the short form, and how many more tables ``more`` shows."""
+    """Return parts as text.
+
+    Args:
+        parts: of a result.
+        full: all of them; else those of the short form, and a line that says how many tables more there are.
+        more: what shows them.
+    """
     shown = [part for part in parts if full or not part.full]
     blocks = [block for part in shown if (block := _block(part))]
     left = sum(isinstance(part, TablePart) for part in parts) - sum(isinstance(part, TablePart) for part in shown)

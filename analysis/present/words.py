@@ -21,7 +21,11 @@ _LONG = 1000  # pieces from which difflib may take its shortcut; without it the 
 
 
 def differing(text: str, base: str) -> tuple[TextRun, ...]:
-    """Return a text in pieces, with those marked that a shortest edit of ``base`` has to put in; white space aside.
+    """Return a text in pieces, with those marked that a shortest edit of ``base`` has to put in.
+
+    Args:
+        text: to be shown.
+        base: what it is compared with, in which white space does not count.
 
     >>> [(run.text, run.differs) for run in differing("He never rings.", "He never calls.")]
     [('He never ', False), ('rings', True), ('.', False)]

@@ -16,9 +16,15 @@ Codes = NDArray[np.int8]
 
 
 def random_parts(groups: Labels, rng: np.random.Generator, shares: Sequence[float] = (0.6, 0.2, 0.2)) -> Codes:
-    """Divide items at random, those of one group (n,) into the same part: return the index into `PARTS` of each (n,).
+    """Divide items at random; items of one group come into the same part.
 
-    Shares are met as nearly as whole groups allow.
+    Args:
+        groups: number of each item's group (n,), counted from 0.
+        rng: random numbers.
+        shares: of training, validation and test part; they are met as nearly as whole groups allow.
+
+    Returns:
+        Index into `PARTS` of each item (n,).
 
     >>> random_parts(np.array([0, 0, 1, 2, 3, 4]), np.random.default_rng(0)).tolist()
     [1, 1, 2, 0, 0, 0]

@@ -117,11 +117,18 @@ FEW_UNITS = 100
 def percentile_interval(draws: Array, confidence: float = 0.95, units: int | None = None) -> tuple[float, float]:
     """Return the percentile interval of draws (resamples,); NaN draws, where the statistic is undefined, are ignored.
 
-    Resamples of few units, items or clusters of them, spread too little, by sqrt((n - 1) / n), and have the normal's
-    tails instead of t's. With fewer than `FEW_UNITS`, the percentiles are those of a t distribution, widened so; None
-    takes units for many. Both ends are NaN if no draw is defined, or there is only one unit.
+    Resamples of few units spread too little, by sqrt((n - 1) / n), and have the normal's tails instead of t's. With
+    fewer than `FEW_UNITS`, the percentiles are those of a t distribution, widened so.
 
     Source: Efron 1979; Hesterberg 2015, section 5.3, for the expanded percentiles.
+
+    Args:
+        draws: values of the statistic (resamples,).
+        confidence: level.
+        units: how many things were drawn: items, or clusters of them; None takes them for many.
+
+    Returns:
+        Both ends; NaN if no draw is defined, or there is only one unit.
     """
     defined = draws[~np.isnan(draws)]
     if not defined.size or (units is not None and units < 2):

@@ -20,11 +20,14 @@ def vectors(
 ) -> tuple[Array, ...]:
     """Return the columns, in their order, as float64 vectors of one length without missing values, each (n,).
 
-    With ``nan="omit"`` an item is dropped from all columns if it is NaN in any. A minimum of items must remain, and
-    those of ``varied`` columns differ.
+    Args:
+        columns: name in messages -> (n,).
+        nan: ``error`` refuses NaN; ``omit`` drops an item from all columns if it is NaN in any.
+        minimum: fewest items that may remain.
+        varied: also refuse a column whose values are all the same.
 
     Raises:
-        InputError: naming the column, as the columns' keys do, and what is wrong with it.
+        InputError: naming the column and what is wrong with it.
     """
     arrays, missing = _checked(columns, nan)
     if missing.any():
@@ -42,10 +45,13 @@ def vectors(
 def grids(columns: Mapping[str, ArrayLike], *, nan: NanPolicy = "error", systems: int = 2) -> tuple[Array, ...]:
     """Return the columns, in their order, as float64 matrices (systems, segments) that miss the same cells.
 
-    With ``nan="omit"`` a cell is NaN in all columns if it is NaN in any. There must be so many systems at least.
+    Args:
+        columns: name in messages -> (systems, segments).
+        nan: ``error`` refuses NaN; ``omit`` makes a cell NaN in all columns if it is NaN in any.
+        systems: fewest rows.
 
     Raises:
-        InputError: naming the column, as the columns' keys do, and what is wrong with it.
+        InputError: naming the column and what is wrong with it.
     """
     arrays, missing = _checked(columns, nan, systems)
     if missing.any():

@@ -99,9 +99,16 @@ def layers_and_judgments(
     seed: int = 1,
     progress: Progress | None = None,
 ) -> LayerAgreement:
-    """Return how the layers of a scorer, which has all of them, agree with human judgments.
+    """Return how the layers of a scorer agree with human judgments.
 
-    With ``idf`` they are scored with idf too; each text is encoded once. Documents or segments are resampled.
+    Args:
+        scorer: of all layers.
+        judged: the judgments.
+        statistic: correlation.
+        idf: whether they are scored with idf too; each text is encoded once.
+        resamples: bootstrap resamples of documents or segments.
+        seed: of them.
+        progress: called with phase, done and total.
     """
     metrics = [scorer.metric]
     if idf:

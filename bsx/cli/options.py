@@ -44,9 +44,13 @@ def command(
     share it.
 
     The function takes one object for each class, in this order, and may take parameters of Typer's own after them. A
-    field that two classes have is one option; see `Option` for what it may say of it. Fields and parameters to leave
-    out make no sense for the command. ``--help`` shows the fields that stand in ``often``, or all where none does, and
-    ``--help-all`` the others too.
+    field that two classes have is one option.
+
+    Args:
+        kinds: the classes of settings; see `Option` for what a field may say of its option.
+        leave_out: fields and parameters that make no sense for this command.
+        often: names of the fields that most users need, which ``--help`` shows; ``--help-all`` shows the others too.
+            All are shown unless some are named.
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -319,8 +319,15 @@ def answer(
     """Run a job, with a bar until it is done, print its result or write it to a file; return it with its provenance.
 
     Text on a terminal is the short form unless all is asked for; everything else is whole. What changes the reading is
-    said on standard error where the form itself does not say it. The job takes those settings that have a value, which
-    name the files that were read; ``plot`` is where the result's chart is drawn.
+    said on standard error where the form itself does not say it.
+
+    Args:
+        job: takes those settings that have a value, which name the files that were read, and returns the result.
+        settings: of the job.
+        format: text, csv, json, latex, markdown, html or xlsx, or None; see `form_of`.
+        output: where the result is written.
+        full: all tables.
+        plot: where its chart is drawn.
     """
     from bsx.analysis.present.forms import in_form, parts_of
     from bsx.analysis.present.parts import Notes

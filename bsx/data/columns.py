@@ -43,6 +43,11 @@ def read_columns(
 
     Returns:
         Name -> (n,) float64 for numbers, list of n texts for labels, texts and keys, in the order given.
+
+    Raises:
+        UnknownNameError: for a missing column; lists those present.
+        InputError: naming file, line and column of a cell that is not what its column is for, or labels or keys that
+            look the same.
     """
     table = file if isinstance(file, Table) else Table(file)
     results: dict[str, list[float]] = {name: [] for name in numbers}
@@ -89,6 +94,10 @@ def numeric_columns(
 
     Returns:
         The numbers, each (n,) float64; the labels as texts; how many rows were left out.
+
+    Raises:
+        UnknownNameError: for a missing column; lists those present.
+        InputError: naming row (from 1) and column of a cell that is not a finite number, or a missing label.
     """
     choice("nan", nan, ("error", "omit"))
     present = column_names(table)
@@ -166,8 +175,13 @@ def label_column(name: str, values: Iterable[object]) -> Labels:
 def floats(values: object, where: Callable[[tuple[int, ...]], str]) -> Array:
     """Return values as float64 of their shape; texts among them mean what `bsx.data.cells` says, not what NumPy does.
 
-    Where there are texts, InputError for a cell that is no finite number, at the place (from 0) that ``where`` words;
-    else infinities pass, and what makes no array of numbers is a TypeError or ValueError.
+    Args:
+        values: numbers or cells; infinities pass where there are no texts.
+        where: says in messages where a cell stands, from its place (from 0).
+
+    Raises:
+        InputError: for texts, if a cell is no finite number.
+        TypeError: or ValueError, if other values make no array of numbers.
     """
     array = np.asarray(values)
     if array.dtype.kind in "US" or (array.dtype.kind == "O" and any(isinstance(v, str | bytes) for v in array.flat)):

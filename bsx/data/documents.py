@@ -23,7 +23,13 @@ _NUMBERED = re.compile(r"(.*\D)\d+", re.DOTALL)
 
 
 def refuse_single(documents: Labels, column: str, file: str | None = None) -> None:
-    """Raise InputError if all rows are of one document (n,), which a column names: nothing can be drawn then."""
+    """Raise InputError if all rows are of one document: nothing can be drawn then.
+
+    Args:
+        documents: each row's (n,).
+        column: where they are named.
+        file: of the table.
+    """
     if len(set(documents)) < 2:
         raise InputError(
             f"document: column {column!r} has the value {documents[0]!r} in every row: at least 2 documents are needed",

@@ -440,7 +440,13 @@ class Frame:
         return system, []
 
     def save(self, path: Path, more: Mapping[str, Sequence[float] | Array], entries: Sequence[JsonObject]) -> None:
-        """Write the table with more columns of scores (n,), and what the sidecar says of these beside it."""
+        """Write the table with more columns of scores, and what is known of them beside it.
+
+        Args:
+            path: the file.
+            more: column -> scores (n,).
+            entries: what the sidecar says of them.
+        """
         with ScoreTable(path, self.table.types() if path.suffix == ".parquet" else None) as written:
             for row, *values in zip(self.table.rows(), *more.values(), strict=True):
                 written.write({**row, **dict(zip(more, values, strict=True))})

@@ -215,7 +215,11 @@ class NamedFile:
         return content
 
     def text(self) -> str:
-        """Return all lines as one text; see `numbered` and `all_bytes`."""
+        """Return all lines as one text; see `numbered`.
+
+        Raises:
+            InputError: naming the line, if it is not UTF-8; or if it is too large to hold in memory.
+        """
         content = self.all_bytes()
         if b"\0" not in content and not content.startswith(b"PK\x03\x04"):
             with contextlib.suppress(UnicodeDecodeError):  # read by lines, it is told where it is not UTF-8

@@ -186,6 +186,11 @@ def rows_by_system(
 
     Returns:
         System -> numbers of its rows, from 0 (segments,).
+
+    Raises:
+        UnknownNameError: for a chosen system that is not there.
+        InputError: if a system has a segment twice, if systems share under two, if a segment's texts differ, or names
+            of systems or segments only in what nobody sees.
     """
     refuse_alike(systems, f"{file}: systems")
     refuse_alike(segments, f"{file}: segments")

@@ -270,8 +270,11 @@ def open_table(data: AnyTable, problems: Problems | None = None, *, first_line: 
 
     Args:
         data: see `table_parts`; or a table in memory, or one that is open already.
-        problems: see `Table`.
-        first_line: see `Table`.
+        problems: where malformed rows go; the first is an error unless given.
+        first_line: the first line of a JSON-lines file must name every column, which spares reading the file twice.
+
+    Raises:
+        InputError: if there is none, or it cannot be read.
     """
     if not isinstance(data, str | Path):
         return data if isinstance(data, Table) else Table(data, problems)

@@ -135,6 +135,9 @@ class ScoreTable:
     Attributes:
         signature: if set before the end, written beside the table as ``<path>.signature.txt``.
         sidecar: if set before the end, written beside the table as ``<path>.signatures.json``.
+
+    Raises:
+        InputError: for another file type or an unwritable place, before anything is computed.
     """
 
     def __init__(self, path: Path, types: Mapping[str, object] | None = None) -> None:

@@ -148,9 +148,13 @@ def check_inputs(files: Sequence[Path]) -> None:
 
 
 def check_output(path: Path | str) -> None:
-    """Raise InputError, before anything is computed, unless a file can be written there, which the run does not read.
+    """Refuse what a user named for a file to write, unless it can be one; done before anything is computed.
 
-    It can in an empty place of a folder that can be written to, in place of a regular file, and on standard output.
+    Args:
+        path: an empty place in a folder that can be written to, a regular file, or a name of standard output.
+
+    Raises:
+        InputError: if it is anything else, or the run reads it.
     """
     if not is_stream(path):
         check_place(Path(path))
@@ -158,9 +162,10 @@ def check_output(path: Path | str) -> None:
 
 
 def check_folder(folder: Path) -> None:
-    """Raise InputError, before anything is computed, unless a folder can be written in, made if need be.
+    """Refuse what a user named for a folder to write in, unless it can be one; done before anything is computed.
 
-    That is where a part of its path is no folder, nothing can be written there, or the run reads it.
+    Raises:
+        InputError: if it or a part of its path is no folder, nothing can be written there, or the run reads it.
     """
     whole = folder.absolute()
     existing = next(above for above in (whole, *whole.parents) if os.path.lexists(above))

@@ -56,11 +56,15 @@ _BATCH_TOKENS = {"cpu": 1024, "cuda": 32768, "mps": 4096}
 
 
 def default_batch_tokens(device: str, dimensions: int) -> int:
-    """Return how many padded tokens a batch holds unless said otherwise, of vectors of so many dimensions.
+    """Return how many padded tokens a batch holds unless said otherwise.
 
     On a graphics card, which is asked for its free memory, fewer if the activations of so many would take more than
     an eighth of that: 16 vectors of 4 bytes a number for each token (queries, keys, values, the inner layer of four
     times the width, and what they are added to), and as much again for attention without a fused kernel.
+
+    Args:
+        device: where the encoder runs.
+        dimensions: size of a token vector.
     """
     kind = device_type(device)
     most = _BATCH_TOKENS.get(kind, 4096)
@@ -109,9 +113,12 @@ def pad(sequences: list[Sequence[int]], pad_id: int, device: str) -> tuple[Array
 
 
 class Batcher:
-    """Runs an encoder over any number of sequences in batches of so many padded tokens, or the device's default.
+    """Runs an encoder over any number of sequences in batches of bounded size.
 
-    Batches shrink for good by half each time that one does not fit in memory.
+    Args:
+        embedder: the encoder.
+        batch_tokens: padded tokens a batch may hold; None for the device's default. It shrinks for good by half each
+            time a batch does not fit in memory.
     """
 
     def __init__(self, embedder: Embedder, batch_tokens: int | None = None) -> None:

@@ -307,9 +307,12 @@ def obstacle(architecture: Architecture) -> str | None:
 
 
 class LightEmbedder:
-    """An encoder without `obstacle`, cut at its highest wanted layer; with ``int8``, it multiplies in eight bits.
+    """An encoder cut at its highest wanted layer; see `bsx.encode.batching.Embedder` for its attributes.
 
-    Its attributes are those of `bsx.encode.batching.Embedder`.
+    Args:
+        architecture: what `Architecture.read` says of the checkpoint, without `obstacle`.
+        layers: the layers it returns, in order.
+        int8: multiply in eight bits.
 
     Raises:
         InputError: if the weights are damaged or not those that the configuration says.

@@ -231,7 +231,12 @@ class LocatedModel:
 
     @classmethod
     def of(cls, choice: Choice, catalog: Catalog, *, trust_remote_code: bool, budget: int | None) -> LocatedModel:
-        """Find or fetch a model's files, as `locate` does, and read its configuration, as `Architecture.read` does."""
+        """Find or fetch a model's files and read its configuration.
+
+        Raises:
+            ModelUnavailableError: if its files are neither here nor to be had.
+            InputError: if the files are not what the registry says.
+        """
         catalog.require("families.yaml")
         checkpoint = locate(choice, catalog)
         architecture = Architecture.read(checkpoint.folder, catalog.families, trust_remote_code=trust_remote_code)

@@ -327,7 +327,10 @@ def _special_frame(inner: Untyped) -> tuple[list[int], list[int]]:
 def load_tokenizer(folder: Path, *, light: bool = False, trust_remote_code: bool = False) -> Untyped:
     """Load a checkpoint's tokenizer from its folder, without network.
 
-    It is transformers', or with ``light``, where ``tokenizer.json`` says all, a `LightTokenizer`.
+    Args:
+        folder: of the checkpoint.
+        light: do it without transformers where its ``tokenizer.json`` says all.
+        trust_remote_code: let the checkpoint run its own Python code.
 
     Raises:
         InputError: if its files are missing or damaged.

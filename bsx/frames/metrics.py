@@ -102,9 +102,16 @@ def build_metrics(specs: Sequence[str], settings: EncoderSettings, context: int 
 
 
 def open_distinct(settings: MetricSettings, columns: Iterable[str] = (), *useful: str) -> list[Metric]:
-    """Build the metrics that are to score, beside ``columns`` of scores that are there already; none if none is named.
+    """Build the metrics that are to score; none if none is named.
 
-    Without metrics, only ``useful`` settings of theirs have an effect, and others are refused.
+    Args:
+        settings: the metrics, and where they run.
+        columns: of scores that are there already.
+        useful: settings that have an effect without metrics too.
+
+    Raises:
+        InputError: for an unknown metric, one that is named twice or called like a column, or settings of metrics where
+            none is named.
     """
     if not settings.metrics:
         for name in set_fields(settings, *useful):

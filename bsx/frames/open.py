@@ -64,6 +64,10 @@ def open_frame(
 
     Returns:
         The frame, and the settings that ``chosen`` returned.
+
+    Raises:
+        UnknownNameError: for a column, metric or test set that is not there.
+        InputError: for settings that do not fit together, or texts that cannot be scored.
     """
     metrics = [spec for text in getattr(settings, "metrics", ()) for spec in split_specs(text)]
     for name, value in set_fields(settings, "metrics", *useful).items() if not metrics else ():
@@ -138,9 +142,14 @@ def _frame_of(texts: Input, settings: TableSettings, metrics: Sequence[str]) -> 
 
 
 def corpus_of(frame: Frame, wants: frozenset[str]) -> Corpus:
-    """Return the texts of a frame's rows, in its order: rows of a table, columns of candidates, or files of lines.
+    """Return the texts to score: rows of a table, its columns of candidates side by side, or files of lines.
 
-    ``wants`` is what candidates are compared with, ``reference``, ``source`` or both; InputError without such columns.
+    Args:
+        frame: whose rows they are, in its order.
+        wants: what candidates are compared with: ``reference``, ``source`` or both.
+
+    Raises:
+        InputError: if the table has no such column.
     """
     table, candidates = frame.table, frame.roles["candidate"]
     if isinstance(table, LongTable):

@@ -161,8 +161,13 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
     def opened(self, say: Say = nothing) -> Self:
         """Return the same with a test set as a table, or as what stands beside files of candidates.
 
-        DataUnavailableError, if it is not in the data folder, says how to get it; InputError for other texts beside it,
-        or no references to hold candidates against.
+        Args:
+            say: told what a reader of the test set must know.
+
+        Raises:
+            UnknownNameError: for an unknown test set.
+            DataUnavailableError: if it is not in the data folder; says how to get it.
+            InputError: if other texts are named beside it, or it has no references to hold candidates against.
         """
         if self.test_set is None:
             return self
@@ -212,6 +217,9 @@ class Input(TestSets, TextColumns, TableSettings, TextFiles):
         Args:
             wants: what the metrics compare candidates with: ``reference``, ``source`` or both.
             keep_rows: give each segment of a table its whole row.
+
+        Raises:
+            InputError: if files and a table are mixed, something is missing, or a file cannot be used.
         """
         references, sources = self._beside or (self.references, self.sources)
         candidate, reference = list(self.candidate), list(self.reference)

@@ -151,9 +151,16 @@ def match_pairs(
 def batches(
     left: NDArray[np.int64], right: NDArray[np.int64], dimensions: int, budget: int
 ) -> Iterator[NDArray[np.int64]]:
-    """Group pairs of texts with similar numbers of vectors, left and right (pairs,), and yield indices of each batch.
+    """Group pairs of similar lengths, so that a padded batch of their vectors and similarities stays within ``budget``.
 
-    Padded, vectors and similarities of a batch stay within a ``budget`` of numbers, unless it is one pair.
+    Args:
+        left: vectors of each pair's left text (pairs,).
+        right: vectors of each pair's right text (pairs,).
+        dimensions: size of a vector.
+        budget: numbers a batch may hold.
+
+    Yields:
+        Indices of the pairs of one batch.
     """
     order = np.lexsort((right, left))
     start = 0

@@ -272,7 +272,12 @@ def find_metric(name: str, catalog: Catalog) -> tuple[type[Metric], MetricEntry]
 
 
 def needs_of(spec: str, catalog: Catalog) -> frozenset[str]:
-    """Return what a metric with these settings reads, without loading any model; it raises as `get_metric` does."""
+    """Return what a metric with these settings reads, without loading any model.
+
+    Raises:
+        UnknownNameError: for an unknown metric; lists near names.
+        InputError: for wrong settings.
+    """
     name, spelled = read_spec(spec)
     kind, entry = find_metric(name, catalog)
     return config_of(kind, entry, spelled, {}).reads(entry, catalog)

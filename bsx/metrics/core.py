@@ -483,7 +483,11 @@ class MetricCore(ABC, Generic[ConfigT]):
         raise InputError(f"{self.spec} reads all rows before it scores one: score it without an engine")
 
     def refuse_missing(self, values: Values) -> None:
-        """Raise InputError if it keeps what is missing and some scores are, where all of them are compared."""
+        """Refuse scores of which some are missing, where systems or candidates are compared by all of them.
+
+        Raises:
+            InputError: saying how many, for a metric that keeps what is missing.
+        """
         if self.keeps_missing and (missing := int(np.isnan(values).sum())):
             raise InputError(
                 f"{self.spec} has no score for {missing:,} of {values.size:,} rows, and nothing stands in for it: "

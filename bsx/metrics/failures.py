@@ -45,10 +45,17 @@ def score_without_failures(
     skip_errors: bool,
     where: Callable[[int], str] = lambda place: f"item {place + 1}",
 ) -> tuple[Scored, list[int], dict[int, str]]:
-    """Score items with a metric; where it raises an error, find the items it is about, and go on without if wanted.
+    """Score items; where the metric raises an error, find the items it is about.
 
     The items that failed are found by halves. The others are then scored together once more, since what a metric
-    learns from all items (idf weights) would differ in parts. ``score`` scores items, given their places from 0.
+    learns from all items (idf weights) would differ in parts.
+
+    Args:
+        name: the metric's, for messages.
+        score: given places of items from 0, scores them together.
+        count: how many items there are.
+        skip_errors: go on without items that fail instead of ending.
+        where: says where an item is, for messages.
 
     Returns:
         What ``score`` returned for the items that work, their places, and the messages of those that failed.
@@ -97,10 +104,19 @@ def score_rows(
     where: Callable[[int], str] = lambda row: f"row {row + 1}",
     progress: Progress | None = None,
 ) -> RowScores:
-    """Score rows of texts with metrics, if any: those on one model with one encoding; if that fails, one by one.
+    """Score rows of texts with metrics, those on one model with one encoding; if that fails, one by one.
 
-    The sign of scores is turned where lower is better. ``skip_errors`` leaves out rows on which a metric fails, which
-    else is an error; ``where`` says where a row is, for messages.
+    Args:
+        metrics: the metrics, if any; the sign of scores is turned if lower is better.
+        candidates: n texts.
+        references: n texts; None if there are none.
+        sources: n texts; None if there are none.
+        skip_errors: leave rows out on which a metric fails instead of ending.
+        where: says where a row is, for messages.
+        progress: called with phase, done and total.
+
+    Raises:
+        InputError: as `score_without_failures`.
     """
     from bsx.data.corpus import MemoryCorpus
     from bsx.metrics.results import score_corpus

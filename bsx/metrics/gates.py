@@ -18,7 +18,9 @@ FIGURES = ("bertscore.precision", "bertscore.recall", "bertscore.f1")
 def read_gates(given: Iterable[str], metrics: Sequence[str] | None) -> dict[str, float]:
     """Return the bounds in texts such as ``chrf=55,bertscore.f1=0.80``, ``bertscore:idf=true=0.8`` or ``copy=1%``.
 
-    A comma within the spelling of one of the metrics that will be scored (None: BERTScore by itself) ends no bound.
+    Args:
+        given: the texts; a comma within a metric's own spelling does not end a bound.
+        metrics: what will be scored; None: BERTScore by itself.
 
     Raises:
         UnknownNameError: for a score that will not be computed.

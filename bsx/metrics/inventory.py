@@ -66,7 +66,11 @@ def runs_here(entry: MetricEntry, catalog: Catalog) -> str:
 
 
 def describe(name: str, catalog: Catalog) -> JsonObject:
-    """Return everything about one metric, its settings with type, default and help included."""
+    """Return everything about one metric, its settings with type, default and help included.
+
+    Raises:
+        UnknownNameError: for an unknown metric; lists near names.
+    """
     kind, entry = find_metric(name, catalog)
     settings = []
     schemas = kind.Config.model_json_schema()["properties"]

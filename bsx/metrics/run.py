@@ -159,10 +159,17 @@ def prepare(
     progress: Progress | None = None,
     say: Say | None = None,
 ) -> Prepared:
-    """Check that a corpus is well-formed and has what metrics need, and let each metric read it, if it wants to.
+    """Check a corpus and let each metric read it, if it wants to.
 
-    ``plan`` is what `survey` said of the corpus, if it was asked before. What takes long, or costs money, is told to
-    ``say`` before it begins.
+    Args:
+        metrics: the metrics, which read texts in the form that their encoders say.
+        corpus: the corpus.
+        plan: what `survey` said of it, if it was asked before.
+        progress: called with a phase's name, segments done and segments in all.
+        say: told what a metric will take that takes long, or costs money.
+
+    Raises:
+        InputError: if the corpus lacks what a metric needs, or is malformed.
     """
     check_needs(metrics, corpus.has)
     report = None if progress is None else lambda done: progress("reading", done, 0)
@@ -207,8 +214,12 @@ def stream(
     Args:
         prepared: what `prepare` returned.
         progress: called with a phase's name, segments done and segments in all.
-        start: how many segments are scored already; from a block's first segment on, blocks are what they would be.
+        start: how many segments to leave out, because they are scored already; from a block's first segment on, blocks
+            are what they would be anyway.
         tokens: tokens of a block, if not as many as `block_tokens` says.
+
+    Yields:
+        Results in the corpus's order.
     """
     tokens = tokens or block_tokens(prepared.metrics)
     corpus, done, total = prepared.corpus, start, prepared.plan.segments

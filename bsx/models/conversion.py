@@ -22,8 +22,11 @@ _log = logging.getLogger("bsx.models")
 def convert(source: Source, *, anew: bool = False) -> Path:
     """Return the folder of a model that a package's file is converted to, and make it if it is not there.
 
-    A second process that wants the same folder waits for the first. The folder appears when it is complete. It is made
-    ``anew`` where what it holds is damaged.
+    A second process that wants the same folder waits for the first. The folder appears when it is complete.
+
+    Args:
+        source: the package, its file, and which converter reads it.
+        anew: make the folder even if it is there, because what it holds is damaged.
 
     Raises:
         ModelUnavailableError: if the package is not installed, or is another version.

@@ -13,10 +13,15 @@ from bsx.networks.config import Architecture, TrainConfig
 
 
 def dropped(x: torch.Tensor, share: float, rng: torch.Generator | None, *, over_time: bool = False) -> torch.Tensor:
-    """Return x with a share of its units set to 0 and the others scaled up; as it is without a generator (scoring).
+    """Return x with a share of its units set to 0 and the others scaled up.
 
-    x is (batch, dim), or (batch, tokens, dim) with ``over_time``: then all tokens of a text have the same mask
-    (variational dropout). Source: Gal & Ghahramani 2016.
+    Source: Gal & Ghahramani 2016 for one mask over time (variational dropout).
+
+    Args:
+        x: (batch, tokens, dim) if ``over_time``, else (batch, dim).
+        share: how many units to drop.
+        rng: of the mask; None returns x as it is (scoring).
+        over_time: use the same mask for all tokens of a text.
     """
     if rng is None or share == 0:
         return x
@@ -50,8 +55,13 @@ class BiLstm(nn.Module):
     """One layer of LSTM in each direction over padded sequences.
 
     The backward direction reads each sequence from its own last token on, so that padding changes nothing. That is
-    faster on a CPU than packed sequences, and gives the same states. First weights of inputs are Xavier-uniform, those
-    of states orthogonal; biases are 0, but 1 for the forget gate.
+    faster on a CPU than packed sequences, and gives the same states.
+
+    Args:
+        inputs: size of an input vector.
+        hidden: units of each direction.
+        rng: of the first weights: Xavier-uniform ones of inputs, orthogonal ones of states; biases are 0, but 1 for the
+            forget gate.
     """
 
     def __init__(self, inputs: int, hidden: int, rng: torch.Generator) -> None:

@@ -50,8 +50,11 @@ def limited_tokenizer(located: LocatedModel, max_pieces: int) -> Tokenizer:
 class FrozenEncoder:
     """All layers of an encoder above its embeddings, at the word pieces of texts.
 
-    It is that of the encoders' model; ``max_pieces`` word pieces of a text are read. Special tokens are encoded but not
-    passed on. Source: Mathur et al. 2019 (configuration files).
+    Special tokens are encoded but not passed on. Source: Mathur et al. 2019 (configuration files).
+
+    Args:
+        encoders: where and how to run, and the model.
+        max_pieces: word pieces read of a text.
 
     Raises:
         InputError: if nothing says which model to use.

@@ -44,20 +44,24 @@ def train_metric(
     report: Progress | None = None,
     notify: Say | None = None,
 ) -> ModelRecord:
-    """Train a metric on human scores, one network a seed, whose mean it is; save it in a folder and return its record.
+    """Train a metric on human scores, one network a seed, and save it.
 
     Args:
         architecture: ``bilstm``, ``bilstm-attention`` or ``esim``.
         train: training instances.
-        valid: validation instances, which choose the epoch.
+        valid: validation instances.
         encoder: the frozen encoder.
         output: folder of the metric; made if it is not there.
-        seeds: one network each.
+        seeds: one network each; their mean is the metric.
         config: settings; the paper's unless given.
         resume: go on with a training that was interrupted, or add seeds to a finished one.
-        vectors: folder that keeps the encoder's vectors for further trainings; else ``output`` does until the end.
+        vectors: folder that keeps the encoder's vectors for further trainings; unless given they are in ``output``,
+            and removed at the end.
         report: called with a phase's name, things done and things in all.
         notify: called with a line now and then.
+
+    Returns:
+        What is saved as ``model.yaml``.
 
     Raises:
         InputError: if there are too few data, or the folder holds something else.

@@ -34,9 +34,15 @@ def lengths_of(instances: Instances, store: VectorStore) -> NDArray[np.int64]:
 def buckets(
     lengths: NDArray[np.int64], size: int, rng: np.random.Generator | None = None
 ) -> Iterator[NDArray[np.int64]]:
-    """Group instances by the lengths of their texts (n, texts), and yield the rows of each batch of a size.
+    """Group instances of similar length.
 
-    A generator makes lengths uncertain by a tenth and shuffles the batches; without one, the longest come first.
+    Args:
+        lengths: (n, texts of an instance).
+        size: instances of a batch.
+        rng: makes lengths uncertain by a tenth and shuffles the batches; None gives the longest first.
+
+    Yields:
+        Rows of the instances of one batch.
     """
     noisy = lengths.astype(np.float64)
     if rng is not None:
@@ -103,9 +109,15 @@ def score_pairs(network: Network, states: States, candidates: Index, references:
 
 
 def score_instances(folder: Path, instances: Instances, store: VectorStore) -> NDArray[np.float64]:
-    """Score instances by the mean of a trained metric's networks (n,), from vectors of the encoder it was trained on.
+    """Score instances with a trained metric, from stored vectors.
 
-    Where a text has no content, the score is the lowest training score.
+    Args:
+        folder: of the metric.
+        instances: n instances.
+        store: holds the vectors of their texts, of the encoder that the metric was trained on.
+
+    Returns:
+        The mean over its networks (n,); the lowest training score where a text has no content.
     """
     saved = SavedModel.open(folder)
     scores = np.full(len(instances), saved.record.low)

@@ -165,7 +165,13 @@ def computed(
 ) -> Generator[ScoredBlock, None, None]:
     """Yield the scores of a corpus, computed by this process, or by one for each device or core where that is faster.
 
-    Arguments are those of `bsx.metrics.run.stream`; with ``spread``, texts that take one process long may have several.
+    Args:
+        prepared: the metrics and the corpus.
+        start: how many segments are scored already.
+        tokens: of a block.
+        progress: as `stream` calls it.
+        devices: several, if they are named.
+        spread: whether processes may score texts that take one of them long.
     """
     if not devices and spread and any(metric.pace for metric in prepared.metrics):
         from bsx.cluster.devices import worthwhile

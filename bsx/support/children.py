@@ -32,9 +32,17 @@ def start(
 ) -> subprocess.Popen[bytes]:
     """Start a Python process in a session of its own, so that Ctrl-C is for this one, with a pipe to its input.
 
-    ``words`` follow the interpreter: ``python``, of any version and with packages of its own, which runs a file, or
-    this one, whose modules the process finds. ``environment`` stands beside the variables of this process. OSError is
-    raised if it cannot be started.
+    Args:
+        words: what follows the interpreter.
+        python: an interpreter with packages of its own, of any version, which runs a file; None: this one, and the
+            process finds the modules that this one finds.
+        cwd: where it runs.
+        environment: variables beside those of this process.
+        stdout: its standard output.
+        stderr: its standard error.
+
+    Raises:
+        OSError: if it cannot be started.
     """
     variables = {**os.environ, **_safe()}
     if python is not None:  # what has packages of its own must not find this one's
@@ -56,7 +64,14 @@ def run_code(
 ) -> subprocess.CompletedProcess[str]:
     """Run Python code in a process of its own, which finds the modules that this one finds.
 
-    It is ended, and subprocess.TimeoutExpired raised, when it takes more than ``timeout`` seconds.
+    Args:
+        code: the program.
+        arguments: its arguments, ``sys.argv[1:]``.
+        cwd: where it runs.
+        timeout: seconds that it may take.
+
+    Raises:
+        subprocess.TimeoutExpired: if it took longer; it was ended.
     """
     return subprocess.run(
         [sys.executable, "-c", code, *arguments],

@@ -60,7 +60,10 @@ def exports(package: str) -> dict[str, str]:
 def public_face(package: str, *more: str, below: str = "") -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a package: a finder of exported names, and all of them, sorted.
 
-    ``more`` are names that the package defines itself; those that only the package ``below`` it has are hinted at.
+    Args:
+        package: the package that exports, such as ``bsx``.
+        more: names that the package defines itself.
+        below: one in it, such as ``bsx.analysis``, in which a name may be that this one lacks.
     """
 
     def find(name: str) -> object:

@@ -185,7 +185,10 @@ def file_digest(file: str | Path) -> str:
 def provenance(kind: str, files: Iterable[str | Path] = (), signatures: Mapping[str, str] | None = None) -> JsonObject:
     """Return what a reader needs to repeat a result, a `Provenance` as a mapping, to lie beside it in a JSON document.
 
-    The files are those that were read; standard input and pipes, which have no digest, are left out.
+    Args:
+        kind: what the document holds: ``meta``, ``disentangle``, ``adversarial-triples``, ``ensemble``, …
+        files: what was read. Standard input and pipes have no digest.
+        signatures: metric -> signature, where known.
     """
     read = [path for file in files if (path := without_sheet(file)[0]).is_file()]
     result = Provenance(

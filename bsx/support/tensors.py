@@ -72,9 +72,14 @@ def as_stored(array: Array) -> tuple[str, NDArray[np.generic]]:
 
 
 def read_header(stream: IO[bytes], size: int) -> tuple[JsonObject, int]:
-    """Return the header of a safetensors file, which has ``size`` bytes, and where its data start.
+    """Return a safetensors file's header and where its data start.
 
-    ValueError, or another error of `DAMAGE`, means that the file is not whole, or no safetensors file.
+    Args:
+        stream: the file, at its start.
+        size: bytes of the file.
+
+    Raises:
+        ValueError: if the file is not whole, or no safetensors file; the other errors of `DAMAGE` mean the same.
     """
     length = int.from_bytes(stream.read(8), "little")
     if not 2 <= length <= min(size - 8, 100_000_000):  # the package safetensors reads no longer one
@@ -145,7 +150,11 @@ def load_weights(folder: Path) -> dict[str, torch.Tensor]:
 
 
 def load_saved(file: Path) -> Untyped:
-    """Return what PyTorch saved in a file, as long as that is data; a damaged one raises anything, see `blaming`."""
+    """Return what PyTorch saved in a file, as long as that is data.
+
+    Raises:
+        Exception: of any class, if it cannot be read: what damaged pickles raise has no end; see `blaming`.
+    """
     torch: Untyped = need("torch", f"Reading {file}")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of another pickle protocol, and that it might be refused

@@ -126,7 +126,12 @@ def _left(rows: Sequence[Sequence[str]], cut: int) -> int:
 
 
 def folded(rows: Sequence[Sequence[str]], room: Mapping[int, int]) -> list[list[str]]:
-    """Return a table whose cells go on in the next lines where they are wider than their column, by place, may be."""
+    """Return a table whose cells of some columns go on in the next lines where they are longer than there is room.
+
+    Args:
+        rows: cells, the header first.
+        room: column, by place -> how wide it may be.
+    """
     lines = []
     for row in rows:
         parts = [
@@ -138,7 +143,12 @@ def folded(rows: Sequence[Sequence[str]], room: Mapping[int, int]) -> list[list[
 
 
 def pieces(rows: Sequence[Sequence[str]], names: int) -> list[list[int]]:
-    """Return the columns, by place, of each piece that a table is cut into: all have the first ``names`` of them."""
+    """Return the columns, by place, of each piece that a table is cut into: all have those of the names.
+
+    Args:
+        rows: cells, the header first.
+        names: how many columns, the first ones, name a row.
+    """
     parts = [list(range(names))]
     for place in range(names, len(rows[0])):
         wider = [*parts[-1], place]

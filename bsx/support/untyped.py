@@ -24,8 +24,12 @@ Settings: TypeAlias = dict[str, Any]
 def blaming(what: str, advice: str | None = None) -> Iterator[None]:
     """Blame a file for whatever a library raises while it reads or runs what is in it; no list of that would be whole.
 
-    The InputError that is raised instead begins with ``what``, the file and what failed; advice, if there is any, takes
-    the place of the library's words.
+    Args:
+        what: the file and what failed, as the start of a sentence.
+        advice: what to do, said instead of the library's words.
+
+    Raises:
+        InputError: instead of any other error.
     """
     try:
         yield

@@ -32,9 +32,16 @@ def _irregular() -> _Irregular:
 
 
 def english_form(word: str, tag: str, wanted: Mapping[str, str], feats: Mapping[str, str]) -> str | None:
-    """Return the form of an English noun or verb that has the universal features that are wanted, in small letters.
+    """Return a form of an English noun or verb, in small letters.
 
-    Word, tag and ``feats`` are of the form at hand; None where the rules do not know the other.
+    Args:
+        word: the form at hand.
+        tag: its part of speech.
+        wanted: universal features that the form should have.
+        feats: those that the form at hand has.
+
+    Returns:
+        The form; None where the rules do not know it.
 
     >>> english_form("goes", "VERB", {"Tense": "Past"}, {"Tense": "Pres", "Number": "Sing", "Person": "3"})
     'went'

@@ -106,9 +106,14 @@ def _number(parse: Parse, at: int) -> str:
 def swapped(
     item: Item, first: Span, second: Span, forms: tuple[str, str] | None = None, between: str | None = None
 ) -> str:
-    """Let a piece of a text and another one behind it change places; the first word of the text keeps its capital.
+    """Let two pieces of a text change places; the first word of the text keeps its capital.
 
-    ``forms`` are their spellings in each other's place, and ``between`` what shall stand there, if not what does.
+    Args:
+        item: the text.
+        first: where the one piece stands.
+        second: where the other one stands, behind it.
+        forms: how they are spelled in each other's place, if not as they are.
+        between: what shall stand between them, if not what does.
     """
     text = item.text
     front, back = forms or (text[slice(*first)], text[slice(*second)])

@@ -289,10 +289,14 @@ def _inverted(swapped: Array, share: Array, difference: float, confidence: float
 
 
 def prepared(a: ArrayLike, b: ArrayLike, aggregate: Aggregate | None, documents: Sequence[Hashable] | None) -> Paired:
-    """Return two systems' scores of the same segments (n,), or sufficient statistics (n, k) with an aggregate, checked.
+    """Return both systems, checked.
 
-    It makes scores (…,) of mean statistics over segments (…, k); None: the mean of segment scores. Sums of whole
-    documents, which are drawn if they are known (n,), are divided by n too, so that a score has to be a ratio of sums.
+    Args:
+        a: metric scores of the first system's segments (n,), or sufficient statistics (n, k) with ``aggregate``.
+        b: the second system's, same shape, same segments.
+        aggregate: from the mean statistics over segments (…, k) to scores (…,); None: the mean of segment scores. Sums
+            of whole documents are divided by n too, so that a score has to be a ratio of sums.
+        documents: which each segment is from (n,); they are drawn whole.
 
     Raises:
         InputError: if shapes differ, values are missing or infinite, or there are under 2 segments or documents.

@@ -291,7 +291,11 @@ def need_torch() -> Untyped:
 
 
 def given_weights(weights: Mapping[int, float]) -> Idf:
-    """Turn a mapping into `Idf`; what it says of unknown ids is asked of a copy, which a defaultdict would grow."""
+    """Turn a mapping into `Idf`; what it says of unknown ids is asked of a copy, which a defaultdict would grow.
+
+    Raises:
+        InputError: if a key is no number of a token, or a weight none that can be computed with.
+    """
     with blaming("idf: it must map the numbers of tokens to their weights"):
         plain = {int(i): float(w) for i, w in weights.items() if i is not None}
         unseen = float(copy.copy(weights)[-1]) if hasattr(weights, "__missing__") else 1.0

@@ -83,8 +83,14 @@ class Preview:
 def preview(path: Path | str, rows: int = 20) -> Preview:
     """Look at the first rows of a file: what it holds, and what its columns seem to be for.
 
-    Nothing that is wrong with the file is an exception: it is among the problems of the result. A file is a table, or
-    has a text a line with any other ending; ``FILE.xlsx#SHEET`` names a sheet.
+    Nothing that is wrong with the file is an exception: it is among the problems of the result.
+
+    Args:
+        path: the file: a table, or a text a line (any other ending); ``FILE.xlsx#SHEET`` names a sheet.
+        rows: how many rows to return.
+
+    Raises:
+        InputError: for fewer than one row.
     """
     if rows < 1:
         raise InputError("must be at least 1", setting="rows")

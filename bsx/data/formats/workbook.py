@@ -83,7 +83,15 @@ class Workbook:
                 self._sheet.close()
 
     def begin(self, title: str, columns: Sequence[str]) -> None:
-        """Begin a sheet, called by a title, or like it where that is taken or too long; its first row stays in view."""
+        """Begin a sheet; the row of its columns' names stays in view.
+
+        Args:
+            title: what it is called, if that is free and short enough, else something like it.
+            columns: names.
+
+        Raises:
+            InputError: for more columns than a sheet has.
+        """
         if len(columns) > MOST_COLUMNS:
             raise InputError(
                 f"{len(columns):,} columns are more than a spreadsheet holds ({MOST_COLUMNS:,})", file=self._name
@@ -104,7 +112,11 @@ class Workbook:
         self._add(columns, _BOLD)
 
     def row(self, values: Iterable[object]) -> None:
-        """Append a row: texts, numbers, truth values and dates as such, nothing for None, other values as texts."""
+        """Append a row: texts, numbers, truth values and dates as such, nothing for None, other values as texts.
+
+        Raises:
+            InputError: for more rows than a sheet has, or a longer text than a cell has, naming row and column.
+        """
         if self._row >= MOST_ROWS:
             check_size(self._row, self._name)
         self._add(values, _TEXT)

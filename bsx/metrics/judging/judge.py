@@ -130,7 +130,11 @@ class Judge(Metric[JudgeConfig]):
         return "answers"
 
     def fit(self, corpus: Reading) -> Heard:
-        """Ask about all rows of a corpus that no kept answer is about; each answer is kept, whatever ends the run."""
+        """Ask about all rows of a corpus that no kept answer is about.
+
+        Raises:
+            ModelUnavailableError: if the endpoint or the budget ends the run; what was answered is kept.
+        """
         questions = [
             question
             for segment in corpus

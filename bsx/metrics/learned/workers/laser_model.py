@@ -22,7 +22,11 @@ class ModelMissing(Exception):  # noqa: N818 - says what happened
 
 
 def file_names(lang: str | None) -> list[str]:
-    """Return the names of an encoder's weights, subwords and vocabulary, as the package looks for them."""
+    """Return the names of an encoder's weights, subwords and vocabulary, as the package looks for them.
+
+    Raises:
+        ValueError: for a language that the package does not know, or knows in several scripts.
+    """
     from laser_encoders.language_list import LASER2_LANGUAGE, LASER3_LANGUAGE, SPM_LANGUAGE
 
     if lang is None:

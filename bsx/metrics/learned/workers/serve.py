@@ -39,7 +39,11 @@ def one_line(error: BaseException) -> str:
 
 
 def choose_device(wanted: str, strict: bool) -> str:
-    """Return the device to run on: the CPU, or if ``strict`` an error, where torch does not see the wanted one."""
+    """Return the device to run on; the CPU if this interpreter's torch does not see the one that is wanted.
+
+    Raises:
+        RuntimeError: if it is not seen though the user asked for it by name.
+    """
     import torch
 
     mps = getattr(torch.backends, "mps", None)
