@@ -80,7 +80,7 @@ def linearity_checks(
     refuse_collinear(factors, x)
     fitted = fit_ols(y, x, intercept=True).fitted
     spread = fitted.std()
-    scaled = (fitted - fitted.mean()) / spread if spread > 1e-8 else np.zeros(len(y))
+    scaled = (fitted - fitted.mean()) / spread if spread > 1e-8 else np.zeros(len(y))  # no reset then
     questions = {
         "reset": {"fitted²": scaled**2, "fitted³": scaled**3},
         "squares": {f"{name}²": column**2 for name, column in base.items()},

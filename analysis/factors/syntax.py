@@ -151,8 +151,8 @@ class Syntax(Factor[SyntaxConfig]):
     ) -> tuple[list[Parse | None], dict[str, object]]:
         """Return a parse of each text with the nodes that count, and where the parses are from."""
         config = self.config
-        blanks = _BLANKS if config.punctuation == "blank" else {}
-        prepared = [" ".join(text.translate(blanks).split()) for text in texts]
+        blank = config.punctuation == "blank"
+        prepared = [" ".join((text.translate(_BLANKS) if blank else text).split()) for text in texts]
         if file is not None:
             result = match_parses(file, texts, column, prepared)
             # A file may hold parses of the sentences as they are; without its punctuation a tree is the best stand-in.

@@ -6,6 +6,7 @@ What is ``full`` belongs to the full form only; what is ``folded`` a reader of a
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 
 @dataclass(frozen=True)
@@ -71,10 +72,10 @@ class TablePart:
     folded: bool = False
     full: bool = False
 
-    @property
+    @cached_property  # pages ask for every cell
     def numeric(self) -> frozenset[int]:
         """The columns whose first defined cell is a number."""
-        columns = ([row[place].value for row in self.rows] for place in range(len(self.columns)))
+        columns = ((row[place].value for row in self.rows) for place in range(len(self.columns)))
         firsts = (next((value for value in values if value is not None), None) for values in columns)
         return frozenset(place for place, first in enumerate(firsts) if isinstance(first, int | float))
 

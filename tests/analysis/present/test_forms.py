@@ -140,6 +140,11 @@ def test_texts_come_out_of_pages_as_they_went_in() -> None:
     assert found.tags.count("b") == 1
 
 
+def test_which_columns_are_numbers_is_found_out_once() -> None:
+    assert TABLE.numeric == {1, 2}
+    assert TABLE.numeric is TABLE.numeric  # a page asks for each cell
+
+
 def test_numbers_stand_to_the_right_and_captions_belong_to_their_tables() -> None:
     bare: TablePart = table("", ["a", "b"], [[text("x"), number(1)]])
     found = html.piece([Heading("Title"), table("First.", ["a"], [[text("1")]]), bare])
