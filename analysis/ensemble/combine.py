@@ -55,9 +55,12 @@ class _Data:
 
 
 class Combined(NamedTuple):
-    """What an ensemble is worth, the ensemble as it would be saved, and its score of each row of the table (n,).
+    """An ensemble in use.
 
-    The gains are measured with these scores; they are NaN where a number was missing.
+    Attributes:
+        result: what it is worth.
+        combination: the ensemble as it would be saved.
+        scores: of each row of the table (n,), those that the gains are measured with; NaN where a number was missing.
     """
 
     result: EnsembleResult
@@ -78,13 +81,29 @@ def combine(table: TableLike, metrics: Sequence[str], human: str, settings: Ense
     >>> round(result.groups[0].best_r, 3), round(result.groups[0].ensemble, 3), round(result.average_gain, 3)
     (0.943, 0.971, 0.03)
 
-    The table, a mapping name -> (n,), DataFrame or `JudgedTable`, has the columns of scores ``metrics`` and ``human``.
+    Args:
+        table: mapping name -> (n,), DataFrame or `JudgedTable`.
+        metrics: columns of scores.
+        human: column of human scores.
+        settings: see `EnsembleSettings`, `EnsembleColumns` and `EnsembleData`.
+
+    Returns:
+        The ensemble, its correlations, gains, intervals and tests; what can be saved; and the scores of rows.
+
+    Raises:
+        UnknownNameError: for a missing column; lists those present.
+        InputError: for cells that are not numbers, columns that do not vary, too few rows, or a table
+            to fit on that shares texts with the first.
     """
+    if isinstance(metrics, str):
+        raise InputError(f"metrics: {metrics!r}: give a list of columns", setting="metrics")
     names, lower, fit = list(metrics), settings.lower, settings.fit
     if len(names) < 2:
         raise InputError("an ensemble needs at least two metrics")
     if repeated := [name for name in [*names, human] if [*names, human].count(name) > 1]:
         raise InputError(f"column {repeated[0]!r} is named twice among metrics and human scores")
+    if unknown := [name for name in lower if name not in names]:
+        raise InputError(f"lower: {unknown[0]!r} is not one of the metrics {', '.join(names)}", setting="lower")
     data = _read(table, names, human, settings)
     source = data if fit is None else _read(fit, names, human, settings)
     warnings = [Notice("lower-is-better", name) for name in lower]

@@ -53,10 +53,16 @@ class GroupGain:
 
 @dataclass(frozen=True)
 class FoldWeights:
-    """What one training part taught, of ``train`` rows with which ``test`` others were scored.
+    """What one training part taught.
 
-    Weights go by metrics, with the ``penalty`` of ridge; where they ``fell_back``, no member was worth a weight, so all
-    got the same. The ``best`` member is that which agrees best with human scores in the training rows.
+    Attributes:
+        fold: its name.
+        train: rows trained on.
+        test: rows scored with it.
+        weights: metric -> weight.
+        best: the member that agrees best with human scores in the training rows.
+        penalty: of ridge, else None.
+        fell_back: no member was worth a weight, so all got the same.
     """
 
     fold: str

@@ -22,7 +22,7 @@ from bsx.catalog.specs import read_spec
 from bsx.data.columns import Labels
 from bsx.data.documents import one_document, seem_together
 from bsx.data.frame import PAIR, Frame
-from bsx.data.long import HumanColumn, ScoreColumns, together
+from bsx.data.long import Document, HumanColumn, ScoreColumns, Segment, together
 from bsx.data.output import check_table, make_folder, refuse_taken
 from bsx.data.pairing import Pairing
 from bsx.data.run import as_one_run, check_output
@@ -48,6 +48,8 @@ class EnsembleRun(
     """Which columns of a table are combined, how, and what becomes of the ensemble."""
 
     table: Annotated[AnyTable | None, Field(description=f"Table of scores: {FORMATS}."), Option(argument=True)] = None
+    segment: Segment = None
+    document: Document = None
     fit: Annotated[
         AnyTable | None,
         Field(description="Table to fit on, with the same columns, instead of cross-validation."),

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from bsx.catalog.entries.metrics import LEARNED
-from bsx.data.long import ColumnName, Document, LowerScores, Segment
+from bsx.data.long import ColumnName, LowerScores
 from bsx.support.settings import DrawSettings, Option
 from bsx.support.untyped import Untyped
 
@@ -52,8 +52,14 @@ class EnsembleColumns(LowerScores):
         ColumnName,
         Field(description="Column of groups, such as language pairs: gains are measured in each and averaged."),
     ] = None
-    segment: Segment = None
-    document: Document = None
+    segment: Annotated[
+        ColumnName,
+        Field(description="Column of segments; rows of one stay together, in folds and in resamples."),
+    ] = None
+    document: Annotated[
+        ColumnName,
+        Field(description="Column of documents; rows of one stay together, in folds and in resamples."),
+    ] = None
     texts: Annotated[
         Sequence[str] | None,
         Field(description="Columns of texts; equal ones stay together too. [source, reference, candidate, …]"),

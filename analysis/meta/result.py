@@ -37,7 +37,14 @@ class _ByMetric:
 
 @dataclass(frozen=True)
 class WithoutOne:
-    """The lowest and the highest value of a correlation without one system, each with the system that is left out."""
+    """What a correlation is without one system, whichever it is.
+
+    Attributes:
+        lowest: the lowest value.
+        without_lowest: the system without which it is so low.
+        highest: the highest value.
+        without_highest: the system without which it is so high.
+    """
 
     lowest: Number
     without_lowest: str

@@ -123,6 +123,7 @@ class Evaluated:
         several_units(len(present), "probe", "items that were tested", "group")
         right, tested = self._right[..., present], self._tested[present]
         drawn = bootstrap_counts(resamples, len(present), seed)
+        # (conditions, layers, resamples), the resamples of which then come first.
         draws = [(right @ times.T / (times @ tested)).transpose(2, 0, 1) for times in drawn]
         return right.sum(axis=2) / tested.sum(), np.concatenate(draws)
 

@@ -306,7 +306,8 @@ def _delong(positive: Mask, scores: Array, of: Numbers | None = None) -> tuple[A
             "independent",
             setting="labels",
         )
-    parts, every = np.zeros((2, len(scores), len(scores))), len(positive)
+    parts = np.zeros((2, len(scores), len(scores)))
+    every = len(positive) if of is None else int(of.max()) + 1
 
     def degrees(contrast: Array) -> float:
         """Return the degrees of freedom of a contrast's variance; infinite if both labels have many units."""
@@ -316,7 +317,6 @@ def _delong(positive: Mask, scores: Array, of: Numbers | None = None) -> tuple[A
         return min(satterthwaite(variances, [max(count - 1, 1) for count in units]), every - 1.0)
 
     if of is not None:  # what each cluster adds to the area, over or below the mean
-        every = int(of.max()) + 1
         added = np.zeros((2, len(scores), len(positive)))
         added[0][:, positive], added[1][:, ~positive] = centred
         sums = np.stack([[np.bincount(of, weights=row, minlength=every) for row in side] for side in added])

@@ -13,7 +13,7 @@ from bsx.errors import InputError
 
 def choice(name: str, value: str, allowed: Collection[str]) -> None:
     """Raise InputError unless ``value`` is one of ``allowed``."""
-    if value not in allowed:
+    if value not in tuple(allowed):  # which asks for no hash
         raise InputError(f"{name}={value!r}: use one of {', '.join(allowed)}")
 
 

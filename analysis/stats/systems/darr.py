@@ -133,8 +133,8 @@ def compare_darr(
 
     Source: Ma et al. 2018, section 5 (both taus in each resample; p is the share in which a's is not above b's).
 
-    ``a`` and ``b`` are the metrics' scores of the better and worse sides, 2 x (pairs,) each. Other arguments and
-    errors: as for `darr_from_pairs`.
+    ``a`` and ``b`` are the metrics' scores of the better and worse sides, 2 x (pairs,) each: ``metric[better]`` and
+    ``metric[worse]`` of the cells that `preferences` returns. Other arguments and errors: as for `darr_from_pairs`.
     """
     settings(resamples=resamples, confidence=confidence)
     outcomes, groups, _, over = _outcomes({"a_": a, "b_": b}, segment, ties, unit, nan, cluster)

@@ -499,8 +499,10 @@ def test_metrics_that_deserve_no_weight() -> None:
     ("change", "options", "message"),
     [
         ({}, {"metrics": ["a"]}, "at least two metrics"),
+        ({}, {"metrics": "ab"}, "give a list"),
         ({}, {"metrics": ["a", "human"]}, "'human' is named twice"),
         ({}, {"metrics": ["a", "nosuch"]}, "no column 'nosuch'"),
+        ({}, {"lower": ["e"]}, "'e' is not one of the metrics"),
         ({}, {"texts": ["nosuch"]}, "no column of texts 'nosuch'"),
         ({}, {"group": "nosuch"}, "no column 'nosuch'"),
         ({}, {"how": "best"}, "^how: "),
