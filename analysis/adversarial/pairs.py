@@ -15,8 +15,8 @@ from bsx.analysis.adversarial.triples import complete
 from bsx.analysis.stats.clusters import corrected_tests
 from bsx.analysis.stats.detection import (
     FEW_LABELS,
-    AreaInterval,
     ThresholdAccuracy,
+    area_interval,
     best_threshold,
     clustered,
     compare_auc,
@@ -113,9 +113,7 @@ def detect_pairs(labels: ArrayLike, scores: Mapping[str, ArrayLike], settings: P
         raise InputError("there is no metric to look at")
     confidence, seed = settings.confidence, settings.seed
     drawn: Resampling = {"confidence": confidence, "resamples": settings.resamples, "seed": seed}
-    positive, _, sets = clustered({"labels": marks, "scores": marks}, of, "error")
-    counts = drawn_of_each(positive, sets)
-    kind: AreaInterval = "wilson" if min(counts) < FEW_LABELS else "logit"
+    kind = area_interval(marks, cluster=of)
     results = []
     for name, values in columns.items():
         auc = roc_auc(marks, values, interval=kind, cluster=of, **drawn)
@@ -138,6 +136,8 @@ def detect_pairs(labels: ArrayLike, scores: Mapping[str, ArrayLike], settings: P
         replace(compare_auc(columns[a], columns[b], marks, cluster=of, confidence=confidence), a=a, b=b)
         for a, b in combinations(columns, 2)
     ]
+    positive, _, sets = clustered({"labels": marks, "scores": marks}, of, "error")
+    counts = drawn_of_each(positive, sets)
     notes: tuple[str, ...] = ()
     if min(counts) < FEW_LABELS:  # on their number everything rests
         label = "paraphrases" if counts[0] <= counts[1] else "pairs that are none"

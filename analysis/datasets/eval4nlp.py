@@ -69,7 +69,7 @@ def load_eval4nlp(path: Path | str, *, lp: str | None = None, name: str | None =
 def _archive(place: Path) -> dict[PurePath, list[str]]:
     results: dict[PurePath, list[str]] = {}
     try:
-        with tarfile.open(NamedFile(place).stored) as packed:
+        with NamedFile(place).reading() as stream, tarfile.open(fileobj=stream) as packed:
             for member in packed:
                 content = packed.extractfile(member) if _known(PurePath(member.name)) else None
                 if content is not None:

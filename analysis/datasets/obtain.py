@@ -12,7 +12,7 @@ from pathlib import Path
 from bsx.analysis.datasets.settings import FetchSettings
 from bsx.analysis.datasets.store import find_layout, how_to_get
 from bsx.catalog.datasets import DatasetEntry, DatasetFile, find_dataset
-from bsx.data.output import atomic_path, atomic_text, make_folder
+from bsx.data.output import atomic_text, make_folder
 from bsx.errors import DataUnavailableError, InputError
 from bsx.support.download import check, download
 from bsx.support.folders import data_folder
@@ -63,10 +63,8 @@ def get_dataset(name: str, settings: FetchSettings) -> Path:
         target = folder / path
         known = (tables.get(path), None) if file is None else (file.sha256, file.size)
         if origin is not None:
-            check(origin, *known, str(origin))
             make_folder(target.parent)
-            with atomic_path(target, internal=True) as temporary:
-                shutil.copyfile(origin, temporary)
+            copy(origin, target, *known)
         elif file is not None:
             due = file.sha256 or lock["files"].get(path, {}).get("sha256")
             if due is None or not target.is_file() or file_digest(target) != due:
@@ -160,6 +158,21 @@ def _read_lock(folder: Path) -> _Lock:
         return {kind: lock[kind] for kind in ("files", "unpacked")}
     except (ValueError, KeyError, TypeError) as error:
         raise InputError("is not a lock file of bsx; remove it and get the data set again", file=file) from error
+
+
+def copy(source: Path, target: Path, sha256: str | None, size: int | None) -> None:
+    """Copy a file from a local folder, checked like a download.
+
+    Raises:
+        InputError: if the file is not what it should be.
+    """
+    check(source, sha256, size, str(source))
+    part = target.with_name(target.name + ".part")
+    try:
+        shutil.copyfile(source, part)
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def unpack(archive: Path, folder: Path, inner: list[str]) -> list[Path]:

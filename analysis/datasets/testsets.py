@@ -73,9 +73,14 @@ def _of(entry: DatasetEntry) -> list[TestSet]:
 
 
 def find_test_set(name: str) -> TestSet:
-    """Return one of `test_sets`, ``mt-metrics-eval/TESTSET/PAIR``, or ``FOLDER/PAIR``.
+    """Return a test set.
 
-    The folder is that of one test set in the layout of mt-metrics-eval, or of tables of it.
+    Args:
+        name: one of `test_sets`, ``mt-metrics-eval/TESTSET/PAIR``, or ``FOLDER/PAIR`` with a folder of one test set in
+            the layout of mt-metrics-eval, or of tables of it.
+
+    Raises:
+        UnknownNameError: listing near names.
     """
     parts = name.split("/")
     if parts[0] == _MANY and len(parts) == 3:

@@ -72,12 +72,14 @@ def load_triples(path: AnyTable, metrics: Sequence[str] | None = None) -> Triple
     if wide and metrics:
         raise InputError(f"a table of {', '.join(_WIDE)} has one row for two scores: score it anew", file=table.name)
     table.require(*(_WIDE if wide else _LONG), *(metrics or ()))
-    rows = list(table.rows())
-    if not rows:
-        raise InputError("has a header but no rows", file=table.name)
+    none = InputError("has a header but no rows", file=table.name)
     if wide:
-        texts = [[row.text(side) for side in _WIDE] for row in rows]
-        return TripleTable(tuple(Triple(a, b, c, at) for at, (a, b, c) in enumerate(texts, start=1)), {})
+        texts = ([row.text(side) for side in _WIDE] for row in table.rows())
+        if not (made := tuple(Triple(a, b, c, at) for at, (a, b, c) in enumerate(texts, start=1))):
+            raise none
+        return TripleTable(made, {})
+    if not (rows := list(table.rows())):
+        raise none
     members: dict[str, tuple[list[int], list[int]]] = {}  # places of an anchor's paraphrases and non-paraphrases
     for at, row in enumerate(rows):
         anchor, _ = row.text("sentence1"), row.text("sentence2")

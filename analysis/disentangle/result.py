@@ -202,7 +202,13 @@ class Bend(WaldTest):
 
 @dataclass(frozen=True)
 class Reliability:
-    """Which share of a factor's variance is not noise, from 0 to 1, and where that value comes from, in words."""
+    """How much of a factor's variance is not noise.
+
+    Attributes:
+        factor: which.
+        value: the share, from 0 to 1.
+        source: where the value comes from, in words.
+    """
 
     factor: str
     value: Number

@@ -96,8 +96,8 @@ def ensemble(settings: EnsembleRun) -> EnsembleResult:
     if save is None and (settings.members or (registry is not None and not settings.metrics)):
         raise InputError("members and registry need save", setting="members")
     overlay = registry if registry is not None and registry.is_dir() else None  # one to be made has no entries yet
-    catalog = load_registry(overlay)
     frame, settings = open_frame(settings.model_copy(update={"registry": overlay}), "registry")
+    catalog = load_registry(overlay)
     if scores_out is not None:
         refuse_taken(frame.table.columns, [ENSEMBLE])
     human = frame.needed("human", "human scores")

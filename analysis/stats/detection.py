@@ -181,6 +181,12 @@ def roc_auc(
     )
 
 
+def area_interval(labels: ArrayLike, cluster: ArrayLike | None = None) -> AreaInterval:
+    """Return which interval `roc_auc` takes for these labels: what ``auto`` stands for. Errors: as there."""
+    positive, _, of = clustered({"labels": labels, "scores": labels}, cluster, "error")
+    return "wilson" if min(drawn_of_each(positive, of)) < FEW_LABELS else "logit"
+
+
 def compare_auc(
     a: ArrayLike,
     b: ArrayLike,

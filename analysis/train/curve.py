@@ -102,9 +102,7 @@ def learning_curve(
     """Train on growing parts of the data and measure agreement with human judgments.
 
     A seed fixes the order in which instances are added, so that a larger part holds the smaller ones. Where several
-    numbers of judgments are compared, all draw from the instances that have the most of them. Intervals are Student's,
-    of the mean over seeds: they say how much a repetition with other training data of that size would differ, not how
-    large the test data are.
+    numbers of judgments are compared, all draw from the instances that have the most of them.
 
     Args:
         train: trains on a sample and returns scores of the test instances (n,).
@@ -116,6 +114,10 @@ def learning_curve(
         per_instance: numbers of judgments of each instance, drawn at random from those there are; 0: all.
         seeds: repetitions.
         confidence: level of the intervals.
+
+    Returns:
+        One point for each size and number of judgments. Intervals are Student's, of the mean over seeds: they say how
+        much a repetition with other training data of that size would differ, not how large the test data are.
 
     Raises:
         InputError: if there are fewer instances than a size, or numbers are missing or unusable.

@@ -126,6 +126,8 @@ class BaselineRun:
 
     def mean(self) -> np.ndarray:
         """Return the mean P, R, F1 of each layer (layers, 3)."""
+        if self.pairs == 0:
+            raise InputError("no pair has been scored yet")
         return self._sums / self.pairs
 
     def standard_error(self) -> np.ndarray:
@@ -136,8 +138,10 @@ class BaselineRun:
     def result(self, language: str, corpus: str, domain: str | None = None) -> Baseline:
         """Return the registry entry.
 
-        It names the language's code, the sentences' domain, such as news, and the corpus they are from, to which
-        digest, number of pairs and seed are added.
+        Args:
+            language: code of the sentences' language.
+            corpus: where the sentences are from, for the record; digest, number of pairs and seed are added.
+            domain: what they are, such as news.
         """
         tokenizer, mean = self._scorer.tokenizer, self.mean()
         counts = [int((~tokenizer.is_special[text.ids]).sum()) for text in tokenizer.tokenize(self._sentences)]

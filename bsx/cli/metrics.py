@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from bsx.catalog.catalog import load_registry
-from bsx.catalog.entries import Evidence
-from bsx.catalog.published import PublishedEntry, find_published, published_metrics
 from bsx.cli.options import Format, Full, Registry
 from bsx.cli.output import group, print_rows, refuse_before_command, say
-from bsx.metrics.base import plugins
-from bsx.metrics.inventory import describe, inventory
-from bsx.models.evidence import spelled_figure
 from bsx.support.untyped import to_json
 
 metrics = group()
+if TYPE_CHECKING:
+    from bsx.catalog.published import PublishedEntry
 
 
 @metrics.callback(invoke_without_command=True)
@@ -32,6 +28,10 @@ def list_metrics(
     """List all metrics, those of other installed packages included."""
     if refuse_before_command(context):
         return
+    from bsx.catalog.catalog import load_registry
+    from bsx.catalog.published import published_metrics
+    from bsx.metrics.inventory import inventory
+
     catalog = load_registry(registry)
     say(f"left out of the registry: {problem}" for problem in catalog.problems)
     others = [entry for entry in published_metrics(catalog).values() if needs is None or needs in entry.needs]
@@ -82,6 +82,11 @@ def show(
     full: Full = False,
 ) -> None:
     """Show one metric: what it needs, its settings with their defaults, whom to cite; with --full, everything."""
+    from bsx.catalog.catalog import load_registry
+    from bsx.catalog.published import find_published
+    from bsx.metrics.base import plugins
+    from bsx.metrics.inventory import describe
+
     catalog = load_registry(registry)
     published = find_published(name, catalog) if catalog.metric(name) is None and name not in plugins() else None
     if published is not None:
@@ -91,6 +96,9 @@ def show(
     if format == "json":
         print(to_json(details))
         return
+    from bsx.catalog.entries import Evidence
+    from bsx.models.evidence import spelled_figure
+
     settings: list[dict[str, object]] = details.pop("settings")
     figures = [Evidence.model_validate(figure) for figure in details.pop("evidence")]
     needs = " and ".join(need for need in details["needs"] if need != "candidate")

@@ -46,7 +46,7 @@ KINDS: dict[str, Any] = {
 def validate(
     folder: Annotated[str | None, typer.Argument(help="An overlay folder; the registry in use unless given.")] = None,
 ) -> None:
-    """Read every file of the registry, with the code that overlays name, and report all problems."""
+    """Read every file of the registry and report all problems."""
     named = Path(folder) if folder is not None else None
     catalog = load_registry(named)
     problems: list[BsxError] = [*catalog.check()]

@@ -11,7 +11,6 @@ from pydantic import BeforeValidator
 
 from bsx.data import cells
 from bsx.data.cells import Spelled
-from bsx.data.corpus import as_list
 from bsx.data.lines import Problems
 from bsx.errors import InputError
 from bsx.support.untyped import Untyped
@@ -174,14 +173,19 @@ class MemoryTable(RowSource):
 
     def rows(self, problems: Problems, needed: Sequence[str]) -> Iterator[Row]:
         """Yield the rows, each whole."""
-        named = zip(self.columns, self._columns, strict=True)
-        columns = [list(map(_plain, as_list(column, f"column {name!r}"))) for name, column in named]
+        columns = [_cells(column) for column in self._columns]
         for number, values in enumerate(zip(*columns, strict=True), start=1):
             yield Row(f"{IN_MEMORY}: row {number}", zip(self.columns, values, strict=True), number)
 
 
+def _cells(column: Untyped) -> list[object]:
+    """Return the values of a column as plain objects of Python; floats know their digits."""
+    # Arrow; polars and pandas; NumPy
+    made = next((getattr(column, name) for name in ("to_pylist", "to_list", "tolist") if hasattr(column, name)), None)
+    return [_plain(value) for value in (column if made is None else made())]
+
+
 def _plain(value: object) -> object:
-    """Return a cell as a plain object of Python; floats know their digits."""
     if isinstance(value, np.generic | np.ndarray):
         value = value.tolist()
     if type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value):

@@ -7,7 +7,8 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cached_property
+from importlib import import_module
 from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
@@ -33,7 +34,6 @@ from bsx.support.settings import BaseSettings, Unscored, marked
 from bsx.support.untyped import Untyped
 
 _FEW = 5
-_version = cache(version)
 BY_SCRIPT = "script"
 """In the signature of a metric that has not seen texts: a setting that their script decides."""
 
@@ -186,6 +186,12 @@ def check_scores(metric: object, result: object, kind: type[BlockScores | PairSc
     raise InputError(f"{source_of(type(metric))}: {what}; a finite number, or NaN, is due for each")
 
 
+def _version(package: str) -> str:
+    """Return the version of the package that is imported; what is installed may be another one."""
+    imported = import_module(package.replace("-", "_"))
+    return str(getattr(imported, "__version__", None) or version(package))
+
+
 class MetricConfig(BaseSettings):
     """Base of a metric's settings: frozen, strictly named; the spelling ``metric:field=value`` comes from the fields.
 
@@ -289,7 +295,6 @@ class MetricCore(ABC, Generic[ConfigT]):
         pace: about how many seconds it computes, on one core, for a character of a candidate and each reference; 0 if
             several processes would not make it faster. None: it is never spread over several unasked, because its
             scores of a block do not depend on that alone, to the bit, or because it is not known.
-        packages: what computes it, whose versions stand in its signature.
     """
 
     Config: ClassVar[type[MetricConfig]]
@@ -298,7 +303,7 @@ class MetricCore(ABC, Generic[ConfigT]):
     keeps_missing: ClassVar[bool] = False
     encodes: ClassVar[bool] = True
     pace: ClassVar[float | None] = None
-    packages: ClassVar[tuple[str, ...]] = ()
+    _packages: ClassVar[tuple[str, ...]] = ()  # what computes it, whose versions stand in its signature
 
     def __init__(self, entry: MetricEntry, config: ConfigT, encoders: Encoders, spec: str | None = None) -> None:
         self.entry = entry
@@ -359,7 +364,8 @@ class MetricCore(ABC, Generic[ConfigT]):
     def doubts_of(self, corpus: Corpus) -> tuple[str, ...]:
         """Return what speaks against it on texts whose language nobody named: that its model does not know the script.
 
-        With ``strict``, that is a LanguageError.
+        Raises:
+            LanguageError: instead, with ``strict``.
         """
         located = getattr(self, "located", None)
         entry = None if located is None else located.choice.entry
@@ -436,8 +442,8 @@ class MetricCore(ABC, Generic[ConfigT]):
         return None
 
     def signature_fields(self, fitted: Fitted) -> dict[str, object]:
-        """Return what replaces or adds to the settings in the signature: a model's identity, a package's version."""
-        return {name.replace("-", "_"): _version(name) for name in self.packages}
+        """Return what replaces or adds to the signature's settings: a model's identity, a file's digest, a version."""
+        return {name.replace("-", "_"): _version(name) for name in self._packages}
 
     def signature(self, fitted: Fitted = None, references: tuple[int, int] | None = None) -> Signature:
         """Return everything that changes these scores.

@@ -15,7 +15,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from bsx.data.corpus import Corpus
 from bsx.metrics.core import BlockScores, MetricCore, Values
-from bsx.metrics.run import Prepared, prepare, stream
+from bsx.metrics.run import Plan, Prepared, prepare, stream
 from bsx.metrics.summary import Totals
 from bsx.support.optional import need
 from bsx.support.progress import Watch, reporter
@@ -160,7 +160,7 @@ def score_corpus(
 
 
 def scored_rows(
-    metrics: Sequence[MetricCore], corpus: Corpus, *, progress: Watch = None
+    metrics: Sequence[MetricCore], corpus: Corpus, *, plan: Plan | None = None, progress: Watch = None
 ) -> tuple[Prepared, tuple[str, ...], list[tuple[Totals, BlockScores]]]:
     """Score a corpus with several metrics, in memory.
 
@@ -169,7 +169,7 @@ def scored_rows(
         all rows, segments x systems, systems fastest.
     """
     progress = reporter(progress)
-    prepared = prepare(metrics, corpus, progress=progress)
+    prepared = prepare(metrics, corpus, plan=plan, progress=progress)
     totals = [Totals(metric, len(corpus.systems)) for metric in metrics]
     ids, parts = list[str](), list[list[BlockScores]]()
     for block in stream(prepared, progress=progress):
@@ -197,14 +197,14 @@ class PairedScores:
 
 
 def paired_scores(
-    metrics: Sequence[MetricCore], corpus: Corpus, *, progress: Watch = None
+    metrics: Sequence[MetricCore], corpus: Corpus, *, plan: Plan | None = None, progress: Watch = None
 ) -> tuple[Prepared, list[Totals], list[PairedScores]]:
     """Score all systems of a corpus.
 
     Returns:
         What the pass over the corpus taught the metrics, each metric's totals, and each metric's scores by system.
     """
-    prepared, _, scored = scored_rows(metrics, corpus, progress=progress)
+    prepared, _, scored = scored_rows(metrics, corpus, plan=plan, progress=progress)
     paired = []
     for metric, (_, scores) in zip(metrics, scored, strict=True):
         rows = scores.values if scores.statistics is None else scores.statistics

@@ -38,6 +38,8 @@ def test_mean_and_standard_error_are_those_of_the_pairs(
     monkeypatch.setattr("bsx.bertscore.baseline.BLOCK", 6)
     scorer = bsx.Scorer(model=tiny_model("bert"), all_layers=True)
     run = BaselineRun(scorer, [SENTENCES[0], "", *SENTENCES, " "], seed=2)
+    with pytest.raises(InputError):
+        run.mean()
     run.run(9)
     left, right = drawn(2, 9, 6)
     assert all(a != b for a, b in zip(left, right, strict=True))

@@ -76,10 +76,11 @@ class Memory(RowSource):
         names: dict[str, str] = {}
         self._counts = Counter[str]()
         self.total = again = 0
-        units = _Units(file)
+        units, source_tag = _Units(file), ""
         for unit in units:
             self.total += 1
             again += unit.again
+            source_tag = units.source
             for key, (language, _) in unit.texts.items():
                 names.setdefault(key, language)
                 self._counts[key] += 1
@@ -87,7 +88,7 @@ class Memory(RowSource):
                 raise InputError(f"has texts in more than {_MOST} languages", file=file.name, line=unit.line)
         if not names:
             raise InputError("holds no texts", file=file.name)
-        key = units.source.replace("_", "-").lower()  # which language is meant; none if that is not certain
+        key = source_tag.replace("_", "-").lower()  # which language is meant; none if that is not certain
         alike = [key] if key in names else [tag for tag in names if key and tag.split("-")[0] == key.split("-")[0]]
         self._source = alike[0] if len(alike) == 1 else ""
         self._names = {key: "source" if key == self._source else name for key, name in names.items()}
@@ -95,7 +96,7 @@ class Memory(RowSource):
         self.columns = [self._id, *(["source"] if self._source else [])]
         self.columns += [name for key, name in self._names.items() if key != self._source]
         self.languages = {self._names[key]: names[key] for key in names}
-        self.notes: list[str] = [self._roles_note(units.source)]
+        self.notes: list[str] = [self._roles_note(source_tag)]
         if again:
             more = "text of a unit's language is" if again == 1 else "texts of a unit's language are"
             self.notes.append(f"{file.name}: {again:,} further {more} left out")

@@ -133,6 +133,7 @@ class MetricX(Regression[MetricXConfig]):
     def score_pairs(self, pairs: Pairs, fitted: object) -> PairScores:
         """Score pairs, each read as one text; see `PairMetric.score_pairs`."""
         layout = _READS[self.config.layout, "reference" in self.needs]
+        # Where there are no sources, the layout names none.
         sides = [pairs.left, pairs.right, pairs.left if pairs.sources is None else pairs.sources]
         rows = ([pairs.texts[i] for i in row] for row in np.stack(sides, axis=1).tolist())
         read = [layout.format(candidate=text, other=other, source=source) for text, other, source in rows]

@@ -62,7 +62,7 @@ class Regression(PairMetric[ConfigT]):
     """
 
     shares_model = False
-    packages = ("transformers",)
+    _packages = ("transformers",)
     title: ClassVar[str]
     architectures: ClassVar[tuple[str, ...]]
     size_field: ClassVar[str]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache, partial
+from functools import cache
 from typing import Annotated, Literal
 
 import numpy as np
@@ -80,7 +80,7 @@ class Bleu(Metric[BleuConfig]):
     Config = BleuConfig
     encodes = False
     pace = 0
-    packages = ("sacrebleu",)
+    _packages = ("sacrebleu",)
 
     def setup(self) -> None:
         """Build sacreBLEU's object."""
@@ -178,7 +178,7 @@ class Bleu(Metric[BleuConfig]):
         """
         config, value = self.config, self._smooth_value
         # NumPy's logarithms and powers may differ from Python's in the last bit.
-        log, exp = map(partial(np.vectorize, otypes="d"), (math.log, math.exp)) if exact else (np.log, np.exp)
+        log, exp = (np.vectorize(f, otypes="d") for f in (math.log, math.exp)) if exact else (np.log, np.exp)
         matched, used = matches.any(axis=0), np.full(matches.shape[1:], len(matches))
         short = np.where(candidate < reference, 1 - reference / np.maximum(candidate, 1), 0.0)
         if config.variant == "coco":

@@ -35,7 +35,7 @@ class Chrf(Metric[ChrfConfig]):
     Config = ChrfConfig
     encodes = False
     pace = 0
-    packages = ("sacrebleu",)
+    _packages = ("sacrebleu",)
 
     def setup(self) -> None:
         """Build sacreBLEU's object."""

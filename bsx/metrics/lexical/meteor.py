@@ -52,7 +52,7 @@ class Meteor(PairMetric[MeteorConfig]):
     Config = MeteorConfig
     encodes = False
     pace = 4e-06
-    packages = ("nltk",)
+    _packages = ("nltk",)
 
     @classmethod
     def lacks(cls) -> str | None:

@@ -74,7 +74,7 @@ class Rouge(PairMetric[RougeConfig]):
     Config = RougeConfig
     encodes = False
     pace = 0
-    packages = ("rouge-score",)
+    _packages = ("rouge-score",)
 
     def setup(self) -> None:
         """Find the package, and build its tokenizer if words are stemmed."""

@@ -45,7 +45,7 @@ class Ter(Metric[TerConfig]):
     Config = TerConfig
     encodes = False
     pace = 2.4e-06
-    packages = ("sacrebleu",)
+    _packages = ("sacrebleu",)
 
     def setup(self) -> None:
         """Build sacreBLEU's object."""
