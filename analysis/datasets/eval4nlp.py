@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import tarfile
 from pathlib import Path, PurePath
 
@@ -68,8 +69,10 @@ def load_eval4nlp(path: Path | str, *, lp: str | None = None, name: str | None =
 
 def _archive(place: Path) -> dict[PurePath, list[str]]:
     results: dict[PurePath, list[str]] = {}
+    file = NamedFile(place)
+    opened = gzip.open if file.packed else open
     try:
-        with NamedFile(place).reading() as stream, tarfile.open(fileobj=stream) as packed:
+        with opened(file.stored, "rb") as stream, tarfile.open(fileobj=stream) as packed:
             for member in packed:
                 content = packed.extractfile(member) if _known(PurePath(member.name)) else None
                 if content is not None:
