@@ -143,7 +143,7 @@ class ScoredFiles:
 
     def shortfalls(self, result: JsonObject) -> list[str]:
         """Return one sentence for each score of a summary that `to_dict` made that is worse than it had to be."""
-        return shortfalls(result, self.gates, self.tally.outputs.shares)
+        return shortfalls(result, self.gates, self.tally.outputs.shares) if self.gates else []
 
     def notes(self) -> list[str]:
         """Return what the user should know about metrics, encoders and rows, one sentence each."""
@@ -202,7 +202,7 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
         raise InputError("lang_column needs bsx.score_languages", setting="lang_column")
     progress, say, metrics = reporter(settings.progress), settings.say, settings.metrics
     output = None if settings.output is None else Path(settings.output)
-    gates = read_gates(settings.fail_under, metrics or None)
+    gates = read_gates(settings.fail_under, metrics or None) if settings.fail_under else {}
     if gates and settings.all_layers:
         raise InputError("fail_under is about one layer: choose it with layer", setting="fail_under")
     elsewhere, devices = settings.engine == "ray", list[str]()
