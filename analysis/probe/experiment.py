@@ -70,10 +70,10 @@ class _Seed:
         """Fit a probe under each condition: ``vectors`` are those of a layer (n, dim), ``sizes`` of training sets."""
         conditions = [(truth, self.train) for truth in self.truths]
         conditions += [(self.truths[0], np.sort(self.order[:size])) for size in sizes]
-        held, fitted = np.asarray(vectors[self.validation], dtype=np.float64), []
+        others, fitted = np.asarray(vectors[self.validation], dtype=np.float64), []
         for truth, rows in conditions:
             x = np.asarray(vectors[rows], dtype=np.float64)
-            fitted.append(fit(probe, x, truth[rows], held, truth[self.validation], seed=self.chance))
+            fitted.append(fit(probe, x, truth[rows], others, truth[self.validation], seed=self.chance))
         return fitted
 
 
