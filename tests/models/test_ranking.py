@@ -17,7 +17,7 @@ from bsx.catalog.entries import Evidence, Judged
 from bsx.catalog.languages import knows, unseen
 from bsx.encode.model import choose
 from bsx.errors import InputError, RegistryError, UnknownNameError
-from bsx.models.evidence import Pooled, by_evidence
+from bsx.models.evidence import Pooled, by_evidence, pooled, rows_of
 from bsx.models.files import config_digest, is_here
 from bsx.models.ranking import PERMISSIVE, SelectSettings, cost, parse_count, rank, select_model, unranked
 from tests.conftest import REPOSITORY, Cli
@@ -129,6 +129,23 @@ def test_only_differences_on_the_same_rows_count() -> None:
     chained = pool_of(a=figures(0.5, 0.5, beside=0.4), b=figures(0.6, 0.6))
     assert chained.advantage("b", german).difference > chained.advantage("a", german).difference > 0
     assert pool_of(a=figures(0.5)).advantage("chrf", german).difference == 0
+
+
+def test_figures_are_of_the_same_rows_whatever_their_statistic_is_of_and_with() -> None:
+    spelled = ("Pearson r", "Pearson r of F1", "Kendall tau", "Kendall tau with ties", "Kendall tau of F1 with ties")
+    r, r_of_f1, tau, *others = (rows_of(figures(0.5, statistic=statistic)[0]) for statistic in spelled)
+    assert r == r_of_f1 != tau
+    assert others == [tau, tau]
+
+
+def test_metrics_without_references_may_lie_far_from_chrf() -> None:
+    registry = shipped()
+    arms = {name: entry.evidence for name, entry in (*registry.metrics.items(), *registry.models.items())}
+    free = [name for name, metric in registry.metrics.items() if "reference" not in metric.needs]
+    expected = Pooled(arms, registry.languages, models=registry.models, wide=free)
+    for metric in ("sentence-qe", "xmoverscore", "bleu"):
+        german = (found.advantage(metric, registry.languages["de"]) for found in (pooled(registry), expected))
+        assert len(set(german)) == 1, metric
 
 
 def test_two_models_are_told_apart_by_sets_that_have_both() -> None:
