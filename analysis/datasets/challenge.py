@@ -153,8 +153,9 @@ def load_challenge_table(path: Path | str, *, name: str | None = None) -> Judged
     """
     result, builder = load_challenge(path), Builder(path, name)
     builder.notes.extend(result.notes)
+    sides = sorted(result.has)
     for pair in result.pairs:
-        texts: dict[str, Given] = {side: str(getattr(pair, side)) for side in sorted(result.has)}
+        texts: dict[str, Given] = {side: str(getattr(pair, side)) for side in sides}
         texts |= {"good": pair.good, "bad": pair.bad, "phenomenon": pair.phenomenon, "severity": pair.severity}
         builder.add(lp=pair.lang, segment=pair.item, **texts)
     return builder.finish()
