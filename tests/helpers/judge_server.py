@@ -164,9 +164,6 @@ class JudgeServer:
             def log_message(self, format: str, *args: Any) -> None:
                 pass
 
-            def do_GET(self) -> None:
-                self.reply(200, {"object": "list", "data": [{"id": NAME, "object": "model"}]})
-
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 with contextlib.suppress(BrokenPipeError, ConnectionResetError):
