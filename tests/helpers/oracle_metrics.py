@@ -148,8 +148,11 @@ def cosine(x: np.ndarray, y: np.ndarray) -> float:
     return float(x @ y / (np.linalg.norm(x) * np.linalg.norm(y)))
 
 
-def coco_bleu(candidates: list[str], references: list[list[str]], order: int) -> float:
-    """BLEU of the COCO captioning toolkit, of one segment or of a corpus: a product of shares, a root, the penalty."""
+def coco_bleu(candidates: list[str], references: list[list[str]], order: int, added: Any = (1e-15, 1e-9)) -> float:
+    """BLEU of the COCO captioning toolkit, of one segment or of a corpus: a product of shares, a root, the penalty.
+
+    Moses' sentence BLEU is that with 1 added to both parts of a share, but for rounding in the penalty.
+    """
     matched, counted, length, nearest = [0] * order, [0] * order, 0, 0
     for candidate, group in zip(candidates, references, strict=True):
         words, others = candidate.split(), [reference.split() for reference in group]
@@ -161,7 +164,7 @@ def coco_bleu(candidates: list[str], references: list[list[str]], order: int) ->
             matched[n - 1] += sum(min(grams.count(g), max(t.count(g) for t in theirs)) for g in set(grams))
     product = 1.0
     for right, every in zip(matched, counted, strict=True):
-        product *= (right + 1e-15) / (every + 1e-9)
+        product *= (right + added[0]) / (every + added[1])
     ratio = (length + 1e-15) / (nearest + 1e-9)
     return 100 * product ** (1 / order) * (math.exp(1 - 1 / ratio) if ratio < 1 else 1.0)
 
@@ -181,16 +184,3 @@ def coco_rouge(candidate: str, references: list[str]) -> tuple[float, float, flo
     if precision == 0 or recall == 0:
         return precision, recall, 0.0
     return precision, recall, (1 + 1.2**2) * precision * recall / (recall + 1.2**2 * precision)
-
-
-def moses_bleu(candidate: str, reference: str) -> float:
-    """Sentence BLEU with one reference: precisions of 1 to 4 words, one added to each count."""
-    c, r = candidate.split(), reference.split()
-    product = 1.0
-    for n in range(1, 5):
-        ours = [tuple(c[i : i + n]) for i in range(len(c) - n + 1)]
-        theirs = [tuple(r[i : i + n]) for i in range(len(r) - n + 1)]
-        matches = sum(min(ours.count(gram), theirs.count(gram)) for gram in set(ours))
-        product *= (matches + 1) / (len(ours) + 1)
-    brevity = math.exp(1 - len(r) / len(c)) if len(c) < len(r) else 1.0
-    return 100 * product ** (1 / 4) * brevity

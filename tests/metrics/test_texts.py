@@ -52,11 +52,9 @@ def test_equal_texts_in_two_forms_score_as_equal_ones(spec: str) -> None:
 
 
 def test_idf_and_alignments_read_one_form() -> None:
-    scorer, plain = (bsx.Scorer(model="minilm", normalize=form) for form in ("nfc", "none"))
+    scorer = bsx.Scorer(model="minilm", normalize="nfc")
     assert scorer.count_idf(cut(TEXTS)).digest == scorer.count_idf(TEXTS).digest
     assert scorer.align(cut(TEXTS)[0], TEXTS[0]).f1 == scorer.align(TEXTS[0], TEXTS[0]).f1
-    assert scorer.score(cut(TEXTS), TEXTS).signature["normalize"] == "nfc"
-    assert plain.score(TEXTS, TEXTS).signature["normalize"] == "none"
 
 
 def test_a_run_reads_one_form_and_encoders_say_which() -> None:
@@ -71,15 +69,10 @@ def test_a_run_reads_one_form_and_encoders_say_which() -> None:
 
 
 def test_other_forms_are_options() -> None:
-    forms = {
-        "nfkc": ("Ａ１２３４５６", "A123456"),
-        "tashkeel": ("كَتَبَ الدَّرْسَ", "كتب الدرس"),
-        "sr-latn": ("Његов џеп је пун", "Njegov džep je pun"),
-    }
-    for form, (text, other) in forms.items():
-        for spec in ("chrf", "bleu:effective_order=true"):
-            assert made(spec, normalize=form).score([text], [other]).values[0] == pytest.approx(100)
-        assert made("chrf").score([text], [other]).values[0] < 100
+    text, other = "كَتَبَ الدَّرْسَ", "كتب الدرس"
+    for spec in ("chrf", "bleu:effective_order=true"):
+        assert made(spec, normalize="tashkeel").score([text], [other]).values[0] == pytest.approx(100)
+        assert made(spec).score([text], [other]).values[0] < 100
 
 
 def test_bleu_and_ter_cut_chinese_as_sacrebleu_does_for_it() -> None:
