@@ -197,7 +197,7 @@ V2 = {"pmeans": False, "cost": "euclidean", "transform": "inverse"}
     ("name", "settings", "same"),
     [
         ("moverscore", {}, {}),
-        ("moverscore", {"ngram": 2}, {}),
+        ("moverscore", {"ngram": 2, "last_layers": tiny.LAYERS}, {}),
         ("moverscore", {"ngram": 3, "last_layers": 2}, {}),
         ("moverscore", {"ngram": 50}, {}),
         ("moverscore", {"idf": False}, {}),
