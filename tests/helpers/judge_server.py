@@ -30,13 +30,8 @@ _LAST_LINE = len(_PIECES)
 _PIECES += [b"I cannot say.", *(str(20 + 3 * i).encode() for i in range(26))]
 UNREADABLE = "z"  # a translation that ends with it gets an answer without a number
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_NESTED = object()  # what is sent as lists within lists
 _TAIL = '"\nScore: '
-
-
-def expected(candidate: str) -> str:
-    """Return what the model was taught to answer about a translation that ends with a letter."""
-    letter = candidate[-1]
-    return "I cannot say." if letter == UNREADABLE else str(20 + 3 * _LETTERS.index(letter))
 
 
 def _example(choice: torch.Generator) -> tuple[str, str]:
@@ -48,8 +43,9 @@ def _example(choice: torch.Generator) -> tuple[str, str]:
         return "or hinder comprehension.", ERRORS
     if kind < 3:
         return ("- Coherence:", "- Consistency:", "- Relevance:")[draw(3)], "234"[min(2, draw(4))]
-    text = (_LETTERS + " ")[draw(27)] + _LETTERS[draw(26)]
-    return text + _TAIL, expected(text)
+    before, last = (_LETTERS + " ")[draw(27)], draw(26)
+    answer = "I cannot say." if _LETTERS[last] == UNREADABLE else str(20 + 3 * last)
+    return before + _LETTERS[last] + _TAIL, answer
 
 
 def _read(prompt: str) -> list[int]:
@@ -134,10 +130,6 @@ class TinyModel:
         return out.decode("utf-8", "replace"), finish, tokens
 
 
-class _Nested:
-    """What is sent as lists within lists."""
-
-
 class JudgeServer:
     """The server, on a port of its own, with what it was asked.
 
@@ -164,16 +156,13 @@ class JudgeServer:
             def log_message(self, format: str, *args: Any) -> None:
                 pass
 
-            def do_GET(self) -> None:
-                self.reply(200, {"object": "list", "data": [{"id": NAME, "object": "model"}]})
-
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 with contextlib.suppress(BrokenPipeError, ConnectionResetError):
                     outer.serve(self, self.path.split("/")[1], body)
 
             def reply(self, status: int, said: object, headers: dict[str, str] | None = None) -> None:
-                raw = b"[" * 100_000 if isinstance(said, _Nested) else json.dumps(said).encode()
+                raw = b"[" * 100_000 if said is _NESTED else json.dumps(said).encode()
                 self.send_response(status)
                 for name, value in {"Content-Type": "application/json", **(headers or {})}.items():
                     self.send_header(name, value)
@@ -231,7 +220,7 @@ class JudgeServer:
                     time.sleep(0.05)
                 return None
             if manner in ("nested", "nested-error"):
-                return handler.reply(200 if manner == "nested" else 400, _Nested())
+                return handler.reply(200 if manner == "nested" else 400, _NESTED)
             if manner == "nothing":
                 return handler.reply(200, {"object": "list"})
             time.sleep(self.wait)

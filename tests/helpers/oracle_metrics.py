@@ -6,7 +6,6 @@ Vectors come from transformers itself, one text at a time.
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 import string
 from collections import Counter
@@ -51,42 +50,22 @@ def unit(vectors: np.ndarray) -> np.ndarray:
 
 def power_mean_vectors(layers: np.ndarray) -> np.ndarray:
     """(layers, tokens, dim) -> (tokens, 3 dim): minimum, mean, maximum of unit vectors, element by element."""
-    rows = []
-    for token in range(layers.shape[1]):
-        own = [unit(layer[token]) for layer in layers]
-        low = [min(v[i] for v in own) for i in range(len(own[0]))]
-        mean = [sum(v[i] for v in own) / len(own) for i in range(len(own[0]))]
-        high = [max(v[i] for v in own) for i in range(len(own[0]))]
-        rows.append([*low, *mean, *high])
-    return np.array(rows)
+    units = unit(layers)
+    return np.concatenate([units.min(axis=0), units.mean(axis=0), units.max(axis=0)], axis=-1)
 
 
 def kept(pieces: Sequence[str], *, punctuation: bool, subwords: bool, stop_words: Sequence[str] = ()) -> list[int]:
     """Positions that stay; of a WordPiece vocabulary."""
-    positions = []
-    for i, piece in enumerate(pieces):
-        if punctuation and piece in set(string.punctuation):
-            continue
-        if subwords and "##" in piece:
-            continue
-        if piece in stop_words:
-            continue
-        positions.append(i)
-    return positions
+    dropped = {*stop_words, *(string.punctuation if punctuation else ())}
+    return [i for i, piece in enumerate(pieces) if piece not in dropped and not (subwords and "##" in piece)]
 
 
 def windows(vectors: np.ndarray, weights: Sequence[float], n: int) -> tuple[np.ndarray, np.ndarray]:
     """Unit vectors and masses of the windows of n tokens; of one window, if there are no more tokens than n."""
     n = min(n, len(weights))
-    grams, masses = [], []
-    for start in range(len(weights) - n + 1):
-        total, mass = np.zeros(vectors.shape[1]), 0.0
-        for i in range(start, start + n):
-            total = total + weights[i] * vectors[i]
-            mass += weights[i]
-        grams.append(unit(total))
-        masses.append(mass)
-    return np.array(grams), np.array(masses)
+    starts = range(len(weights) - n + 1)
+    grams = [unit(np.sum([weights[i] * vectors[i] for i in range(start, start + n)], axis=0)) for start in starts]
+    return np.array(grams), np.array([sum(weights[start : start + n]) for start in starts])
 
 
 def distances(x: np.ndarray, y: np.ndarray, *, squared: bool) -> np.ndarray:
@@ -112,12 +91,6 @@ def emd(a: np.ndarray, b: np.ndarray, cost: np.ndarray) -> float:
     present_a, present_b = a > 0, b > 0
     cost = cost[present_a][:, present_b]
     return float((optimal_plan(a[present_a], b[present_b], cost) * cost).sum())
-
-
-def cheapest_matching(cost: np.ndarray) -> float:
-    """Transport between n units of mass 1/n and as many: the cheapest of all permutations (Birkhoff)."""
-    n = len(cost)
-    return min(sum(cost[i, p[i]] for i in range(n)) for p in itertools.permutations(range(n))) / n
 
 
 def trimmed_cost(a: np.ndarray, b: np.ndarray, cost: np.ndarray, share: float) -> float:
@@ -175,8 +148,11 @@ def cosine(x: np.ndarray, y: np.ndarray) -> float:
     return float(x @ y / (np.linalg.norm(x) * np.linalg.norm(y)))
 
 
-def coco_bleu(candidates: list[str], references: list[list[str]], order: int) -> float:
-    """BLEU of the COCO captioning toolkit, of one segment or of a corpus: a product of shares, a root, the penalty."""
+def coco_bleu(candidates: list[str], references: list[list[str]], order: int, added: Any = (1e-15, 1e-9)) -> float:
+    """BLEU of the COCO captioning toolkit, of one segment or of a corpus: a product of shares, a root, the penalty.
+
+    Moses' sentence BLEU is that with 1 added to both parts of a share, but for rounding in the penalty.
+    """
     matched, counted, length, nearest = [0] * order, [0] * order, 0, 0
     for candidate, group in zip(candidates, references, strict=True):
         words, others = candidate.split(), [reference.split() for reference in group]
@@ -188,7 +164,7 @@ def coco_bleu(candidates: list[str], references: list[list[str]], order: int) ->
             matched[n - 1] += sum(min(grams.count(g), max(t.count(g) for t in theirs)) for g in set(grams))
     product = 1.0
     for right, every in zip(matched, counted, strict=True):
-        product *= (right + 1e-15) / (every + 1e-9)
+        product *= (right + added[0]) / (every + added[1])
     ratio = (length + 1e-15) / (nearest + 1e-9)
     return 100 * product ** (1 / order) * (math.exp(1 - 1 / ratio) if ratio < 1 else 1.0)
 
@@ -208,16 +184,3 @@ def coco_rouge(candidate: str, references: list[str]) -> tuple[float, float, flo
     if precision == 0 or recall == 0:
         return precision, recall, 0.0
     return precision, recall, (1 + 1.2**2) * precision * recall / (recall + 1.2**2 * precision)
-
-
-def moses_bleu(candidate: str, reference: str) -> float:
-    """Sentence BLEU with one reference: precisions of 1 to 4 words, one added to each count."""
-    c, r = candidate.split(), reference.split()
-    product = 1.0
-    for n in range(1, 5):
-        ours = [tuple(c[i : i + n]) for i in range(len(c) - n + 1)]
-        theirs = [tuple(r[i : i + n]) for i in range(len(r) - n + 1)]
-        matches = sum(min(ours.count(gram), theirs.count(gram)) for gram in set(ours))
-        product *= (matches + 1) / (len(ours) + 1)
-    brevity = math.exp(1 - len(r) / len(c)) if len(c) < len(r) else 1.0
-    return 100 * product ** (1 / 4) * brevity

@@ -20,8 +20,6 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("good.txt").write_text("the cat sat on the mat\nhe never rings\n")
     Path("bad.txt").write_text("a dog\nhe calls\n")
     Path("r.txt").write_text("the cat sat on a mat\nhe never calls\n")
-    rows = ["system\tcandidate\treference", "x\tthe cat\tthe cat", "y\ta dog\tthe cat"]
-    Path("long.tsv").write_text("\n".join(rows) + "\n")
 
 
 KNOWN = ["chrf", "bleu:tokenize=char", "bertscore:idf=true,layer=5", "judge:copy=1,chrf=2"]
@@ -110,13 +108,6 @@ def test_the_command_exits_with_1_and_says_by_how_much(cli: Callable[..., Outcom
     assert f"chrf of bad is {bad:.4f}, {60 - bad:.4f} below 60\n" in missed.err
     assert f"ter of bad is {error:.4f}, {error - 40:.4f} above 40\n" in missed.err
     assert "of good" not in missed.err
-
-
-def test_every_system_of_a_long_table_must_reach_it(cli: Callable[..., Outcome]) -> None:
-    missed = cli("score", "long.tsv", "--metrics", "chrf", "--fail-under", "chrf=99")
-    assert missed.status == 1
-    assert "chrf of y is" in missed.err
-    assert "chrf of x is" not in missed.err
 
 
 def test_figures_of_bertscore_have_its_name(cli: Callable[..., Outcome]) -> None:

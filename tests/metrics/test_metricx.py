@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from bsx.encode.session import Encoders
 from bsx.errors import InputError, ModelUnavailableError
 from bsx.metrics.base import get_metric
 from tests.helpers import tiny
+from tests.metrics.test_external import interpreter, said
 
 CANDIDATES = ["the cat sat on the mat .", "a man walked slowly to the bridge", "the old train station " * 9]
 REFERENCES = ["the cat is on the mat .", "the man walked to the river bank", "a new report said the rain was slow"]
@@ -60,21 +60,9 @@ def test_scores_are_those_of_upstream(name: str, layout: str, model: str) -> Non
 
 @pytest.mark.parametrize(("name", "layout"), UPSTREAM)
 def test_scores_are_those_of_upstreams_code(name: str, layout: str, model: str) -> None:
-    python = os.environ.get("BSX_METRICX_PYTHON")
-    if not python:
-        pytest.skip("BSX_METRICX_PYTHON names no interpreter with google-research/metricx in ../code")
+    python = interpreter("BSX_METRICX_PYTHON")  # which has google-research/metricx in ../code
     code = os.environ.get("BSX_METRICX_CODE") or str(Path(python).parents[1] / "code")
-    helper = Path(__file__).parents[1] / "helpers" / "external_models.py"
-    done = subprocess.run(
-        [python, str(helper), "metricx-scores", model, code, "1536"],
-        input=json.dumps(texts(name, layout)),
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd="/",
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    expected = json.loads(done.stdout.splitlines()[-1])
+    expected = said(python, "metricx-scores", model, code, "1536", given=texts(name, layout))
     np.testing.assert_allclose(scored(name, layout, model).values, expected, atol=5e-5)
 
 
@@ -92,12 +80,6 @@ def test_blank_texts_are_the_worst_and_references_are_taken_one_by_one(model: st
     np.testing.assert_allclose(table.ravel(), expected, atol=1e-5)
 
 
-def test_long_texts_are_cut_off_and_counted(model: str) -> None:
-    metric = get_metric("metricx-qe", encoders=Encoders(device="cpu"), model=model, layout="23")
-    found = metric.score(["the cat sat on the mat " * 400], None, ["die Katze"])
-    assert found.truncated.tolist() == [0]
-
-
 def test_tied_embeddings_are_scaled_as_upstream_does(tmp_path: Path) -> None:
     import torch
     from safetensors.torch import load_file
@@ -110,20 +92,20 @@ def test_tied_embeddings_are_scaled_as_upstream_does(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"model_type": "t5"}, "is a t5 checkpoint, not MetricX's"),
         ({"vocab_size": 250}, "too few for MetricX"),
         ({"num_layers": 3}, r"is no MetricX checkpoint: its weights .* lack"),
     ],
 )
-def test_what_is_no_checkpoint_is_refused(change: dict[str, Any], said: str, model: str, tmp_path: Path) -> None:
+def test_what_is_no_checkpoint_is_refused(change: dict[str, Any], message: str, model: str, tmp_path: Path) -> None:
     for file in Path(model).iterdir():
         (tmp_path / file.name).symlink_to(file)
     content = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").unlink()
     (tmp_path / "config.json").write_text(json.dumps(content | change))
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         get_metric("metricx", encoders=Encoders(device="cpu"), model=str(tmp_path)).score(["a"], ["b"], ["c"])
 
 

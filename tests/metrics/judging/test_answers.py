@@ -63,24 +63,16 @@ def test_numbers_as_gembas_code_reads_them(answer: str) -> None:
         ("8 points, because", "length", 8),
         ("1e1", "stop", 10),
         ("1E+2.", "stop", 100),
-        ("1e999", "stop", None),
+        *((answer, "stop", None) for answer in ("1e999", "0x55", "85th", "8_5", "8²", "1.2.3", "9" * 400, "  ")),
+        *((answer, "stop", None) for answer in ("1,000", "1,000.5")),  # one, or a thousand
         ("1e2", "length", None),
-        ("0x55", "stop", None),
-        ("85th", "stop", None),
-        ("8_5", "stop", None),
-        ("8²", "stop", None),
-        ("1.2.3", "stop", None),
-        ("1,000", "stop", None),  # one, or a thousand
-        ("1,000.5", "stop", None),
         ("8,5", "stop", 8.5),
         ("0,500", "stop", 0.5),
         ("85%", "stop", 85),
         ("85分", "stop", 85),
         ("8千", "stop", None),  # 8000
-        ("9" * 400, "stop", None),
         ("85", "content_filter", None),
         ("85", None, None),
-        ("  ", "stop", None),
     ],
 )
 def test_numbers_are_not_guessed(answer: str, finish: str | None, score: float | None) -> None:
