@@ -7,7 +7,7 @@ import json
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,6 +26,7 @@ from bsx.metrics.base import get_metrics
 from bsx.metrics.run import ScoredBlock
 from bsx.scoring.run import ScoreRun
 from bsx.support.children import starting_children
+from tests.conftest import Model
 
 WORDS = "rain train house river bank old man young woman walked slowly bridge station people city water".split()  # noqa: SIM905 - prose reads better
 
@@ -62,9 +63,7 @@ def alike(one: Path, two: Path) -> None:
 @pytest.mark.parametrize(
     "metrics", [["chrf", "bleu", "ter"], pytest.param(["bertscore:layer=1,idf=true", "chrf"], marks=pytest.mark.slow)]
 )
-def test_two_processes_are_one(
-    metrics: list[str], table: str, tiny_model: Callable[[str], str], tmp_path: Path
-) -> None:
+def test_two_processes_are_one(metrics: list[str], table: str, tiny_model: Model, tmp_path: Path) -> None:
     settings: Any = {"table": table, "metrics": metrics}
     settings |= {} if metrics[0] == "chrf" else {"model": tiny_model("bert")}
     done, blocks = list[tuple[int, int]](), list[ScoredBlock]()
@@ -114,9 +113,7 @@ def test_a_process_that_is_killed_ends_the_run(table: str, tmp_path: Path) -> No
 
 
 @pytest.mark.usefixtures("small_blocks")
-def test_what_goes_wrong_in_a_process_is_said_here(
-    table: str, tiny_model: Callable[[str], str], tmp_path: Path
-) -> None:
+def test_what_goes_wrong_in_a_process_is_said_here(table: str, tiny_model: Model, tmp_path: Path) -> None:
     long = Path(table).read_text(encoding="utf-8") + f"{'rain ' * 2000}\train\n"
     (tmp_path / "long.tsv").write_text(long, encoding="utf-8")
     settings: Any = {"table": str(tmp_path / "long.tsv"), "metrics": ["bertscore:layer=1"], "model": tiny_model("bert")}
@@ -180,10 +177,7 @@ def test_how_many_processes_are_worth_their_start(
     metrics: str, characters: int, start: int, cores: int, processes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(devices, "threads", lambda: cores)
-    prepared: Any = SimpleNamespace(
-        metrics=get_metrics(metrics),
-        plan=run.Plan(100, {}, (1, 1), characters=characters),
-    )
+    prepared: Any = SimpleNamespace(metrics=get_metrics(metrics), plan=run.Plan(100, {}, (1, 1), characters=characters))
     assert devices.worthwhile(prepared, start) == processes
 
 

@@ -28,6 +28,7 @@ import bsx
 from bsx.cli.bert_score import call
 from bsx.compat import bert_score as compat
 from bsx.errors import InputError
+from tests.conftest import Model
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -58,7 +59,7 @@ def plain(line: str) -> str:
 
 
 @pytest.fixture
-def folder(tiny_model: Callable[[str], str]) -> str:
+def folder(tiny_model: Model) -> str:
     return tiny_model("bert")
 
 
@@ -201,7 +202,7 @@ def test_what_a_program_writes_into_the_tables_counts(folder: str, monkeypatch: 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "distilbert", "t5"])
 @pytest.mark.parametrize("all_layers", [False, True])
-def test_the_functions_below_are_theirs(tiny_model: Callable[[str], str], family: str, all_layers: bool) -> None:
+def test_the_functions_below_are_theirs(tiny_model: Model, family: str, all_layers: bool) -> None:
     model_name, peer = tiny_model(family), bert_score.utils
     tokenizer = compat.get_tokenizer(model_name)
     model = compat.get_model(model_name, 2, all_layers)
@@ -221,7 +222,7 @@ def test_the_functions_below_are_theirs(tiny_model: Callable[[str], str], family
     torch.testing.assert_close(found, torch.cat(alone, dim=1 if all_layers else 0), atol=TOLERANCE, rtol=0)
 
 
-def test_pairs_do_not_depend_on_their_batch_and_blank_ones_are_0(tiny_model: Callable[[str], str]) -> None:
+def test_pairs_do_not_depend_on_their_batch_and_blank_ones_are_0(tiny_model: Model) -> None:
     folder = tiny_model("mbart")
     model, tokenizer = compat.get_model(folder, 0), compat.get_tokenizer(folder)
     texts = [*CANDIDATES, "a", " "]
@@ -256,15 +257,7 @@ def test_model_and_tokenizer_of_the_scorer_are_read(all_layers: bool, folder: st
 
 
 @pytest.mark.parametrize(
-    "weights",
-    [
-        {5: math.nan},
-        {5: math.inf},
-        {5: -1.0},
-        {"x": 1.0},
-        {5: "y"},
-        defaultdict(lambda: math.nan, {5: 1.0}),
-    ],
+    "weights", [{5: math.nan}, {5: math.inf}, {5: -1.0}, {"x": 1.0}, {5: "y"}, defaultdict(lambda: math.nan, {5: 1.0})]
 )
 def test_weights_that_nothing_can_be_weighed_by_are_refused(weights: Any, folder: str) -> None:
     with pytest.raises(InputError, match="idf"):
@@ -347,7 +340,7 @@ def test_weights_and_models_of_ones_own_are_theirs(folder: str) -> None:
 
 
 def test_the_tokenizer_puts_the_space_that_scores_are_computed_with(
-    tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    tiny_model: Model, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     entry = tmp_path / "models" / "spaced.yaml"
     entry.parent.mkdir()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -22,6 +21,7 @@ from bsx.encode.light import GraphBuilder, LightEmbedder, fast_bytes, obstacle, 
 from bsx.encode.run_config import RunConfig
 from bsx.encode.torch_encoder import TransformerEmbedder
 from bsx.errors import InputError, MissingExtraError
+from tests.conftest import Model
 from tests.helpers import tiny
 
 pytest.importorskip("onnxruntime", reason="needs the extra onnx")
@@ -72,7 +72,7 @@ def compared(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", BUILT)
-def test_every_layer_of_every_graph_is_that_of_pytorch(kind: str, tiny_model: Callable[[str], str]) -> None:
+def test_every_layer_of_every_graph_is_that_of_pytorch(kind: str, tiny_model: Model) -> None:
     compared(Path(tiny_model(kind)))
 
 
@@ -86,7 +86,7 @@ def test_every_layer_of_the_embedded_model_is_that_of_pytorch() -> None:
 
 
 @pytest.mark.parametrize("dtype", ["fp32", "int8"])
-def test_batches_padding_and_order_do_not_matter(dtype: Any, tiny_model: Callable[[str], str]) -> None:
+def test_batches_padding_and_order_do_not_matter(dtype: Any, tiny_model: Model) -> None:
     scorer = bsx.Scorer(model=tiny_model("bert"), layer=2, backend="onnx", dtype=dtype)
     together = scorer.score(CANDIDATES, REFERENCES).f1
     turned = scorer.score(CANDIDATES[::-1], REFERENCES[::-1]).f1[::-1]
@@ -95,7 +95,7 @@ def test_batches_padding_and_order_do_not_matter(dtype: Any, tiny_model: Callabl
     np.testing.assert_allclose(alone, together, atol=TOLERANCE)
 
 
-def test_every_metric_on_encoders_gets_the_backend(tiny_model: Callable[[str], str]) -> None:
+def test_every_metric_on_encoders_gets_the_backend(tiny_model: Model) -> None:
     columns = {}
     for backend in ("torch", "onnx"):
         specs = ["bertscore:layer=2", "bertr", "moverscore", "sentence", "sbert-wk:first_layer=0"]
@@ -113,7 +113,7 @@ def backend(scorer: bsx.Scorer) -> str:
     return scorer.metric.encoding.shared.opener.backend.partition("-")[0]
 
 
-def test_the_signature_names_the_precision_and_not_what_makes_no_difference(tiny_model: Callable[[str], str]) -> None:
+def test_the_signature_names_the_precision_and_not_what_makes_no_difference(tiny_model: Model) -> None:
     folder = tiny_model("bert")
     fast = bsx.Scorer(model=folder, layer=2, backend="onnx")
     small = bsx.Scorer(model=folder, layer=2, dtype="int8")
@@ -123,7 +123,7 @@ def test_the_signature_names_the_precision_and_not_what_makes_no_difference(tiny
     assert fast.signature() == slow.signature()
 
 
-def test_auto_is_onnx_runtime_where_it_can_be(tiny_model: Callable[[str], str]) -> None:
+def test_auto_is_onnx_runtime_where_it_can_be(tiny_model: Model) -> None:
     folder = tiny_model("bert")
     scorer = bsx.Scorer(model=folder, layer=2)
     scores = scorer.score(CANDIDATES, REFERENCES)
@@ -133,7 +133,7 @@ def test_auto_is_onnx_runtime_where_it_can_be(tiny_model: Callable[[str], str]) 
     np.testing.assert_allclose(scores.f1, figures(folder, layer=2, backend="torch")[2], atol=TOLERANCE)
 
 
-def test_the_environment_says_what_auto_is(tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_says_what_auto_is(tiny_model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tiny_model("bert")
     monkeypatch.setenv("BSX_BACKEND", "torch")
     assert backend(bsx.Scorer(model=folder, layer=2)) == "torch"
@@ -151,7 +151,7 @@ def test_on_a_cluster_auto_is_pytorch() -> None:
     assert alike(RunConfig(backend="onnx")).backend == "onnx"
 
 
-def test_auto_falls_back_and_says_so(tiny_model: Callable[[str], str]) -> None:
+def test_auto_falls_back_and_says_so(tiny_model: Model) -> None:
     folder = tiny_model("longformer")
     scorer = bsx.Scorer(model=folder, layer=2)
     assert backend(scorer) == "torch"
@@ -161,15 +161,13 @@ def test_auto_falls_back_and_says_so(tiny_model: Callable[[str], str]) -> None:
         bsx.Scorer(model=folder, layer=2, backend="onnx")
 
 
-def test_what_the_graph_does_not_compute_is_left_to_pytorch(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+def test_what_the_graph_does_not_compute_is_left_to_pytorch(tiny_model: Model, tmp_path: Path) -> None:
     folder = tiny.rewrite(shutil.copytree(tiny_model("bert"), tmp_path / "changed"), hidden_act="silu")
     (note,) = bsx.Scorer(model=folder, layer=2).notes
     assert note.endswith("its activation is silu")
 
 
-def test_code_that_is_not_trusted_keeps_no_graph_from_being_built(
-    tiny_model: Callable[[str], str], tmp_path: Path
-) -> None:
+def test_code_that_is_not_trusted_keeps_no_graph_from_being_built(tiny_model: Model, tmp_path: Path) -> None:
     settings: dict[str, Any] = {"auto_map": {"AutoModel": "somebody/code--modeling.Model"}, "hidden_dropout_prob": 0}
     folder = tiny.rewrite(
         shutil.copytree(tiny_model("bert"), tmp_path / "own"), **settings, attention_probs_dropout_prob=1
@@ -180,7 +178,7 @@ def test_code_that_is_not_trusted_keeps_no_graph_from_being_built(
         np.testing.assert_allclose(found.f1, plain.f1, atol=1e-5)
 
 
-def test_damaged_and_foreign_weights_are_errors(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+def test_damaged_and_foreign_weights_are_errors(tiny_model: Model, tmp_path: Path) -> None:
     fast: dict[str, Any] = {"layer": 2, "backend": "onnx"}
     wide = tiny.rewrite(shutil.copytree(tiny_model("bert"), tmp_path / "wide"), intermediate_size=80)
     with pytest.raises(InputError, match="their shapes are not those that its config.json says"):
@@ -207,18 +205,14 @@ def test_damaged_and_foreign_weights_are_errors(tiny_model: Callable[[str], str]
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_weights_stored_in_few_bits_are_read(
-    dtype: torch.dtype, tiny_model: Callable[[str], str], tmp_path: Path
-) -> None:
+def test_weights_stored_in_few_bits_are_read(dtype: torch.dtype, tiny_model: Model, tmp_path: Path) -> None:
     copy = shutil.copytree(tiny_model("bert"), tmp_path / "small")
     folder = tiny.rewrite(copy, lambda weights: {name: weight.to(dtype) for name, weight in weights.items()})
     got, expected = (figures(folder, backend=which, layer=3)[:2] for which in ("onnx", "torch"))
     np.testing.assert_allclose(got, expected, atol=TOLERANCE)
 
 
-def test_a_filled_cache_opens_no_encoder_but_for_vectors_that_are_others(
-    tiny_model: Callable[[str], str], tmp_path: Path
-) -> None:
+def test_a_filled_cache_opens_no_encoder_but_for_vectors_that_are_others(tiny_model: Model, tmp_path: Path) -> None:
     f1 = []
     runs: list[tuple[dict[str, Any], bool]] = [({}, False), ({}, True), ({"backend": "torch"}, False)]
     runs += [({"dtype": "int8"}, False), ({"dtype": "int8"}, True)]
@@ -232,7 +226,7 @@ def test_a_filled_cache_opens_no_encoder_but_for_vectors_that_are_others(
     np.testing.assert_allclose(f1[2], f1[0], atol=TOLERANCE)
 
 
-def test_contradictions_are_errors(tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_contradictions_are_errors(tiny_model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tiny_model("bert")
     with pytest.raises(InputError, match="int8 is computed by ONNX Runtime"):
         bsx.Scorer(model=folder, layer=2, dtype="int8", backend="torch")
@@ -318,7 +312,7 @@ def test_products_in_eight_bits_know_nothing_of_other_tokens() -> None:
 
 
 def test_int8_is_the_same_on_processors_with_and_without_instructions_for_it(
-    tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+    tiny_model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder, found = tiny_model("bert"), []
     if fast_bytes() is np.uint8:
@@ -329,7 +323,7 @@ def test_int8_is_the_same_on_processors_with_and_without_instructions_for_it(
     np.testing.assert_array_equal(found[0], found[1])
 
 
-def test_int8_is_close_to_fp32(tiny_model: Callable[[str], str]) -> None:
+def test_int8_is_close_to_fp32(tiny_model: Model) -> None:
     # A number of a state is off by half a step at most, 1/510 of its token's range, and a weight by 1/254 of the
     # largest in its row. Random weights drawn wide, as here, are harder than trained ones.
     for kind in ("bert", "albert", "mpnet"):
@@ -358,7 +352,7 @@ assert not {name for name, module in sys.modules.items() if module and name in (
 
 @pytest.mark.parametrize("kind", ["bert", pytest.param("xlm-roberta", marks=pytest.mark.slow)])
 def test_scores_are_the_same_where_pytorch_and_transformers_cannot_be_imported(
-    kind: str, tiny_model: Callable[[str], str], tmp_path: Path
+    kind: str, tiny_model: Model, tmp_path: Path
 ) -> None:
     specs = ["bertscore:layer=2", "bertr:layer=2", "sentence", "sentence:pooling=max"]
     named = {"CANDIDATES": CANDIDATES, "REFERENCES": REFERENCES, "FOLDER": tiny_model(kind), "SPECS": specs}
