@@ -182,13 +182,6 @@ def test_every_name_has_its_arguments() -> None:
     assert wanted <= set(dir(compat.BERTScorer))
 
 
-def test_submodules_do_not_hide_the_functions() -> None:
-    from bsx.compat.bert_score.score import score as of_module
-    from bsx.compat.bert_score.scorer import BERTScorer as OfModule
-
-    assert (compat.score, compat.BERTScorer) == (of_module, OfModule)
-
-
 def test_what_a_program_writes_into_the_tables_counts(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(compat.model2layers, folder, 1)
     monkeypatch.setitem(compat.lang2model, "xx", folder)

@@ -21,6 +21,7 @@ from bsx.encode.light import GraphBuilder, LightEmbedder, fast_bytes, obstacle, 
 from bsx.encode.run_config import RunConfig
 from bsx.encode.torch_encoder import TransformerEmbedder
 from bsx.errors import InputError, MissingExtraError
+from bsx.models.files import find
 from tests.conftest import Model
 from tests.helpers import tiny
 
@@ -50,8 +51,12 @@ def figures(folder: str, **settings: Any) -> np.ndarray:
     return np.stack([scores.precision, scores.recall, scores.f1])
 
 
-def compared(folder: Path) -> None:
+@pytest.mark.parametrize("kind", [*BUILT, "minilm"])
+def test_every_layer_of_every_graph_is_that_of_pytorch(kind: str, tiny_model: Model) -> None:
     """Compare all layers with those of PyTorch in 64 bits, from which both may be off by rounding alone."""
+    folder = Path(tiny_model(kind)) if kind in BUILT else find(shipped().model(kind).source)
+    if folder is None:
+        pytest.skip("needs the extra offline")
     architecture = Architecture.read(folder, shipped().families)
     assert obstacle(architecture) is None
     layers = list(range(architecture.depth + 1))
@@ -71,66 +76,18 @@ def compared(folder: Path) -> None:
         assert (ours <= np.maximum(1e-6 * size, 3 * theirs)).all(), (ours / size, theirs / size)
 
 
-@pytest.mark.parametrize("kind", BUILT)
-def test_every_layer_of_every_graph_is_that_of_pytorch(kind: str, tiny_model: Model) -> None:
-    compared(Path(tiny_model(kind)))
-
-
-def test_every_layer_of_the_embedded_model_is_that_of_pytorch() -> None:
-    from bsx.models.files import find
-
-    folder = find(shipped().model("minilm").source)
-    if folder is None:
-        pytest.skip("needs the extra offline")
-    compared(folder)
-
-
-@pytest.mark.parametrize("dtype", ["fp32", "int8"])
-def test_batches_padding_and_order_do_not_matter(dtype: Any, tiny_model: Model) -> None:
-    scorer = bsx.Scorer(model=tiny_model("bert"), layer=2, backend="onnx", dtype=dtype)
-    together = scorer.score(CANDIDATES, REFERENCES).f1
-    turned = scorer.score(CANDIDATES[::-1], REFERENCES[::-1]).f1[::-1]
-    alone = [float(scorer.score([c], [r]).f1[0]) for c, r in zip(CANDIDATES, REFERENCES, strict=True)]
-    np.testing.assert_allclose(turned, together, atol=TOLERANCE)
-    np.testing.assert_allclose(alone, together, atol=TOLERANCE)
-
-
-def test_every_metric_on_encoders_gets_the_backend(tiny_model: Model) -> None:
-    columns = {}
-    for backend in ("torch", "onnx"):
-        specs = ["bertscore:layer=2", "bertr", "moverscore", "sentence", "sbert-wk:first_layer=0"]
-        encoders = bsx.Encoders(model=tiny_model("bert"), backend=backend)
-        metrics = bsx.get_metrics(specs, encoders=encoders)
-        columns[backend] = [metric.score(CANDIDATES, REFERENCES) for metric in metrics]
-    for slow, fast in zip(columns["torch"], columns["onnx"], strict=True):
-        # SBERT-WK divides by cosines that random weights bring near 0: rounding grows.
-        near = 1e-4 if slow.metric.startswith("sbert-wk") else TOLERANCE
-        np.testing.assert_allclose(fast.values, slow.values, atol=near)
-        assert slow.signature == fast.signature
-
-
 def backend(scorer: bsx.Scorer) -> str:
     return scorer.metric.encoding.shared.opener.backend.partition("-")[0]
 
 
 def test_the_signature_names_the_precision_and_not_what_makes_no_difference(tiny_model: Model) -> None:
-    folder = tiny_model("bert")
-    fast = bsx.Scorer(model=folder, layer=2, backend="onnx")
-    small = bsx.Scorer(model=folder, layer=2, dtype="int8")
-    slow = bsx.Scorer(model=folder, layer=2, backend="torch")
-    assert [backend(s) for s in (fast, small, slow)] == ["onnxruntime", "onnxruntime", "torch"]
-    assert [s.signature()["dtype"] for s in (fast, small, slow)] == ["fp32", "int8-rows", "fp32"]
-    assert fast.signature() == slow.signature()
-
-
-def test_auto_is_onnx_runtime_where_it_can_be(tiny_model: Model) -> None:
-    folder = tiny_model("bert")
-    scorer = bsx.Scorer(model=folder, layer=2)
-    scores = scorer.score(CANDIDATES, REFERENCES)
-    assert backend(scorer) == "onnxruntime"
-    assert scores.signature == scorer.signature()
-    assert scorer.notes == ()
-    np.testing.assert_allclose(scores.f1, figures(folder, layer=2, backend="torch")[2], atol=TOLERANCE)
+    given: list[dict[str, Any]] = [{"backend": "onnx"}, {}, {"dtype": "int8"}, {"backend": "torch"}]
+    scorers = [bsx.Scorer(model=tiny_model("bert"), layer=2, **settings) for settings in given]
+    assert [backend(scorer) for scorer in scorers] == ["onnxruntime"] * 3 + ["torch"]
+    fast, auto, small, slow = (scorer.signature() for scorer in scorers)
+    assert (small["dtype"], fast["dtype"]) == ("int8-rows", "fp32")
+    assert fast == auto == slow
+    assert scorers[1].notes == ()
 
 
 def test_the_environment_says_what_auto_is(tiny_model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,20 +108,20 @@ def test_on_a_cluster_auto_is_pytorch() -> None:
     assert alike(RunConfig(backend="onnx")).backend == "onnx"
 
 
-def test_auto_falls_back_and_says_so(tiny_model: Model) -> None:
-    folder = tiny_model("longformer")
+@pytest.mark.parametrize(
+    ("kind", "settings", "why"), [("longformer", {}, "longformer"), ("bert", {"hidden_act": "silu"}, "silu")]
+)
+def test_auto_falls_back_and_says_so(
+    kind: str, settings: dict[str, Any], why: str, tiny_model: Model, tmp_path: Path
+) -> None:
+    folder = tiny.rewrite(shutil.copytree(tiny_model(kind), tmp_path / "changed"), **settings)
     scorer = bsx.Scorer(model=folder, layer=2)
     assert backend(scorer) == "torch"
-    why = "PyTorch runs the encoder, because ONNX Runtime cannot: bsx has no graph of the architecture longformer"
-    assert scorer.notes == (why,)
-    with pytest.raises(InputError, match="no graph of the architecture longformer; use backend=torch"):
+    (note,) = scorer.notes
+    assert note.startswith("PyTorch runs the encoder")
+    assert note.endswith(why)
+    with pytest.raises(InputError, match=f"{why}; use backend=torch"):
         bsx.Scorer(model=folder, layer=2, backend="onnx")
-
-
-def test_what_the_graph_does_not_compute_is_left_to_pytorch(tiny_model: Model, tmp_path: Path) -> None:
-    folder = tiny.rewrite(shutil.copytree(tiny_model("bert"), tmp_path / "changed"), hidden_act="silu")
-    (note,) = bsx.Scorer(model=folder, layer=2).notes
-    assert note.endswith("its activation is silu")
 
 
 def test_code_that_is_not_trusted_keeps_no_graph_from_being_built(tiny_model: Model, tmp_path: Path) -> None:
