@@ -119,6 +119,8 @@ def test_the_language_of_a_baseline(languages: list[str], asked: str | None, fou
     if found:
         figures = find_baseline(layers, choice, catalog, "").figures
         np.testing.assert_allclose(figures.T, [baseline.precision, baseline.recall, baseline.f1], rtol=1e-6)
+        with pytest.raises(InputError, match="53aa51172d14"):  # it was made with other weights of the same name
+            find_baseline(layers, choice, catalog, "minilm@sha256-000000000000")
     else:
         with pytest.raises(InputError):
             find_baseline(layers, choice, catalog, "")

@@ -127,13 +127,10 @@ def test_vectors(kind: str, tiny_model: Model) -> None:
 def test_a_decoder_scores_texts_without_an_entry(tiny_model: Model) -> None:
     candidates = ["the cat sat on the mat", "", "a dog", "he walked slowly to the old house by the river"]
     references = ["a dog sat on the mat", "the", "a dog", "they walked"]
-    scorer = bsx.Scorer(
-        model=tiny_model("gpt2"), layer=1, backend="torch"
-    )  # its tokenizer adds nothing: an empty text has no tokens
+    # Its tokenizer adds nothing: an empty text has no tokens.
+    scorer = bsx.Scorer(model=tiny_model("gpt2"), layer=1, backend="torch")
     together = scorer.score(candidates, references).f1
-    turned = scorer.score(candidates[::-1], references[::-1]).f1[::-1]
     alone = [scorer.score([one], [other]).f1[0] for one, other in zip(candidates, references, strict=True)]
-    np.testing.assert_allclose(turned, together, atol=TOLERANCE)
     np.testing.assert_allclose(alone, together, atol=TOLERANCE)
     assert together[1] == 0
     assert together[2] == pytest.approx(1)

@@ -24,24 +24,11 @@ from bsx.errors import InputError, MissingExtraError
 from bsx.models.files import find
 from tests.conftest import Model
 from tests.helpers import tiny
+from tests.helpers.sample import CANDIDATES, REFERENCES
 
 pytest.importorskip("onnxruntime", reason="needs the extra onnx")
 pytestmark = pytest.mark.usefixtures("any_backend")
 
-CANDIDATES = [
-    "The cat sat on the mat.",
-    "A young woman walked",
-    "一只猫坐在垫子上",
-    "It is raining, said the man!",
-    "the",
-]
-REFERENCES = [
-    "the dog sat on a mat",
-    "the old man walked slowly",
-    "一只狗坐在垫子上",
-    "He said that it was raining.",
-    "a",
-]
 BUILT = ("bert", "bert-cased", "roberta", "xlm-roberta", "distilbert", "electra", "albert", "mpnet")
 TOLERANCE = 1e-5  # fp32
 
@@ -133,32 +120,6 @@ def test_code_that_is_not_trusted_keeps_no_graph_from_being_built(tiny_model: Mo
     for name in ("onnx", "torch"):
         found = bsx.Scorer(model=folder, layer=2, backend=name).score(["a cat"], ["a dog"])
         np.testing.assert_allclose(found.f1, plain.f1, atol=1e-5)
-
-
-def test_damaged_and_foreign_weights_are_errors(tiny_model: Model, tmp_path: Path) -> None:
-    fast: dict[str, Any] = {"layer": 2, "backend": "onnx"}
-    wide = tiny.rewrite(shutil.copytree(tiny_model("bert"), tmp_path / "wide"), intermediate_size=80)
-    with pytest.raises(InputError, match="their shapes are not those that its config.json says"):
-        bsx.Scorer(model=wide, **fast)
-    key = "encoder.layer.0.output.dense.weight"
-
-    def lacking(weights: dict[str, Any]) -> dict[str, Any]:
-        return {name: weight for name, weight in weights.items() if not name.endswith(key)}
-
-    def infinite(weights: dict[str, Any]) -> dict[str, Any]:
-        next(weight for name, weight in weights.items() if name.endswith(key))[0, 0] = torch.nan
-        return weights
-
-    for change, message in ((lacking, f"lack .* {key}"), (infinite, "no finite number")):
-        folder = tiny.rewrite(shutil.copytree(tiny_model("bert"), tmp_path / change.__name__), change)
-        with pytest.raises(InputError, match=message):
-            bsx.Scorer(model=folder, **fast).score(CANDIDATES, REFERENCES)
-    cut = tmp_path / "cut"
-    shutil.copytree(tiny_model("bert"), cut)
-    whole = (cut / "model.safetensors").read_bytes()
-    (cut / "model.safetensors").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(InputError, match="model.safetensors.*it is not whole"):
-        bsx.Scorer(model=str(cut), **fast)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
@@ -256,16 +217,6 @@ def test_products_in_eight_bits_are_those_of_rounded_numbers(byte: Any) -> None:
     assert off.max() < 1.1
     assert (off > 1e-3).mean() < 0.05
     np.testing.assert_array_equal(got[0, 0], bias)
-
-
-def test_products_in_eight_bits_know_nothing_of_other_tokens() -> None:
-    rng = np.random.default_rng(4)
-    states = rng.standard_normal((4, 7, 64)).astype(np.float32)
-    matrix, bias = rng.standard_normal((32, 64)).astype(np.float32), np.ones(32, dtype=np.float32)
-    together = eight_bit_product(states, matrix, bias, fast_bytes())
-    for i, j in np.ndindex(4, 7):
-        alone = eight_bit_product(states[i : i + 1, j : j + 1], matrix, bias, fast_bytes())
-        np.testing.assert_array_equal(alone[0, 0], together[i, j])
 
 
 def test_int8_is_the_same_on_processors_with_and_without_instructions_for_it(

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 import bsx
 from bsx.encode.batching import Batcher
-from bsx.encode.run_config import choose_dtype
 from bsx.encode.torch_encoder import TransformerEmbedder
 from bsx.errors import InputError
 from bsx.match import greedy
@@ -33,9 +32,12 @@ def test_failed_batches_are_let_go_and_the_rest_is_planned_anew(
 ) -> None:
     embedder = opened(tiny_model("bert"))
     sequences = [[2, *range(5, 5 + length), 3] for length in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10) for _ in range(12)]
-    expected: dict[int, NDArray[np.float32]] = {}
-    for batch, vectors in Batcher(embedder, 64).run(sequences):
-        expected |= {i: vectors[0, row, : len(sequences[i])] for row, i in enumerate(batch)}
+
+    def encoded(batcher: Batcher) -> dict[int, NDArray[np.float32]]:
+        batches = batcher.run(sequences)
+        return {i: vectors[0, row, : len(sequences[i])] for batch, vectors in batches for row, i in enumerate(batch)}
+
+    expected = encoded(Batcher(embedder, 64))
     failed: list[weakref.ref[torch.Tensor]] = []
     alive: list[int] = []
     sizes: list[int] = []
@@ -53,9 +55,7 @@ def test_failed_batches_are_let_go_and_the_rest_is_planned_anew(
 
     monkeypatch.setattr(embedder, "hidden_states", on_a_small_card)
     batcher = Batcher(embedder, 800)
-    found: dict[int, NDArray[np.float32]] = {}
-    for batch, vectors in batcher.run(sequences):
-        found |= {i: vectors[0, row, : len(sequences[i])] for row, i in enumerate(batch)}
+    found = encoded(batcher)
     assert found.keys() == expected.keys()
     for i, vectors in found.items():
         np.testing.assert_allclose(vectors, expected[i], atol=1e-5)
@@ -162,11 +162,6 @@ def test_products_have_the_precision_of_the_number_format(tiny_model: Model, mon
     finally:
         torch.set_float32_matmul_precision("highest")
     assert seen == ["highest", "high"]
-
-
-def test_tf32_is_of_cards_only() -> None:
-    with pytest.raises(InputError, match="has no tf32 arithmetic"):
-        choose_dtype("tf32", "cpu")
 
 
 def window(texts: int) -> FlatVectors:
