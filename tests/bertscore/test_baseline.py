@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from bsx.catalog.catalog import shipped
 from bsx.catalog.entries.models import Source
 from bsx.encode.model import Choice
 from bsx.errors import InputError
+from tests.conftest import Model
 
 SENTENCES = ["the old cat", "rain at the station", "a young dog walked", "people had water", "the river bank"]
 
@@ -32,9 +32,7 @@ def drawn(seed: int, pairs: int, block: int) -> tuple[list[str], list[str]]:
     return left[:pairs], right[:pairs]
 
 
-def test_mean_and_standard_error_are_those_of_the_pairs(
-    tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mean_and_standard_error_are_those_of_the_pairs(tiny_model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bsx.bertscore.baseline.BLOCK", 6)
     scorer = bsx.Scorer(model=tiny_model("bert"), all_layers=True)
     run = BaselineRun(scorer, [SENTENCES[0], "", *SENTENCES, " "], seed=2)
@@ -62,7 +60,7 @@ def test_mean_and_standard_error_are_those_of_the_pairs(
     assert stopped.pairs == 18
 
 
-def test_one_pair_has_no_spread(tiny_model: Callable[[str], str]) -> None:
+def test_one_pair_has_no_spread(tiny_model: Model) -> None:
     run = BaselineRun(bsx.Scorer(model=tiny_model("bert"), all_layers=True), SENTENCES[:2], seed=1)
     run.run(1)
     assert run.standard_error().max() < 1e-6
@@ -77,7 +75,7 @@ def test_one_pair_has_no_spread(tiny_model: Callable[[str], str]) -> None:
     ],
 )
 def test_a_baseline_is_of_all_layers_plain_weights_and_two_sentences(
-    settings: dict[str, Any], sentences: list[str], tiny_model: Callable[[str], str]
+    settings: dict[str, Any], sentences: list[str], tiny_model: Model
 ) -> None:
     scorer = bsx.Scorer(model=tiny_model("bert"), **settings)
     with pytest.raises(InputError):
@@ -121,6 +119,8 @@ def test_the_language_of_a_baseline(languages: list[str], asked: str | None, fou
     if found:
         figures = find_baseline(layers, choice, catalog, "").figures
         np.testing.assert_allclose(figures.T, [baseline.precision, baseline.recall, baseline.f1], rtol=1e-6)
+        with pytest.raises(InputError, match="53aa51172d14"):  # it was made with other weights of the same name
+            find_baseline(layers, choice, catalog, "minilm@sha256-000000000000")
     else:
         with pytest.raises(InputError):
             find_baseline(layers, choice, catalog, "")

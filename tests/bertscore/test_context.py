@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import bsx
 from bsx.data.corpus import BREAK, InContext, MemoryCorpus
 from bsx.data.sidecar import FIGURES
 from bsx.errors import InputError
+from tests.conftest import Cli, Model
 
 REFERENCES = ["the old man sat", "rain on the river", "it had rain", "the bank"]
 CANDIDATES = ["an old man sat", "the rain", "it rain", "a river bank"]
@@ -37,7 +37,7 @@ def test_which_sentences_are_the_context() -> None:
 
 
 @pytest.mark.parametrize("kind", ["bert", "roberta", "albert"])
-def test_context_is_encoded_and_not_matched(kind: str, tiny_model: Callable[[str], str]) -> None:
+def test_context_is_encoded_and_not_matched(kind: str, tiny_model: Model) -> None:
     """An independent computation: encode by hand, keep the text's own vectors, match greedily."""
     scorer = bsx.Scorer(model=tiny_model(kind), layer=2, context=2, backend="torch")
     found = scorer.score(CANDIDATES, REFERENCES, documents=DOCUMENTS)
@@ -74,7 +74,7 @@ def test_context_is_encoded_and_not_matched(kind: str, tiny_model: Callable[[str
     assert "context" not in str(alone.signature)
 
 
-def test_the_text_keeps_its_place_where_the_limit_is_short(tiny_model: Callable[[str], str]) -> None:
+def test_the_text_keeps_its_place_where_the_limit_is_short(tiny_model: Model) -> None:
     tokenizer = bsx.Scorer(model=tiny_model("bert"), layer=1, context=1).tokenizer
     limit = tokenizer.max_tokens
     assert limit is not None
@@ -87,7 +87,7 @@ def test_the_text_keeps_its_place_where_the_limit_is_short(tiny_model: Callable[
     assert (long.lost, len(long.ids)) == (2 * limit - (limit - 2), limit)
 
 
-def test_idf_counts_no_context(tiny_model: Callable[[str], str]) -> None:
+def test_idf_counts_no_context(tiny_model: Model) -> None:
     with_context = bsx.Scorer(model=tiny_model("bert"), layer=1, context=2, idf=True)
     without = bsx.Scorer(model=tiny_model("bert"), layer=1, idf=True)
     one = with_context.score(CANDIDATES, REFERENCES, documents=["a", "b", "c", "d"])
@@ -96,7 +96,7 @@ def test_idf_counts_no_context(tiny_model: Callable[[str], str]) -> None:
     assert digest == str(one.signature["idf"])
 
 
-def test_what_goes_together(tiny_model: Callable[[str], str]) -> None:
+def test_what_goes_together(tiny_model: Model) -> None:
     scorer = bsx.Scorer(model=tiny_model("bert"), layer=1, context=2)
     with pytest.raises(InputError, match="go together"):
         scorer.score(CANDIDATES, REFERENCES)
@@ -108,7 +108,7 @@ def test_what_goes_together(tiny_model: Callable[[str], str]) -> None:
         scorer.align("a", "b")
 
 
-def test_from_the_command_line(cli: Callable[..., Any], tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+def test_from_the_command_line(cli: Cli, tiny_model: Model, tmp_path: Path) -> None:
     file, out = tmp_path / "docs.tsv", tmp_path / "out.tsv"
     rows = zip(DOCUMENTS, CANDIDATES, REFERENCES, strict=True)
     lines = ["doc\tsystem\tcandidate\treference"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,9 +9,10 @@ import torch
 
 from bsx import Scorer
 from bsx.errors import InputError
+from tests.conftest import Model
 
 
-def test_loss_equals_one_minus_the_score(tiny_model: Callable[[str], str]) -> None:
+def test_loss_equals_one_minus_the_score(tiny_model: Model) -> None:
     scorer = Scorer(model=tiny_model("bert"), layer=2, specials="exclude")
     candidate, reference = "the old cat", "a young dog sat"
     ids = torch.tensor([scorer.tokenizer.tokenize([candidate])[0].ids.tolist()])
@@ -32,7 +32,7 @@ def test_loss_equals_one_minus_the_score(tiny_model: Callable[[str], str]) -> No
     assert several.item() == pytest.approx(0, abs=1e-5)
 
 
-def test_training_moves_a_vector_towards_the_reference(tiny_model: Callable[[str], str]) -> None:
+def test_training_moves_a_vector_towards_the_reference(tiny_model: Model) -> None:
     scorer = Scorer(model=tiny_model("roberta"), layer=3, backend="torch")
     embedder: Any = scorer.metric.encoding.shared.batcher.embedder
     torch.manual_seed(0)
@@ -48,7 +48,7 @@ def test_training_moves_a_vector_towards_the_reference(tiny_model: Callable[[str
     assert all(parameter.grad is None for parameter in embedder.module.parameters())
 
 
-def test_gradient_agrees_with_finite_differences(tiny_model: Callable[[str], str]) -> None:
+def test_gradient_agrees_with_finite_differences(tiny_model: Model) -> None:
     scorer = Scorer(model=tiny_model("bert"), layer=1)
     torch.manual_seed(1)
     vectors = torch.randn(2, 4, scorer.dimensions, requires_grad=True)
@@ -64,13 +64,21 @@ def test_gradient_agrees_with_finite_differences(tiny_model: Callable[[str], str
     assert slope == pytest.approx((vectors.grad * direction).sum().item(), rel=0.02, abs=1e-4)
 
 
-def test_wrong_shapes_are_named(tiny_model: Callable[[str], str]) -> None:
-    scorer = Scorer(model=tiny_model("bert"), layer=1)
-    with pytest.raises(InputError, match="need the shape"):
-        scorer.loss(torch.zeros(3, 32), ["a"])
-    with pytest.raises(InputError, match="there are 2 references"):
-        scorer.loss(torch.zeros(1, 3, 32), ["a", "b"])
-    with pytest.raises(InputError, match="without content"):
-        scorer.loss(torch.ones(1, 3, 32), [" "])
-    with pytest.raises(InputError, match="mask"):
-        scorer.loss(torch.ones(1, 3, 32), ["a"], candidate_mask=torch.zeros(1, 3))
+@pytest.mark.parametrize(
+    ("settings", "shape", "references", "more", "message"),
+    [
+        ({}, (3, 32), ["a"], {}, "need the shape"),
+        ({}, (1, 3, 32), ["a", "b"], {}, "there are 2 references"),
+        ({}, (1, 3, 8), ["a"], {}, "and 32 dimensions"),
+        ({}, (1, 3, 32), [" "], {}, "without content"),
+        ({}, (1, 3, 32), ["a"], {"candidate_mask": torch.zeros(1, 3)}, "mask"),
+        ({"layer": None, "all_layers": True}, (1, 3, 32), ["a"], {}, "one layer"),
+        ({"idf": True}, (1, 3, 32), ["a"], {}, "without idf"),
+    ],
+)
+def test_what_has_no_loss(
+    settings: dict[str, Any], shape: tuple[int, ...], references: list[str], more: Any, message: str, tiny_model: Model
+) -> None:
+    scorer = Scorer(model=tiny_model("bert"), **{"layer": 1, **settings})
+    with pytest.raises(InputError, match=message):
+        scorer.loss(torch.ones(shape), references, **more)

@@ -1,12 +1,9 @@
-"""One scorer in several threads, and scorers that travel: pickled, copied, sent to another process."""
+"""One scorer in several threads, and scorers that travel: pickled and copied."""
 
 from __future__ import annotations
 
 import copy
 import pickle
-import subprocess
-import sys
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Literal
@@ -21,6 +18,7 @@ from bsx.encode.session import Encoders
 from bsx.errors import BsxError
 from bsx.metrics.base import get_metric, get_metrics
 from bsx.support.settings import set_fields
+from tests.conftest import Model
 
 THREADS = 8
 Backend = Literal["torch", "onnx"]
@@ -35,7 +33,7 @@ def jobs(count: int) -> list[tuple[list[str], list[str]]]:
 
 
 @pytest.mark.parametrize(("backend", "budget"), [("onnx", None), ("onnx", 20_000), ("torch", None)])
-def test_threads_share_a_scorer(tiny_model: Callable[[str], str], backend: Backend, budget: int | None) -> None:
+def test_threads_share_a_scorer(tiny_model: Model, backend: Backend, budget: int | None) -> None:
     scorer = Scorer(model=tiny_model("bert"), layer=2, backend=backend, idf=True)
     work = jobs(48 if backend == "onnx" else 16)
     expected = [scorer.score(*job).f1 for job in work]
@@ -49,7 +47,7 @@ def test_threads_share_a_scorer(tiny_model: Callable[[str], str], backend: Backe
     assert not scorer.encoders._uses
 
 
-def test_threads_share_encoders_that_remember_and_a_cache(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+def test_threads_share_encoders_that_remember_and_a_cache(tiny_model: Model, tmp_path: Path) -> None:
     folder = tiny_model("bert")
     work = jobs(24)
     expected = [Scorer(model=folder, layer=2).score(*job).f1 for job in work[:1]]
@@ -73,7 +71,7 @@ def test_threads_share_encoders_that_remember_and_a_cache(tiny_model: Callable[[
             np.testing.assert_allclose(found[f"bertscore:layer={layer}"], metric.score(*job).values, atol=1e-5)
 
 
-def test_each_run_forgets_what_it_alone_expects(tiny_model: Callable[[str], str]) -> None:
+def test_each_run_forgets_what_it_alone_expects(tiny_model: Model) -> None:
     encoders = Encoders(model=tiny_model("bert"), remember=False)
     one, other = {hash("a"): 2, hash("b"): 1}, {hash("a"): 3}
     with encoders.expecting(one) as used:
@@ -92,7 +90,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_scorer_travels_as_a_recipe(tiny_model: Callable[[str], str], way: str) -> None:
+def test_a_scorer_travels_as_a_recipe(tiny_model: Model, way: str) -> None:
     folder = tiny_model("bert")
     for scorer in (
         Scorer(model=folder, layer=2, idf=["the cat", "a dog"], device="cpu"),
@@ -109,7 +107,7 @@ def test_a_scorer_travels_as_a_recipe(tiny_model: Callable[[str], str], way: str
         assert len(pickle.dumps(Scorer(model=folder, layer=2))) < 5_000  # no weights
 
 
-def test_scorers_that_share_encoders_share_them_again(tiny_model: Callable[[str], str]) -> None:
+def test_scorers_that_share_encoders_share_them_again(tiny_model: Model) -> None:
     encoders = Encoders(model=tiny_model("bert"))
     both = [Scorer(layer=layer, encoders=encoders) for layer in (1, 2)]
     one, other = copy.deepcopy(both)
@@ -117,7 +115,7 @@ def test_scorers_that_share_encoders_share_them_again(tiny_model: Callable[[str]
 
 
 @pytest.mark.parametrize("spec", ["chrf", "ter", "meteor:synonyms=false", "bertscore:layer=1", "moverscore"])
-def test_metrics_travel_too(tiny_model: Callable[[str], str], spec: str) -> None:
+def test_metrics_travel_too(tiny_model: Model, spec: str) -> None:
     metric = get_metric(spec, encoders=Encoders(model=tiny_model("bert"), lang="en"))
     again = pickle.loads(pickle.dumps(metric))  # noqa: S301
     assert again.spec == metric.spec
@@ -126,16 +124,7 @@ def test_metrics_travel_too(tiny_model: Callable[[str], str], spec: str) -> None
     np.testing.assert_allclose(again.score(*job).values, metric.score(*job).values, atol=1e-5)
 
 
-def test_a_scorer_reaches_another_process(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
-    scorer = Scorer(model=tiny_model("bert"), layer=2)
-    (tmp_path / "scorer.pickle").write_bytes(pickle.dumps(scorer))
-    code = "import pickle, pathlib; s = pickle.loads(pathlib.Path('scorer.pickle').read_bytes()); "
-    code += "print(float(s.score(['the cat'], ['a cat']).f1[0]))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True)
-    assert float(done.stdout) == pytest.approx(float(scorer.score(["the cat"], ["a cat"]).f1[0]), abs=1e-5)
-
-
-def test_a_folder_may_be_a_path(tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_may_be_a_path(tiny_model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = Path(tiny_model("bert"))
     monkeypatch.chdir(folder.parent)
     job = jobs(1)[0]
@@ -154,7 +143,7 @@ def test_a_folder_may_be_a_path(tiny_model: Callable[[str], str], monkeypatch: p
         Scorer(model=Path("nosuch/folder"), layer=2)
 
 
-def test_a_scorer_says_what_it_is(tiny_model: Callable[[str], str]) -> None:
+def test_a_scorer_says_what_it_is(tiny_model: Model) -> None:
     folder = tiny_model("bert")
     assert repr(Scorer(model=folder, layer=2)) == f"Scorer(model={folder!r}, layer=2)"
     assert (

@@ -7,7 +7,7 @@ import json
 import multiprocessing
 import os
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,18 +26,15 @@ from bsx.metrics.base import get_metrics
 from bsx.metrics.run import ScoredBlock
 from bsx.scoring.run import ScoreRun
 from bsx.support.children import starting_children
+from tests.conftest import Model
 
 WORDS = "rain train house river bank old man young woman walked slowly bridge station people city water".split()  # noqa: SIM905 - prose reads better
 
 
 @pytest.fixture
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Write 90 rows, none of whose texts comes again, of which a block holds a few."""
     monkeypatch.setattr(run, "_BLOCK_TOKENS", 100)
-
-
-@pytest.fixture
-def table(tmp_path: Path) -> str:
-    """Write 90 rows, none of whose texts comes again."""
     rng = np.random.default_rng(1)
     texts = [" ".join(rng.choice(WORDS, rng.integers(1, 9))) for _ in range(180)]
     rows = [f"{texts[i]} {i}\t{texts[90 + i]} {90 + i}" for i in range(90)]
@@ -58,13 +55,10 @@ def alike(one: Path, two: Path) -> None:
     assert said[0]["metrics"] == said[1]["metrics"]
 
 
-@pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize(
     "metrics", [["chrf", "bleu", "ter"], pytest.param(["bertscore:layer=1,idf=true", "chrf"], marks=pytest.mark.slow)]
 )
-def test_two_processes_are_one(
-    metrics: list[str], table: str, tiny_model: Callable[[str], str], tmp_path: Path
-) -> None:
+def test_two_processes_are_one(metrics: list[str], table: str, tiny_model: Model, tmp_path: Path) -> None:
     settings: Any = {"table": table, "metrics": metrics}
     settings |= {} if metrics[0] == "chrf" else {"model": tiny_model("bert")}
     done, blocks = list[tuple[int, int]](), list[ScoredBlock]()
@@ -81,7 +75,6 @@ def test_two_processes_are_one(
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("small_blocks")
 def test_a_run_goes_on_where_it_was_stopped(table: str, tmp_path: Path) -> None:
     settings: Any = {"table": table, "metrics": ["chrf"], "resume": True}
     score_files(output=tmp_path / "one.tsv", **settings)
@@ -101,7 +94,6 @@ def test_a_run_goes_on_where_it_was_stopped(table: str, tmp_path: Path) -> None:
     alike(tmp_path / "one.tsv", tmp_path / "two.tsv")
 
 
-@pytest.mark.usefixtures("small_blocks")
 def test_a_process_that_is_killed_ends_the_run(table: str, tmp_path: Path) -> None:
     def kill(_: ScoredBlock) -> None:
         for child in multiprocessing.active_children():
@@ -113,10 +105,7 @@ def test_a_process_that_is_killed_ends_the_run(table: str, tmp_path: Path) -> No
     assert not (tmp_path / "out.tsv").exists()
 
 
-@pytest.mark.usefixtures("small_blocks")
-def test_what_goes_wrong_in_a_process_is_said_here(
-    table: str, tiny_model: Callable[[str], str], tmp_path: Path
-) -> None:
+def test_what_goes_wrong_in_a_process_is_said_here(table: str, tiny_model: Model, tmp_path: Path) -> None:
     long = Path(table).read_text(encoding="utf-8") + f"{'rain ' * 2000}\train\n"
     (tmp_path / "long.tsv").write_text(long, encoding="utf-8")
     settings: Any = {"table": str(tmp_path / "long.tsv"), "metrics": ["bertscore:layer=1"], "model": tiny_model("bert")}
@@ -139,7 +128,6 @@ def test_processes_on_one_processor_share_its_cores(table: str, monkeypatch: pyt
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("small_blocks")
 def test_a_long_table_is_spread_over_the_cores(table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     settings: Any = {"table": table, "metrics": ["ter", "chrf"]}
     running = set[int]()
@@ -180,10 +168,7 @@ def test_how_many_processes_are_worth_their_start(
     metrics: str, characters: int, start: int, cores: int, processes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(devices, "threads", lambda: cores)
-    prepared: Any = SimpleNamespace(
-        metrics=get_metrics(metrics),
-        plan=run.Plan(100, {}, (1, 1), characters=characters),
-    )
+    prepared: Any = SimpleNamespace(metrics=get_metrics(metrics), plan=run.Plan(100, {}, (1, 1), characters=characters))
     assert devices.worthwhile(prepared, start) == processes
 
 

@@ -48,6 +48,8 @@ def test_missing_references_are_none_and_wrong_lists_are_refused() -> None:
         metric.corpus_score(CANDIDATES, REFERENCES)
     with pytest.raises(bsx.InputError, match="differ in length: 4, 2"):
         metric.corpus_score(CANDIDATES, [REFERENCES, OTHERS[:2]])
+    with pytest.raises(bsx.InputError, match="learns from the whole corpus"):  # which parts cannot replace
+        CorpusMetric("bertscore:idf=true", model="minilm").rows(CANDIDATES, REFERENCES)
 
 
 @pytest.mark.parametrize("spec", ["bleu", "chrf", "ter", "rouge-l", "bertscore"])
@@ -59,11 +61,6 @@ def test_any_set_of_rows_gives_the_score_of_its_segments(spec: str) -> None:
         assert metric.of(rows[chosen]) == pytest.approx(whole.system, abs=1e-6)
     assert copy.deepcopy(metric) is metric
     assert pickle.loads(pickle.dumps(metric)).get_signature() == metric.get_signature()  # noqa: S301
-
-
-def test_what_learns_from_the_corpus_is_not_computed_by_parts() -> None:
-    with pytest.raises(bsx.InputError, match="learns from the whole corpus"):
-        CorpusMetric("bertscore:idf=true", model="minilm").rows(CANDIDATES, REFERENCES)
 
 
 def test_torchmetrics_update_compute_reset_bootstrap() -> None:

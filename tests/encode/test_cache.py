@@ -7,7 +7,6 @@ import multiprocessing
 import os
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from hypothesis import strategies as st
 import bsx
 from bsx.encode.vector_cache import _MOST_FILES, KEY_BYTES, SUFFIX, VectorCache
 from bsx.errors import InputError
+from tests.conftest import Model
 from tests.helpers import tiny
 
 CANDIDATES = ["the cat sat on the mat", "a dog walked slowly", "rain at the station", "the bank of the river"]
@@ -59,7 +59,7 @@ def fetched(cache: VectorCache, key: bytes, like: Any) -> Any:
 @pytest.mark.parametrize("kind", ["bert", "roberta", "t5", "xlnet"])
 @pytest.mark.parametrize("more", [{}, {"layer": None, "all_layers": True}], ids=["layer", "all_layers"])
 def test_second_run_reads_the_same_bits_and_loads_no_model(
-    kind: str, more: dict[str, Any], tiny_model: Callable[[str], str], tmp_path: Path
+    kind: str, more: dict[str, Any], tiny_model: Model, tmp_path: Path
 ) -> None:
     model = tiny_model(kind)
     plain = scorer(model, None, **more).score(CANDIDATES, REFERENCES)
@@ -73,7 +73,7 @@ def test_second_run_reads_the_same_bits_and_loads_no_model(
     assert warm.signature == plain.signature
 
 
-def test_found_before_it_is_written(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+def test_found_before_it_is_written(tiny_model: Model, tmp_path: Path) -> None:
     one = scorer(tiny_model("bert"), tmp_path)
     first = one.score(CANDIDATES, REFERENCES)
     assert not segments(tmp_path)
@@ -81,7 +81,7 @@ def test_found_before_it_is_written(tiny_model: Callable[[str], str], tmp_path: 
     assert one.encoders.sequences_encoded == 8
 
 
-def test_settings_that_change_vectors_do_not_share_them(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+def test_settings_that_change_vectors_do_not_share_them(tiny_model: Model, tmp_path: Path) -> None:
     bert, t5 = tiny_model("bert"), tiny_model("t5")
     seen = 0
     cases: list[tuple[str, dict[str, Any]]] = [
@@ -100,7 +100,7 @@ def test_settings_that_change_vectors_do_not_share_them(tiny_model: Callable[[st
         seen = len(segments(tmp_path))
 
 
-def test_settings_that_leave_vectors_alone_share_them(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+def test_settings_that_leave_vectors_alone_share_them(tiny_model: Model, tmp_path: Path) -> None:
     model = tiny_model("bert")
     filled(model, tmp_path)
     for given_settings in ({"specials": "exclude"}, {"idf": True}, {"long": "window"}, {"batch_tokens": 16}):
@@ -111,7 +111,7 @@ def test_settings_that_leave_vectors_alone_share_them(tiny_model: Callable[[str]
         assert found.signature == plain.score(CANDIDATES, REFERENCES).signature
 
 
-def test_other_weights_under_the_same_name(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+def test_other_weights_under_the_same_name(tiny_model: Model, tmp_path: Path) -> None:
     model = tmp_path / "model"
     shutil.copytree(tiny_model("bert"), model)
     before = filled(str(model), tmp_path / "cache")
@@ -119,7 +119,7 @@ def test_other_weights_under_the_same_name(tiny_model: Callable[[str], str], tmp
     assert not np.array_equal(before.f1, filled(str(model), tmp_path / "cache").f1)
 
 
-def test_all_metrics_of_a_run_use_it(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+def test_all_metrics_of_a_run_use_it(tiny_model: Model, tmp_path: Path) -> None:
     specs = ["bertscore:layer=2", "bertr:layer=1", "sbert"]
     values = []
     for encoded in (8, 0):
@@ -136,7 +136,7 @@ def test_all_metrics_of_a_run_use_it(tiny_model: Callable[[str], str], tmp_path:
 
 @pytest.mark.parametrize("damage", ["flip", "truncate", "empty", "header"])
 def test_damage_is_computed_again(
-    damage: str, tiny_model: Callable[[str], str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+    damage: str, tiny_model: Model, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     model = tiny_model("bert")
     expected = filled(model, tmp_path)
@@ -274,7 +274,7 @@ def test_files_do_not_get_many(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs limits of file sizes")
 def test_a_full_disk_is_no_reason_not_to_score(
-    tiny_model: Callable[[str], str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tiny_model: Model, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     import resource
 
@@ -295,7 +295,7 @@ def test_a_full_disk_is_no_reason_not_to_score(
     assert not [file for file in tmp_path.rglob("*") if file.is_file()]
 
 
-def test_cache_that_is_a_file(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+def test_cache_that_is_a_file(tiny_model: Model, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")
     with pytest.raises(InputError, match="cannot be used"):
         scorer(tiny_model("bert"), tmp_path / "file")

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 import bsx
 from bsx.encode.features import pooled_features
 from bsx.encode.states import encode_texts
+from tests.conftest import Model
 
 
-def test_vectors_are_means_of_pieces_and_none_without_a_piece(tiny_model: Callable[[str], str]) -> None:
+def test_vectors_are_means_of_pieces_and_none_without_a_piece(tiny_model: Model) -> None:
     encoders = bsx.Encoders(model=tiny_model("bert"))
     located = encoders.locate(None)
     view, tokenizer = encoders.encoder(located).view([1, 2]), located.tokenizer()

@@ -5,11 +5,10 @@ tests/test_cuda.py asks the same of a graphics card.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from hypothesis import given, settings
 
+from tests.conftest import Model
 from tests.encode.test_onnx import BUILT
 from tests.helpers.paths import BATCHES, PAIRS, assert_equal
 
@@ -29,7 +28,7 @@ def many(kind: str, examples: int) -> object:
         *(many(kind, 60) for kind in ("minilm", "me5-small-q4")),
     ],
 )
-def test_any_texts_in_any_batches(kind: str, examples: int, tiny_model: Callable[[str], str]) -> None:
+def test_any_texts_in_any_batches(kind: str, examples: int, tiny_model: Model) -> None:
     model = tiny_model(kind) if kind in BUILT else kind
 
     @settings(max_examples=examples, deadline=None)

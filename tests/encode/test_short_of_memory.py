@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 import bsx
 from bsx.encode.batching import Batcher
-from bsx.encode.run_config import choose_dtype
 from bsx.encode.torch_encoder import TransformerEmbedder
 from bsx.errors import InputError
 from bsx.match import greedy
 from bsx.match.greedy import FlatVectors, match_pairs, match_product
+from tests.conftest import Model
 from tests.helpers.matches import assert_same_matches
 
 
@@ -28,13 +28,16 @@ def opened(folder: str, dtype: Any = "fp32") -> TransformerEmbedder:
 
 
 def test_failed_batches_are_let_go_and_the_rest_is_planned_anew(
-    tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+    tiny_model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     embedder = opened(tiny_model("bert"))
     sequences = [[2, *range(5, 5 + length), 3] for length in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10) for _ in range(12)]
-    expected: dict[int, NDArray[np.float32]] = {}
-    for batch, vectors in Batcher(embedder, 64).run(sequences):
-        expected |= {i: vectors[0, row, : len(sequences[i])] for row, i in enumerate(batch)}
+
+    def encoded(batcher: Batcher) -> dict[int, NDArray[np.float32]]:
+        batches = batcher.run(sequences)
+        return {i: vectors[0, row, : len(sequences[i])] for batch, vectors in batches for row, i in enumerate(batch)}
+
+    expected = encoded(Batcher(embedder, 64))
     failed: list[weakref.ref[torch.Tensor]] = []
     alive: list[int] = []
     sizes: list[int] = []
@@ -52,9 +55,7 @@ def test_failed_batches_are_let_go_and_the_rest_is_planned_anew(
 
     monkeypatch.setattr(embedder, "hidden_states", on_a_small_card)
     batcher = Batcher(embedder, 800)
-    found: dict[int, NDArray[np.float32]] = {}
-    for batch, vectors in batcher.run(sequences):
-        found |= {i: vectors[0, row, : len(sequences[i])] for row, i in enumerate(batch)}
+    found = encoded(batcher)
     assert found.keys() == expected.keys()
     for i, vectors in found.items():
         np.testing.assert_allclose(vectors, expected[i], atol=1e-5)
@@ -91,9 +92,7 @@ def queueing(folder: str, monkeypatch: pytest.MonkeyPatch, most: int = 10**9) ->
     return embedder, log
 
 
-def test_a_card_has_the_next_batch_before_one_is_asked_for(
-    tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_card_has_the_next_batch_before_one_is_asked_for(tiny_model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     sequences = [[2, *range(5, 5 + length), 3] for length in (1, 2, 3, 4, 5, 6) for _ in range(4)]
     embedder, log = queueing(tiny_model("bert"), monkeypatch)
     expected = [(batch, vectors.copy()) for batch, vectors in Batcher(opened(tiny_model("bert")), 16).run(sequences)]
@@ -109,9 +108,7 @@ def test_a_card_has_the_next_batch_before_one_is_asked_for(
     assert left == [1] * (len(found) - 1) + [0]
 
 
-def test_a_card_short_of_memory_has_one_batch_at_a_time(
-    tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_card_short_of_memory_has_one_batch_at_a_time(tiny_model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     # Two of 12 tokens do not fit beside one another; each fits alone, and is one sequence that cannot be halved.
     embedder, log = queueing(tiny_model("bert"), monkeypatch, most=20)
     sequences = [[2, *range(5, 15), 3]] * 4
@@ -124,7 +121,7 @@ def test_a_card_short_of_memory_has_one_batch_at_a_time(
 
 
 def test_vectors_that_are_no_numbers_are_found_when_a_batch_is_asked_for(
-    tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+    tiny_model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     embedder, _ = queueing(tiny_model("bert"), monkeypatch)
     states = embedder.hidden_states
@@ -134,7 +131,7 @@ def test_vectors_that_are_no_numbers_are_found_when_a_batch_is_asked_for(
         begun()
 
 
-def test_an_unpadded_batch_has_no_mask(tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unpadded_batch_has_no_mask(tiny_model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = opened(tiny_model("bert"))
     masks: list[torch.Tensor | None] = []
     plain = embedder.hidden_states
@@ -148,9 +145,7 @@ def test_an_unpadded_batch_has_no_mask(tiny_model: Callable[[str], str], monkeyp
     assert masks == [None, None]
 
 
-def test_products_have_the_precision_of_the_number_format(
-    tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_products_have_the_precision_of_the_number_format(tiny_model: Model, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
     torch.set_float32_matmul_precision("medium")  # somebody else's
     try:
@@ -167,11 +162,6 @@ def test_products_have_the_precision_of_the_number_format(
     finally:
         torch.set_float32_matmul_precision("highest")
     assert seen == ["highest", "high"]
-
-
-def test_tf32_is_of_cards_only() -> None:
-    with pytest.raises(InputError, match="has no tf32 arithmetic"):
-        choose_dtype("tf32", "cpu")
 
 
 def window(texts: int) -> FlatVectors:

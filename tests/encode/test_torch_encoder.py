@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import torch
 import bsx
 from bsx.encode.torch_encoder import TransformerEmbedder
 from bsx.errors import InputError
+from tests.conftest import Model
 from tests.helpers import tiny
 
 TEXTS = ["The cat sat on the mat.", "a young woman"], ["the dog sat on a mat", "the old man"]
@@ -35,7 +35,7 @@ TEXTS = ["The cat sat on the mat.", "a young woman"], ["the dog sat on a mat", "
     ],
 )
 def test_a_configuration_chooses_no_code(
-    more: dict[str, Any], tmp_path: Path, tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+    more: dict[str, Any], tmp_path: Path, tiny_model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plain = bsx.Scorer(model=tiny_model("bert"), layer=2, backend="torch").score(*TEXTS)
 
@@ -68,7 +68,7 @@ def test_a_signature_names_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("kind", ["bert", "xlm-roberta", "mpnet", "t5", "bart", "albert", "modernbert"])
 def test_nobody_asks_a_card_whether_a_padded_batch_is_padded(
-    kind: str, tiny_model: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+    kind: str, tiny_model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     architecture = bsx.Encoders(backend="torch").locate(tiny_model(kind)).architecture
     embedder = TransformerEmbedder(architecture, layers=None, device="cpu")

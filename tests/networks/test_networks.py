@@ -118,20 +118,6 @@ def test_padding_never_changes_a_score(lengths: list[int], others: list[int], ar
     np.testing.assert_allclose(together, alone, atol=1e-5, rtol=0)
 
 
-def test_states_are_those_of_packed_sequences() -> None:
-    from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
-
-    ours = BiLstm(5, 3, torch.Generator().manual_seed(2))
-    theirs = torch.nn.LSTM(5, 3, batch_first=True, bidirectional=True)
-    state = dict(ours.ahead.state_dict())
-    state |= {f"{name}_reverse": value for name, value in ours.back.state_dict().items()}
-    theirs.load_state_dict(state)
-    x, lengths = torch.randn((3, 6, 5), generator=torch.Generator().manual_seed(1)), torch.tensor([6, 1, 4])
-    packed = pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
-    expected, _ = pad_packed_sequence(theirs(packed)[0], batch_first=True)
-    torch.testing.assert_close(ours(x, lengths), expected, atol=1e-5, rtol=0)
-
-
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_gradients_reach_every_weight_and_not_the_vectors(architecture: Any) -> None:
     made = network(architecture)

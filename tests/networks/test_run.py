@@ -27,6 +27,7 @@ from bsx.networks.run import train_metric
 from bsx.networks.scoring import buckets, score_instances
 from bsx.networks.vectors import VectorStore
 from bsx.support.tensors import load_tensors
+from tests.conftest import Model
 from tests.helpers import tiny
 from tests.helpers.sample import sampled
 
@@ -50,7 +51,7 @@ def judged(n: int = 32, seed: int = 1) -> Instances:
 
 
 @pytest.fixture
-def encoder(tiny_model: Callable[[str], str]) -> FrozenEncoder:
+def encoder(tiny_model: Model) -> FrozenEncoder:
     return FrozenEncoder(Encoders(model=tiny_model("bert"), device="cpu"))
 
 
@@ -145,7 +146,7 @@ def test_stored_vectors_are_the_encoders(encoder: FrozenEncoder, tmp_path: Path)
     assert all(np.array_equal(again.vectors(text), store.vectors(text)) for text in texts)
 
 
-def test_long_texts_are_cut_at_their_pieces(tiny_model: Callable[[str], str], tmp_path: Path) -> None:
+def test_long_texts_are_cut_at_their_pieces(tiny_model: Model, tmp_path: Path) -> None:
     short = FrozenEncoder(Encoders(model=tiny_model("bert"), device="cpu"), max_pieces=5)
     store = VectorStore(tmp_path, short)
     store.add(["the cat sat on the mat and walked slowly to the river"])
@@ -182,7 +183,7 @@ def test_it_learns_32_pairs_by_heart(architecture: Any, run: Run) -> None:
     assert member.log[-1].loss < 0.1 < member.log[0].loss
 
 
-def test_the_encoder_stays_as_it_is(tiny_model: Callable[[str], str], run: Run, tmp_path: Path) -> None:
+def test_the_encoder_stays_as_it_is(tiny_model: Model, run: Run, tmp_path: Path) -> None:
     encoder = FrozenEncoder(Encoders(model=tiny_model("bert"), device="cpu", backend="torch"))
     list(encoder.view.run([[1, 2, 3]]))  # loads the encoder
     embedder: Any = encoder.view.shared.batcher.embedder
@@ -307,7 +308,7 @@ def test_what_the_data_lack_is_noted_and_left_out(run: Run) -> None:
 
 
 @pytest.fixture(scope="module")
-def trained(tiny_model: Callable[[str], str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+def trained(tiny_model: Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A metric of two networks that sees references, trained for an epoch."""
     home = tmp_path_factory.mktemp("trained")
     shutil.copytree(tiny_model("bert"), home / "encoder")
