@@ -42,26 +42,23 @@ def texts() -> dict[str, list[str]]:
 
 
 @pytest.fixture
-def lines(tmp_path: Path, texts: dict[str, list[str]]) -> Callable[[str], Path]:
+def lines(tmp_path: Path, texts: dict[str, list[str]]) -> list[Any]:
+    """The systems and their reference as files of lines, named on a command line."""
     for name, column in texts.items():
         (tmp_path / f"{name}.txt").write_text("\n".join(column) + "\n", encoding="utf-8")
-    return lambda name: tmp_path / f"{name}.txt"
+    candidates = [word for name in SYSTEMS for word in ("-c", tmp_path / f"{name}.txt")]
+    return [*candidates, "-r", tmp_path / "reference.txt"]
 
 
-def test_two_segments_tell_nothing_and_a_bootstrap_of_them_is_doubted(cli: Run, tmp_path: Path) -> None:
-    for name, lines in {"a": ["a cat", "b"], "b": ["the cat", "b c"], "r": ["the cat sat", "b c d"]}.items():
-        (tmp_path / name).write_text("\n".join(lines) + "\n")
-    files = ("-c", tmp_path / "a", "-c", tmp_path / "b")
-    command = ("compare", *files, "-r", tmp_path / "r", "--metrics", "chrf", "--format", "json")
-    done = cli(*command)
-    found = json.loads(done.out)
-    assert (found["settings"]["test"], found["settings"]["resamples"]) == ("bootstrap-t", 1000)
-    assert [notice["name"] for notice in found["warnings"]] == ["too-few-to-swap"]
-    assert found["metrics"][0]["tests"][0]["better"] is None
-    assert found["metrics"][0]["tests"][0]["ci"] == [None, None]
-    found = json.loads(cli(*command, "--test", "bootstrap").out)
-    assert [notice["name"] for notice in found["warnings"]] == ["few-segments"]
-    assert found["metrics"][0]["tests"][0]["better"] is None
+def test_two_segments_tell_nothing_and_a_bootstrap_of_them_is_doubted() -> None:
+    cases: list[tuple[dict[str, Any], str]] = [({}, "too-few-to-swap"), ({"test": "bootstrap"}, "few-segments")]
+    for how, doubt in cases:
+        found = compare_systems({"a": [1.0, 2.0], "b": [2.0, 4.0]}, **how)
+        assert (found.settings["test"], found.settings["resamples"]) == (how.get("test", "bootstrap-t"), 1000)
+        assert [notice.name for notice in found.warnings] == [doubt]
+        (test,) = found.metrics[0].tests
+        assert test.better is None
+        assert np.isnan(test.ci).all()
 
 
 @pytest.mark.parametrize("n", [10, 20])
@@ -118,8 +115,8 @@ def test_documents_are_drawn_and_swapped_whole() -> None:
         compare_systems({"a": x, "b": y}, documents=["one"] * 12)
 
 
-def write_documents(file: Path, documents: Callable[[int], str], column: str = "doc", seed: int = 3) -> Path:
-    rng = np.random.default_rng(seed)
+def write_documents(file: Path, documents: Callable[[int], str], column: str = "doc") -> Path:
+    rng = np.random.default_rng(3)
     own = {name: rng.normal(size=15) for name in ("a", "b")}
     rows = [(name, k, documents(k), f"{own[name][k // 8] + rng.normal() / 3:.4f}") for name in own for k in range(120)]
     return write_lines(file, [("system", "segment", column, "m"), *rows])
@@ -135,20 +132,14 @@ def test_a_column_of_documents_is_found_named_missed_or_refused(cli: Run, tmp_pa
     done = cli("compare", other, *start)
     assert "documents" not in json.loads(done.out)
     assert any("name a column of them" in note for note in json.loads(done.out)["notes"])
-    for name, documents, message in (
-        ("v.tsv", lambda k: "one", "at least 2 documents"),
-        ("w.tsv", None, "is in two documents"),
-    ):
-        file = tmp_path / name
-        if documents is not None:
-            write_documents(file, documents)
-        else:
-            file.write_text(table.read_text().replace("b\t0\td0", "b\t0\td1"))
+    one, apart = write_documents(tmp_path / "v.tsv", lambda k: "one"), tmp_path / "w.tsv"
+    apart.write_text(table.read_text().replace("b\t0\td0", "b\t0\td1"))
+    for file, message in ((one, "at least 2 documents"), (apart, "is in two documents")):
         done = cli("compare", file, *start, "--document", "doc", "-o", tmp_path / "out.json")
         assert (done.status, done.err.count("\n")) == (2, 1)
         assert message in done.err
         assert not (tmp_path / "out.json").exists()
-    single = json.loads(cli("compare", tmp_path / "v.tsv", *start).out)  # a column that nobody named
+    single = json.loads(cli("compare", one, *start).out)  # a column that nobody named
     assert "documents" not in single
     assert any("all rows are of one document" in note for note in single["notes"])
 
@@ -238,7 +229,7 @@ def test_a_few_segments_of_many_decide() -> None:
 
 
 def test_equivalence_is_that_of_statsmodels() -> None:
-    """`ttost_paired` and the t interval; a hand calculation; the resampling tests come near both."""
+    """`ttost_paired`, which the resampling tests come near."""
     from scipy.stats import t
     from statsmodels.stats.weightstats import ttost_paired
 
@@ -251,8 +242,6 @@ def test_equivalence_is_that_of_statsmodels() -> None:
         expected = ttost_paired(x, y, -margin, margin)[0]
         ends = tuple(d.mean() + error * t.ppf([0.025, 0.975], 79))
         assert equivalence_p(d.mean(), ends, margin, df=79) == pytest.approx(expected)
-        by_hand = max(t.sf((d.mean() + margin) / error, 79), t.cdf((d.mean() - margin) / error, 79))
-        assert by_hand == pytest.approx(expected)
         for function in (bootstrap_systems, randomise_systems, studentised_systems):
             found = function(x, y, margin=margin, resamples=9999)
             assert found.p_equivalence == pytest.approx(expected, abs=0.02)
@@ -304,10 +293,9 @@ def test_many_systems_get_draws_enough_for_their_correction() -> None:
     assert notice.name == "few-resamples"
 
 
-def test_line_files(cli: Run, lines: Callable[[str], Path], texts: dict[str, list[str]]) -> None:
-    files = (*(word for name in SYSTEMS for word in ("-c", lines(name))), "-r", lines("reference"))
+def test_line_files(cli: Run, lines: list[Any], texts: dict[str, list[str]]) -> None:
     named = ("--metrics", "chrf,ter", "--metrics", "bertscore", "--model", "minilm")
-    done = cli("compare", *files, *named, "--format", "json")
+    done = cli("compare", *lines, *named, "--format", "json")
     assert (done.status, done.err) == (0, "")
     result = json.loads(done.out)
     assert (result["segments"], result["baseline"], result["systems"]) == (110, "atlas", list(SYSTEMS))
@@ -328,29 +316,23 @@ def test_line_files(cli: Run, lines: Callable[[str], Path], texts: dict[str, lis
     assert ter["tests"][0]["difference"] < 0
 
 
-def test_systems_are_chosen_and_ordered(cli: Run, lines: Callable[[str], Path]) -> None:
+def test_systems_are_chosen_and_ordered(cli: Run, lines: list[Any]) -> None:
     how = ("--metrics", "chrf", "--resamples", 40, "--format", "json")
-    named = [word for name in SYSTEMS for word in ("-c", lines(name))]
-    files = json.loads(cli("compare", *named, "-r", lines("reference"), "--systems", "cinder,atlas", *how).out)
+    files = json.loads(cli("compare", *lines, "--systems", "cinder,atlas", *how).out)
     table = json.loads(cli("compare", *TABLE, "--systems", "cinder,atlas", *how).out)
     direct = json.loads(cli("compare", DATA, "--candidate", "cinder,atlas", *how).out)
     assert files["systems"] == ["cinder", "atlas"]
     assert files["metrics"] == table["metrics"] == direct["metrics"]
 
 
-def test_columns_of_a_table_and_all_pairs(cli: Run, lines: Callable[[str], Path]) -> None:
+def test_columns_of_a_table_and_all_pairs(cli: Run, lines: list[Any]) -> None:
     shared = ("--metrics", "chrf", "--all-pairs", "--resamples", 200, "--format", "json")
-    table = cli("compare", *TABLE, *shared)
-    files = cli(
-        "compare", *(word for name in SYSTEMS for word in ("-c", lines(name))), "-r", lines("reference"), *shared
-    )
-    columns, lined = json.loads(table.out), json.loads(files.out)
+    columns, lined = (json.loads(cli("compare", *given, *shared).out) for given in (TABLE, lines))
     assert columns.pop("provenance")["signatures"] == lined["provenance"]["signatures"]
     assert [file["name"] for file in lined.pop("provenance")["files"]] == [f"{n}.txt" for n in (*SYSTEMS, "reference")]
     assert columns == lined
-    result = json.loads(table.out)
-    assert result["baseline"] is None
-    tests = result["metrics"][0]["tests"]
+    assert columns["baseline"] is None
+    tests = columns["metrics"][0]["tests"]
     assert [(test["a"], test["b"]) for test in tests] == [("atlas", "brook"), ("atlas", "cinder"), ("brook", "cinder")]
     plain = json.loads(cli("compare", *TABLE, *shared, "--correction", "none").out)
     assert all("p_adjusted" not in test for test in plain["metrics"][0]["tests"])
@@ -398,15 +380,14 @@ def test_corpus_metrics_agree_with_sacrebleu(texts: dict[str, list[str]], test: 
                 assert (score.ci[1] - score.ci[0]) / 2 == pytest.approx(expected.ci, rel=0.12)
 
 
-def test_one_pass_gives_what_each_pair_alone_gives(texts: dict[str, list[str]]) -> None:
+def test_one_pass_gives_what_each_pair_alone_gives() -> None:
     rng = np.random.default_rng(1)
     scores = {"a": rng.normal(size=50), "b": rng.normal(0.3, size=50), "c": rng.normal(size=50)}
-    for test, function in (("bootstrap", bootstrap_systems), ("randomise", randomise_systems)):
-        (found,) = compare_systems(scores, test=test, resamples=300, seed=4).metrics  # type: ignore[arg-type]
+    for function in (bootstrap_systems, randomise_systems):
+        how: dict[str, Any] = {"test": function.args[0], "resamples": 300, "seed": 4}
+        (found,) = compare_systems(scores, **how).metrics
         for result in found.tests:
-            assert result.b == "a"
-            expected = function(scores[result.a], scores["a"], resamples=300, seed=4)
-            assert result.p == expected.p
+            assert (result.b, result.p) == ("a", function(scores[result.a], scores["a"], resamples=300, seed=4).p)
     with pytest.raises(InputError, match="only the system a is given"):
         compare_systems({"a": scores["a"]})
     with pytest.raises(InputError, match="missing values"):
@@ -440,10 +421,6 @@ def test_forms(cli: Run) -> None:
     assert float(table[0]["difference"]) == pytest.approx(float(table[0]["score_a"]) - float(table[0]["score_b"]))
     latex = cli(*start, "--format", "latex").out.splitlines()
     assert r"system & chrf & ter (lower is better) \\" in latex
-    randomised = json.loads(cli(*start, "--test", "randomise", "--format", "json").out)
-    low, high = randomised["metrics"][0]["tests"][0]["ci"]
-    assert low < randomised["metrics"][0]["tests"][0]["difference"] < high
-    assert randomised == json.loads(cli(*start, "--test", "randomise", "--format", "json").out)
 
 
 def test_all_pairs_are_marked_against_every_system(cli: Run) -> None:
@@ -503,13 +480,6 @@ def test_mistakes_are_one_line(
     assert message in done.err
 
 
-def test_of_error_rates_the_lower_ranks_higher() -> None:
-    draw = np.random.default_rng(1).normal(size=60)
-    settings: dict[str, Any] = {"resamples": 100, "all_pairs": True}
-    (found,) = compare_systems({"worse": draw + 5, "better": draw}, higher_is_better=False, **settings).metrics
-    assert {one.system: one.rank for one in found.systems} == {"better": 1, "worse": 2}
-
-
 def answer(result: CompareResult) -> str:
     first = parts_of(result)[0]
     assert isinstance(first, Answer)
@@ -540,10 +510,3 @@ def test_metrics_that_say_opposite_things_are_a_surprise() -> None:
     for found, surprises in ((together([one, one]), 0), (together([one, other]), 1)):
         assert len(found.metrics) == 2
         assert sum(isinstance(part, Surprise) for part in parts_of(found)) == surprises
-
-
-def test_what_is_drawn_are_segments_or_their_documents() -> None:
-    a, b = [1.0, 2.0, 3.0, 4.0], [2.0, 2.0, 3.0, 5.0]
-    alone, together = prepared(a, b, None, None), prepared(a, b, None, ["x", "x", "y", "y"])
-    assert (alone.what, alone.units) == ("segments", 4)
-    assert (together.what, together.units) == ("documents", 2)
