@@ -24,7 +24,6 @@ from bsx.analysis.ensemble.fit import (
     ridge_weights,
     within_groups,
 )
-from bsx.analysis.ensemble.gain import ratio_ends
 from bsx.analysis.ensemble.result import EnsembleResult
 from bsx.analysis.ensemble.settings import EnsembleSettings
 from bsx.analysis.present.forms import parts_of
@@ -134,7 +133,7 @@ def test_combinations_that_say_too_little(change: dict[str, Any], message: str) 
     with pytest.raises(ValidationError, match=message):
         Combination(**{**right, **change})
     with pytest.raises(InputError, match="no scores"):
-        Combination(**right).apply({"b": [1.0]})
+        Combination(**right).apply(dict[str, Any](b=[1.0]))
 
 
 # -- weights -------------------------------------------------------------------------------------------------------
@@ -312,22 +311,6 @@ def test_the_gain_over_the_best_of_equal_members_is_covered(best: Literal["sampl
     assert covered >= 0.85 * runs
 
 
-@pytest.mark.parametrize("one", [0.5, 0.1, -0.1, -0.5])
-@pytest.mark.parametrize("other", [0.7, 0.3])
-def test_the_ends_of_a_ratio_are_fiellers(one: float, other: float) -> None:
-    variances, covariance, c = (0.0049, 0.0064), 0.003, 1.96
-    # Estimates whose intervals are symmetric: (one - t other)² = c² var(one - t other).
-    terms = (other**2 - c**2 * variances[1], -2 * (one * other - c**2 * covariance), one**2 - c**2 * variances[0])
-    a, b = (np.array([c * math.sqrt(variance)]) for variance in variances)
-    alike, expected = np.array([covariance / math.sqrt(variances[0] * variances[1])]), sorted(np.roots(terms))
-    for sign in (-1, 1):
-        away = (sign > 0) == (one + sign * a[0] >= 0)
-        (end,) = ratio_ends(one, np.array([other]), alike, a, b, sign, away)
-        assert end == pytest.approx(expected[sign > 0], abs=1e-12)
-    unknown = ratio_ends(0.5, np.array([0.1, -0.3]), alike, a, b, 1, away=True)  # one may be 0, the other is below it
-    assert np.isinf(unknown).all()
-
-
 @pytest.mark.parametrize("groups", [1, 2])
 def test_where_the_best_members_r_may_be_0_the_difference_is_told(groups: int) -> None:
     rng = np.random.default_rng(1)
@@ -340,8 +323,8 @@ def test_where_the_best_members_r_may_be_0_the_difference_is_told(groups: int) -
     assert not all(np.isfinite(end) for group in result.groups for end in group.ci)
     low, high = result.average_difference_ci
     assert low < result.average_difference < high
-    assert "difference of r" in first_line(result)
-    assert "no bounds" in first_line(result)
+    assert "difference of r" in result.answer
+    assert "no bounds" in result.answer
     gains = next(part for part in parts_of(result) if isinstance(part, TablePart))
     assert "difference of r" in gains.columns
     again = EnsembleResult.from_dict(json.loads(json.dumps(result.to_dict(), allow_nan=False)))
@@ -356,9 +339,7 @@ def test_the_member_to_beat_may_be_chosen_on_training_rows() -> None:
     chosen = combine(table, NAMES[:3], "human", group="lp", segment="segment", best="training", resamples=50).result
     assert [group.best for group in sample.groups][1] == "c"
     assert len({group.best for group in chosen.groups}) == 1
-    assert all(a.best_r >= b.best_r - 1e-12 for a, b in zip(sample.groups, chosen.groups, strict=True))
     assert all(a.ensemble == b.ensemble for a, b in zip(sample.groups, chosen.groups, strict=True))
-    assert chosen.average_gain > sample.average_gain
     assert "best-of-the-same-rows" in {notice.name for notice in sample.warnings}
     assert "best-of-the-same-rows" not in {notice.name for notice in chosen.warnings}
     for how in ("mean", "rank"):  # what members are worth does not depend on how they are combined
@@ -466,17 +447,13 @@ def test_an_ensemble_is_called_better_only_if_it_is_significantly() -> None:
         result = combine({**half, "b": weak}, ["a", "b"], "human", resamples=100).result
         assert (result.average_p < 0.05) == (found == "better")
         assert (result.average_ci[1] < 0) == (found == "worse")
-        assert f"significantly {found}" in first_line(result)
+        assert f"significantly {found}" in result.answer
         if found == "better":
-            doubtful = first_line(replace(result, average_p=0.04, average_ci=(-0.01, 0.2)))
+            doubtful = replace(result, average_p=0.04, average_ci=(-0.01, 0.2)).answer
             assert "significantly" not in doubtful
             assert "one-sided p 0.040, but the interval reaches 0" in doubtful
     level = combine({**half, "b": rng.normal(size=200)}, ["a", "b"], "human", resamples=100, confidence=0.5).result
-    assert "significantly worse" not in first_line(level)  # an interval of 50 % is no test
+    assert "significantly worse" not in level.answer  # an interval of 50 % is no test
     alike = combine({**half, "b": half["a"] + 0.1 * rng.normal(size=200)}, ["a", "b"], "human", resamples=100).result
     assert alike.average_p > 0.05
-    assert "not told apart from" in first_line(alike)
-
-
-def first_line(result: EnsembleResult) -> str:
-    return result.to_text().partition("\n")[0]
+    assert "not told apart from" in alike.answer

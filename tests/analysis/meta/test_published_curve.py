@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from bsx.catalog.catalog import shipped
 from bsx.catalog.entries import read_lists
 from bsx.catalog.thresholds import StudyEntry
 from bsx.support.untyped import to_json
+from tests.helpers.tables import read_rows
 
 STUDY = read_lists(StudyEntry, shipped().folders)["kocmi2024"]
 
@@ -46,8 +46,7 @@ def curve(name: str, metric: str = "m") -> PublishedCurve:
 
 def test_all_published_differences_follow_from_the_parameters(shared: Path) -> None:
     """Table 2 and its appendix: 170 cells, to the printed digit; a dash where a curve does not reach."""
-    with (shared / "data/published/mt-thresholds.deltas.tsv").open(encoding="utf-8") as stream:
-        cells = list(csv.DictReader(stream, delimiter="\t"))
+    cells = read_rows(shared / "data/published/mt-thresholds.deltas.tsv")
     assert len(cells) == 170
     for cell in cells:
         needed, printed = curve(cell["metric"]).needed(float(cell["accuracy"]) / 100), cell["delta"]
