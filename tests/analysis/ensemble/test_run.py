@@ -352,22 +352,21 @@ def test_a_table_to_fit_on() -> None:
     first, second = made(seed=1), made(seed=2)
     second["segment"] = [f"t{name}" for name in second["segment"]]
     second["reference"] = [f"new {text}" for text in second["reference"]]
-    result = combine(
-        second, NAMES, "human", group="lp", segment="segment", fit=first, how="weights", lower=["d"]
-    ).result
+    fitted: dict[str, Any] = {"group": "lp", "fit": first, "how": "weights", "lower": ["d"]}
+    result = combine(second, NAMES, "human", segment="segment", **fitted).result
     config = EnsembleSettings(how="weights", resamples=20)
     alone = combine(first, NAMES, "human", **dict(config), group="lp", segment="segment", lower=["d"])
     assert result.weights == alone.result.weights
     assert result.folds == ()
     together = alone.combination.apply(second)
     assert result.groups[0].ensemble == pytest.approx(stats.pearsonr(together[:120], second["human"][:120])[0])
-    best = combine(second, NAMES, "human", group="lp", fit=first, how="weights", lower=["d"], best="training").result
+    best = combine(second, NAMES, "human", **fitted, best="training").result
     assert best.groups[0].best == best.groups[1].best == "a"
     assert best.groups[0].best_r == best.groups[0].members["a"]
     second["reference"][7] = first["reference"][0]
     with pytest.raises(InputError, match=r"leak: the table tests row 248 and is trained on row 1.*the same reference"):
-        combine(second, NAMES, "human", group="lp", fit=first, how="weights", lower=["d"])
-    combine(second, NAMES, "human", group="lp", fit=first, how="z", lower=["d"], resamples=20)  # learns nothing
+        combine(second, NAMES, "human", **fitted)
+    combine(second, NAMES, "human", **{**fitted, "how": "z"}, resamples=20)  # learns nothing
 
 
 def test_metrics_that_deserve_no_weight() -> None:

@@ -62,8 +62,7 @@ def test_the_shares_of_the_authors_tool() -> None:
     """Figures of the README and the tests of MT-Thresholds (commit f27ee1bf8c9b)."""
     for name, delta, percent in (("bleu", 1.0, 63.989), ("bleu", 5.0, 87.635), ("xcometXXL", 5.0, 98.640)):
         assert 100 * curve(name).share(delta) == pytest.approx(percent, abs=5e-4)
-    needed = curve("xcometXXL").needed(0.98)
-    assert needed == pytest.approx(4.001, abs=5e-4)
+    assert curve("xcometXXL").needed(0.98) == pytest.approx(4.001, abs=5e-4)
     assert curve("bleu").needed(0.98) is None
 
 
@@ -72,8 +71,7 @@ def test_scores_up_to_one_are_counted_in_points_of_a_hundred() -> None:
     assert known is not None
     assert known.delta == pytest.approx(0.56)
     assert 100 * known.share == pytest.approx(80, abs=0.5)  # the published 80 % of .56, which is rounded
-    assert curve("comet22").at(0.0) is None
-    assert curve("comet22").at(math.nan) is None
+    assert [curve("comet22").at(difference) for difference in (0.0, math.nan)] == [None, None]
 
 
 def compared(segments: int, systems: int = 2) -> CompareResult:

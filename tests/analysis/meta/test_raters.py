@@ -47,9 +47,8 @@ def test_definitions_by_brute_force() -> None:
     units = [unit[~np.isnan(unit)] for unit in matrix.T]
     units = [unit for unit in units if len(unit) > 1]
     values = np.concatenate(units)
-    observed = sum(sum((a - b) ** 2 for a, b in permutations(unit, 2)) / (len(unit) - 1) for unit in units) / len(
-        values
-    )
+    within_units = [sum((a - b) ** 2 for a, b in permutations(unit, 2)) / (len(unit) - 1) for unit in units]
+    observed = sum(within_units) / len(values)
     expected = np.mean([(a - b) ** 2 for a, b in permutations(values, 2)])
     found = rater_agreement(long(matrix), items=["segment"], resamples=20)
     assert found.alpha == pytest.approx(1 - observed / expected)

@@ -33,24 +33,20 @@ def evaluated(**settings: Any) -> Any:
     return meta_evaluate(table(), ["good", "poor"], "human", **{"group": "lp", **WHERE, **settings})
 
 
-def test_metrics_are_what_they_are_without_controls() -> None:
-    plain, beside = evaluated(), evaluated(sentinels=["length", "shuffled"])
-    for one, other in zip(plain.groups, beside.groups, strict=True):
-        assert (one.metrics, one.tests, one.clusters) == (other.metrics[:2], other.tests, other.clusters)
-    assert plain.average.metrics == beside.average.metrics[:2]
-    assert [one.metric for one in beside.groups[0].metrics if one.control] == ["length", "shuffled"]
-    assert beside.average.metrics[2].wins is None
-
-
-def test_a_control_is_measured_and_tested_as_a_metric_is() -> None:
+def test_metrics_are_what_they_are_without_controls_and_these_are_measured_and_tested_as_metrics_are() -> None:
     as_metric: Any = meta_evaluate(table(), ["good", "poor", "length"], "human", group="lp", resamples=200, **WHERE)
-    beside = evaluated(sentinels=["length"], resamples=200)
-    for one, other in zip(as_metric.groups, beside.groups, strict=True):
+    plain, beside = evaluated(resamples=200), evaluated(sentinels=["length", "shuffled"], resamples=200)
+    for one, alone, other in zip(as_metric.groups, plain.groups, beside.groups, strict=True):
+        assert (alone.metrics, alone.tests, alone.clusters) == (other.metrics[:2], other.tests, other.clusters)
+        assert [metric.metric for metric in other.metrics if metric.control] == ["length", "shuffled"]
         assert replace(one["length"], control=True) == other["length"]
         expected = {(t.a, t.b): (t.difference, t.ci, t.p_two_sided) for t in one.tests if t.b == "length"}
-        assert {(t.a, t.b): (t.difference, t.ci, t.p_two_sided) for t in other.control_tests} == expected
-    expected_average = {(t.a, t.b): t.p_two_sided for t in as_metric.average.tests if t.b == "length"}
-    assert {(t.a, t.b): t.p_two_sided for t in beside.average.control_tests} == expected_average
+        found = {(t.a, t.b): (t.difference, t.ci, t.p_two_sided) for t in other.control_tests if t.b == "length"}
+        assert found == expected
+    assert plain.average.metrics == beside.average.metrics[:2]
+    assert beside.average.metrics[2].wins is None
+    expected = {(t.a, t.b): t.p_two_sided for t in as_metric.average.tests if t.b == "length"}
+    assert {(t.a, t.b): t.p_two_sided for t in beside.average.control_tests if t.b == "length"} == expected
 
 
 def test_controls_are_marked_in_every_form() -> None:
