@@ -79,19 +79,14 @@ def test_systems_are_only_counted() -> None:
 
 
 def test_rows_of_one_unit_are_refused() -> None:
-    columns = {name: column[:20] for name, column in table().items() if name not in ("doc", "segment")}
-    with pytest.raises(InputError, match="nothing is known about others"):
-        combine({**columns, "source": ["the same"] * 20}, ["a", "b"], "human", resamples=20)
-    with pytest.raises(InputError, match="nothing is known about others"):
-        disentangle({**columns, "source": ["the same"] * 20}, ["a"], ["b"])
-
-
-def test_documents_chained_by_a_source_are_one_unit() -> None:
     columns = table()
-    rows = range(len(columns["doc"]))
-    chained = columns | {"source": ["Thank you." if row % SIZE == 0 else f"source {row}" for row in rows]}
+    of_rows = {name: column[:20] for name, column in columns.items() if name not in ("doc", "segment")}
+    same = {**of_rows, "source": ["the same"] * 20}
+    chained = {**columns, "source": [f"source {row if row % SIZE else 0}" for row in range(DOCUMENTS * SIZE)]}
     for run in (
-        lambda: combine(chained, ["a", "b"], "human", document="doc", resamples=20).result,
+        lambda: combine(same, ["a", "b"], "human", resamples=20),
+        lambda: disentangle(same, ["a"], ["b"]),
+        lambda: combine(chained, ["a", "b"], "human", document="doc", resamples=20),
         lambda: bsx.ensemble(chained, columns=["a", "b"], human="human", document="doc", resamples=20),
     ):
         with pytest.raises(InputError, match="nothing is known about others"):

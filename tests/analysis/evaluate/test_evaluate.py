@@ -65,15 +65,23 @@ def test_the_commands_it_names_run_and_give_the_same(wide: Any, cli: Callable[..
             assert told.get(key) == own.get(key)
 
 
-def test_long_tables_and_files_of_lines_give_the_same(wide: Any, tmp_path: Path) -> None:
+def test_long_tables_folders_and_files_of_lines_give_the_same(wide: Any, tmp_path: Path) -> None:
     own = read_rows(Path(TABLE))
     below = [(system, row["id"], row["reference"], row[system]) for system in SYSTEMS for row in own]
     long = write_lines(tmp_path / "long.tsv", [("system", "id", "reference", "candidate"), *below])
+    # A folder of tables, none of which names segments: rows with the same reference are of one.
+    (tmp_path / "parts").mkdir()
+    for part, rows in {"a": below[: len(below) // 2], "b": below[len(below) // 2 :]}.items():
+        cells: list[tuple[str, ...]] = [
+            ("system", "reference", "candidate"),
+            *((system, *texts) for system, _, *texts in rows),
+        ]
+        write_lines(tmp_path / "parts" / f"{part}.tsv", cells)
     for name in (*SYSTEMS, "reference"):
         (tmp_path / f"{name}.txt").write_text("".join(f"{row[name]}\n" for row in own), encoding="utf-8")
     lines: Any = {"candidates": [str(tmp_path / f"{name}.txt") for name in SYSTEMS]}
     lines |= {"references": [str(tmp_path / "reference.txt")]}
-    for place, given in enumerate(({"table": str(long)}, lines)):
+    for place, given in enumerate(({"table": str(long)}, {"table": str(tmp_path / "parts")}, lines)):
         result: Any = evaluate(**given, lang="en", metrics=METRICS, output=tmp_path / f"{place}")
         assert figures(result) == pytest.approx(figures(wide))
         assert result.meta is None
@@ -81,20 +89,6 @@ def test_long_tables_and_files_of_lines_give_the_same(wide: Any, tmp_path: Path)
         texts = {system: {row[system] for row in own} for system in SYSTEMS}
         assert all(one.candidate in texts[one.system] for one in result.segments)
         assert {one.candidate for one in result.segments} == {one.candidate for one in wide.segments}
-
-
-def test_what_compare_takes_is_evaluated_too(wide: Any, tmp_path: Path) -> None:
-    own = read_rows(Path(TABLE))
-    below = [(system, row["reference"], row[system]) for system in SYSTEMS for row in own]
-    (tmp_path / "parts").mkdir()
-    for part in ("a", "b"):
-        rows = below[: len(below) // 2] if part == "a" else below[len(below) // 2 :]
-        write_lines(tmp_path / "parts" / f"{part}.tsv", [("system", "reference", "candidate"), *rows])
-    # A folder of tables, none of which names segments: rows with the same reference are of one.
-    result: Any = evaluate(table=str(tmp_path / "parts"), lang="en", metrics=METRICS, output=tmp_path / "out")
-    alone = compare(table=str(tmp_path / "parts"), metrics=METRICS, lang="en", all_pairs=True)
-    assert result.compare.metrics == alone.metrics
-    assert [m.tests for m in result.compare.metrics] == [m.tests for m in wide.compare.metrics]
 
 
 def test_a_system_may_be_called_like_a_column_of_texts(tmp_path: Path) -> None:

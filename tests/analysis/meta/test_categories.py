@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
+import bsx
 from bsx.analysis import MetaResult
 from bsx.analysis.meta.run import meta_evaluate
 from bsx.analysis.present.forms import parts_of
 from bsx.errors import InputError, UnknownNameError
-from tests.analysis.meta.test_evaluate import invented
-from tests.helpers.tables import write_columns
-
-Run = Callable[..., Any]
+from tests.analysis.meta.test_evaluate import WHERE, invented
 
 
 def table() -> dict[str, list[Any]]:
@@ -37,7 +32,6 @@ def table() -> dict[str, list[Any]]:
 
 KINDS = ["human_mistranslation", "human_omission", "human_never"]
 METRICS = ["metric", "other"]
-WHERE: dict[str, Any] = {"system": "system", "segment": "segment"}
 
 
 def test_each_category_is_a_group_of_its_own() -> None:
@@ -70,16 +64,11 @@ def test_categories_within_groups() -> None:
         meta_evaluate(table(), METRICS, "human_never", **WHERE, categories=["human_never"])
 
 
-def test_the_command_takes_a_pattern(cli: Run, tmp_path: Path) -> None:
-    file = write_columns(tmp_path / "t.tsv", table())
-    columns = ("--columns", "metric", "--human", "human", "--system", "system", "--segment", "segment")
-    done = cli("meta", file, *columns, "--categories", "human_*", "--resamples", 50, "--format", "json")
-    assert done.status == 0, done.err
-    groups = [group["group"] for group in json.loads(done.out)["groups"]]
-    assert groups == ["human", "human_mistranslation", "human_omission"]
-    wrong = cli("meta", file, *columns, "--categories", "mqm_*")
-    assert (wrong.status, wrong.err.count("\n")) == (2, 1)
-    assert "categories: no column matches 'mqm_*'" in wrong.err
+def test_categories_are_named_by_a_pattern() -> None:
+    found: Any = bsx.meta(table(), columns=["metric"], categories=["human_*"], resamples=50)
+    assert [group.group for group in found.groups] == ["human", "human_mistranslation", "human_omission"]
+    with pytest.raises(UnknownNameError, match=r"categories: no column matches 'mqm_\*'"):
+        bsx.meta(table(), columns=["metric"], categories=["mqm_*"])
 
 
 @pytest.mark.parametrize("level", ["seg", "sys"])

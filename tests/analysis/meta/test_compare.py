@@ -19,7 +19,7 @@ from bsx.analysis.compare.result import CompareResult
 from bsx.analysis.compare.run import compare_systems, together
 from bsx.analysis.compare.settings import CompareSettings
 from bsx.analysis.present.forms import parts_of
-from bsx.analysis.present.parts import Answer, Surprise, TablePart
+from bsx.analysis.present.parts import Surprise, TablePart
 from bsx.analysis.stats.equivalence import equivalence_p
 from bsx.analysis.stats.systems.paired import deciding, prepared
 from bsx.data.corpus import MemoryCorpus
@@ -42,26 +42,23 @@ def texts() -> dict[str, list[str]]:
 
 
 @pytest.fixture
-def lines(tmp_path: Path, texts: dict[str, list[str]]) -> Callable[[str], Path]:
+def lines(tmp_path: Path, texts: dict[str, list[str]]) -> list[Any]:
+    """The systems and their reference as files of lines, named on a command line."""
     for name, column in texts.items():
         (tmp_path / f"{name}.txt").write_text("\n".join(column) + "\n", encoding="utf-8")
-    return lambda name: tmp_path / f"{name}.txt"
+    candidates = [word for name in SYSTEMS for word in ("-c", tmp_path / f"{name}.txt")]
+    return [*candidates, "-r", tmp_path / "reference.txt"]
 
 
-def test_two_segments_tell_nothing_and_a_bootstrap_of_them_is_doubted(cli: Run, tmp_path: Path) -> None:
-    for name, lines in {"a": ["a cat", "b"], "b": ["the cat", "b c"], "r": ["the cat sat", "b c d"]}.items():
-        (tmp_path / name).write_text("\n".join(lines) + "\n")
-    files = ("-c", tmp_path / "a", "-c", tmp_path / "b")
-    command = ("compare", *files, "-r", tmp_path / "r", "--metrics", "chrf", "--format", "json")
-    done = cli(*command)
-    found = json.loads(done.out)
-    assert (found["settings"]["test"], found["settings"]["resamples"]) == ("bootstrap-t", 1000)
-    assert [notice["name"] for notice in found["warnings"]] == ["too-few-to-swap"]
-    assert found["metrics"][0]["tests"][0]["better"] is None
-    assert found["metrics"][0]["tests"][0]["ci"] == [None, None]
-    found = json.loads(cli(*command, "--test", "bootstrap").out)
-    assert [notice["name"] for notice in found["warnings"]] == ["few-segments"]
-    assert found["metrics"][0]["tests"][0]["better"] is None
+def test_two_segments_tell_nothing_and_a_bootstrap_of_them_is_doubted() -> None:
+    cases: list[tuple[dict[str, Any], str]] = [({}, "too-few-to-swap"), ({"test": "bootstrap"}, "few-segments")]
+    for how, doubt in cases:
+        found = compare_systems({"a": [1.0, 2.0], "b": [2.0, 4.0]}, **how)
+        assert (found.settings["test"], found.settings["resamples"]) == (how.get("test", "bootstrap-t"), 1000)
+        assert [notice.name for notice in found.warnings] == [doubt]
+        (test,) = found.metrics[0].tests
+        assert test.better is None
+        assert np.isnan(test.ci).all()
 
 
 @pytest.mark.parametrize("n", [10, 20])
@@ -118,8 +115,8 @@ def test_documents_are_drawn_and_swapped_whole() -> None:
         compare_systems({"a": x, "b": y}, documents=["one"] * 12)
 
 
-def write_documents(file: Path, documents: Callable[[int], str], column: str = "doc", seed: int = 3) -> Path:
-    rng = np.random.default_rng(seed)
+def write_documents(file: Path, documents: Callable[[int], str], column: str = "doc") -> Path:
+    rng = np.random.default_rng(3)
     own = {name: rng.normal(size=15) for name in ("a", "b")}
     rows = [(name, k, documents(k), f"{own[name][k // 8] + rng.normal() / 3:.4f}") for name in own for k in range(120)]
     return write_lines(file, [("system", "segment", column, "m"), *rows])
@@ -135,38 +132,29 @@ def test_a_column_of_documents_is_found_named_missed_or_refused(cli: Run, tmp_pa
     done = cli("compare", other, *start)
     assert "documents" not in json.loads(done.out)
     assert any("name a column of them" in note for note in json.loads(done.out)["notes"])
-    for name, documents, message in (
-        ("v.tsv", lambda k: "one", "at least 2 documents"),
-        ("w.tsv", None, "is in two documents"),
-    ):
-        file = tmp_path / name
-        if documents is not None:
-            write_documents(file, documents)
-        else:
-            file.write_text(table.read_text().replace("b\t0\td0", "b\t0\td1"))
+    one, apart = write_documents(tmp_path / "v.tsv", lambda k: "one"), tmp_path / "w.tsv"
+    apart.write_text(table.read_text().replace("b\t0\td0", "b\t0\td1"))
+    for file, message in ((one, "at least 2 documents"), (apart, "is in two documents")):
         done = cli("compare", file, *start, "--document", "doc", "-o", tmp_path / "out.json")
         assert (done.status, done.err.count("\n")) == (2, 1)
         assert message in done.err
         assert not (tmp_path / "out.json").exists()
-    single = json.loads(cli("compare", tmp_path / "v.tsv", *start).out)  # a column that nobody named
+    single = json.loads(cli("compare", one, *start).out)  # a column that nobody named
     assert "documents" not in single
     assert any("all rows are of one document" in note for note in single["notes"])
 
 
-def test_documents_of_texts(cli: Run, tmp_path: Path, texts: dict[str, list[str]]) -> None:
+def test_documents_of_texts(texts: dict[str, list[str]]) -> None:
     """Systems as columns, and one below the other."""
-    wide, long = tmp_path / "wide.tsv", tmp_path / "long.tsv"
-    rows = list(zip(texts["atlas"], texts["brook"], texts["reference"], strict=True))
-    head = ("segment", "doc", "atlas", "brook", "reference")
-    write_lines(wide, [head, *((k, f"d{k // 5}", *row) for k, row in enumerate(rows))])
-    systems = [(k, name, row[i], row[2]) for i, name in enumerate(("atlas", "brook")) for k, row in enumerate(rows)]
-    below = [(k, f"d{k // 5}", *cells) for k, *cells in systems]
-    write_lines(long, [("segment", "doc", "system", "candidate", "reference"), *below])
-    start = ("--metrics", "chrf", "--resamples", 100, "--format", "json")
-    one = json.loads(cli("compare", wide, "--candidate", "atlas,brook", *start).out)
-    two = json.loads(cli("compare", long, *start).out)
-    assert one["documents"] == two["documents"] == 22
-    assert one["metrics"] == two["metrics"]
+    n, (atlas, brook, reference) = len(texts["atlas"]), (texts[name] for name in ("atlas", "brook", "reference"))
+    segment, doc = list(map(str, range(n))), [f"d{k // 5}" for k in range(n)]
+    wide = {"segment": segment, "doc": doc, "atlas": atlas, "brook": brook, "reference": reference}
+    long = {"segment": segment * 2, "doc": doc * 2, "system": ["atlas"] * n + ["brook"] * n}
+    long |= {"candidate": atlas + brook, "reference": reference * 2}
+    how: dict[str, Any] = {"metrics": ["chrf"], "resamples": 100}
+    one, two = bsx.compare(wide, candidate=["atlas", "brook"], **how), bsx.compare(long, **how)
+    assert one.documents == two.documents == 22
+    assert one.metrics == two.metrics
 
 
 def test_the_default_is_the_symmetric_bootstrap_t() -> None:
@@ -230,7 +218,7 @@ def test_a_few_segments_of_many_decide() -> None:
     assert (notice.name, notice.about, notice.values["segments"], notice.values["decide"]) == ("few-decide", "m", 60, 5)
     (test,) = found.metrics[0].tests
     assert test.better is None
-    assert "5 of them decide" in answer(found)
+    assert "5 of them decide" in found.answer
     for other in ("bootstrap", "randomise"):
         (test,) = compare_systems({"y": y, "x": y + d}, test=other).metrics[0].tests
         assert test.better == "y"
@@ -238,7 +226,7 @@ def test_a_few_segments_of_many_decide() -> None:
 
 
 def test_equivalence_is_that_of_statsmodels() -> None:
-    """`ttost_paired` and the t interval; a hand calculation; the resampling tests come near both."""
+    """`ttost_paired`, which the resampling tests come near."""
     from scipy.stats import t
     from statsmodels.stats.weightstats import ttost_paired
 
@@ -251,8 +239,6 @@ def test_equivalence_is_that_of_statsmodels() -> None:
         expected = ttost_paired(x, y, -margin, margin)[0]
         ends = tuple(d.mean() + error * t.ppf([0.025, 0.975], 79))
         assert equivalence_p(d.mean(), ends, margin, df=79) == pytest.approx(expected)
-        by_hand = max(t.sf((d.mean() + margin) / error, 79), t.cdf((d.mean() - margin) / error, 79))
-        assert by_hand == pytest.approx(expected)
         for function in (bootstrap_systems, randomise_systems, studentised_systems):
             found = function(x, y, margin=margin, resamples=9999)
             assert found.p_equivalence == pytest.approx(expected, abs=0.02)
@@ -304,10 +290,9 @@ def test_many_systems_get_draws_enough_for_their_correction() -> None:
     assert notice.name == "few-resamples"
 
 
-def test_line_files(cli: Run, lines: Callable[[str], Path], texts: dict[str, list[str]]) -> None:
-    files = (*(word for name in SYSTEMS for word in ("-c", lines(name))), "-r", lines("reference"))
+def test_line_files(cli: Run, lines: list[Any], texts: dict[str, list[str]]) -> None:
     named = ("--metrics", "chrf,ter", "--metrics", "bertscore", "--model", "minilm")
-    done = cli("compare", *files, *named, "--format", "json")
+    done = cli("compare", *lines, *named, "--format", "json")
     assert (done.status, done.err) == (0, "")
     result = json.loads(done.out)
     assert (result["segments"], result["baseline"], result["systems"]) == (110, "atlas", list(SYSTEMS))
@@ -328,29 +313,23 @@ def test_line_files(cli: Run, lines: Callable[[str], Path], texts: dict[str, lis
     assert ter["tests"][0]["difference"] < 0
 
 
-def test_systems_are_chosen_and_ordered(cli: Run, lines: Callable[[str], Path]) -> None:
+def test_systems_are_chosen_and_ordered(cli: Run, lines: list[Any]) -> None:
     how = ("--metrics", "chrf", "--resamples", 40, "--format", "json")
-    named = [word for name in SYSTEMS for word in ("-c", lines(name))]
-    files = json.loads(cli("compare", *named, "-r", lines("reference"), "--systems", "cinder,atlas", *how).out)
+    files = json.loads(cli("compare", *lines, "--systems", "cinder,atlas", *how).out)
     table = json.loads(cli("compare", *TABLE, "--systems", "cinder,atlas", *how).out)
     direct = json.loads(cli("compare", DATA, "--candidate", "cinder,atlas", *how).out)
     assert files["systems"] == ["cinder", "atlas"]
     assert files["metrics"] == table["metrics"] == direct["metrics"]
 
 
-def test_columns_of_a_table_and_all_pairs(cli: Run, lines: Callable[[str], Path]) -> None:
+def test_columns_of_a_table_and_all_pairs(cli: Run, lines: list[Any]) -> None:
     shared = ("--metrics", "chrf", "--all-pairs", "--resamples", 200, "--format", "json")
-    table = cli("compare", *TABLE, *shared)
-    files = cli(
-        "compare", *(word for name in SYSTEMS for word in ("-c", lines(name))), "-r", lines("reference"), *shared
-    )
-    columns, lined = json.loads(table.out), json.loads(files.out)
+    columns, lined = (json.loads(cli("compare", *given, *shared).out) for given in (TABLE, lines))
     assert columns.pop("provenance")["signatures"] == lined["provenance"]["signatures"]
     assert [file["name"] for file in lined.pop("provenance")["files"]] == [f"{n}.txt" for n in (*SYSTEMS, "reference")]
     assert columns == lined
-    result = json.loads(table.out)
-    assert result["baseline"] is None
-    tests = result["metrics"][0]["tests"]
+    assert columns["baseline"] is None
+    tests = columns["metrics"][0]["tests"]
     assert [(test["a"], test["b"]) for test in tests] == [("atlas", "brook"), ("atlas", "cinder"), ("brook", "cinder")]
     plain = json.loads(cli("compare", *TABLE, *shared, "--correction", "none").out)
     assert all("p_adjusted" not in test for test in plain["metrics"][0]["tests"])
@@ -384,12 +363,8 @@ def test_corpus_metrics_agree_with_sacrebleu(texts: dict[str, list[str]], test: 
         for tested, expected in zip(found.tests, results[1:], strict=True):
             p = tested.p_two_sided
             if test == "bootstrap":  # theirs is one-sided: it centres absolute differences
-                p = min(
-                    tested.p,
-                    bootstrap_systems(
-                        paired.scores[tested.b], paired.scores[tested.a], aggregate=paired.aggregate, resamples=2000
-                    ).p,
-                )
+                turned = (paired.scores[name] for name in (tested.b, tested.a))
+                p = min(tested.p, bootstrap_systems(*turned, aggregate=paired.aggregate, resamples=2000).p)
             if expected.p_value < 0.1:
                 assert p == pytest.approx(expected.p_value, abs=0.012)
             assert (p < 0.05) == (expected.p_value < 0.05)
@@ -398,15 +373,14 @@ def test_corpus_metrics_agree_with_sacrebleu(texts: dict[str, list[str]], test: 
                 assert (score.ci[1] - score.ci[0]) / 2 == pytest.approx(expected.ci, rel=0.12)
 
 
-def test_one_pass_gives_what_each_pair_alone_gives(texts: dict[str, list[str]]) -> None:
+def test_one_pass_gives_what_each_pair_alone_gives() -> None:
     rng = np.random.default_rng(1)
     scores = {"a": rng.normal(size=50), "b": rng.normal(0.3, size=50), "c": rng.normal(size=50)}
-    for test, function in (("bootstrap", bootstrap_systems), ("randomise", randomise_systems)):
-        (found,) = compare_systems(scores, test=test, resamples=300, seed=4).metrics  # type: ignore[arg-type]
+    for function in (bootstrap_systems, randomise_systems):
+        how: dict[str, Any] = {"test": function.args[0], "resamples": 300, "seed": 4}
+        (found,) = compare_systems(scores, **how).metrics
         for result in found.tests:
-            assert result.b == "a"
-            expected = function(scores[result.a], scores["a"], resamples=300, seed=4)
-            assert result.p == expected.p
+            assert (result.b, result.p) == ("a", function(scores[result.a], scores["a"], resamples=300, seed=4).p)
     with pytest.raises(InputError, match="only the system a is given"):
         compare_systems({"a": scores["a"]})
     with pytest.raises(InputError, match="missing values"):
@@ -433,17 +407,11 @@ def test_forms(cli: Run) -> None:
     assert marked == [test["better"] is not None for test in tests]
     assert len(text) < 25
     table = list(csv.DictReader(io.StringIO(cli(*start, "--format", "csv").out)))
-    assert [(row["metric"], row["a"], row["b"]) for row in table[:2]] == [
-        ("chrf", "brook", "atlas"),
-        ("chrf", "cinder", "atlas"),
-    ]
+    assert [row["metric"] for row in table] == ["chrf"] * 2 + ["ter"] * 2
+    assert [(row["a"], row["b"]) for row in table[:2]] == [("brook", "atlas"), ("cinder", "atlas")]
     assert float(table[0]["difference"]) == pytest.approx(float(table[0]["score_a"]) - float(table[0]["score_b"]))
     latex = cli(*start, "--format", "latex").out.splitlines()
     assert r"system & chrf & ter (lower is better) \\" in latex
-    randomised = json.loads(cli(*start, "--test", "randomise", "--format", "json").out)
-    low, high = randomised["metrics"][0]["tests"][0]["ci"]
-    assert low < randomised["metrics"][0]["tests"][0]["difference"] < high
-    assert randomised == json.loads(cli(*start, "--test", "randomise", "--format", "json").out)
 
 
 def test_all_pairs_are_marked_against_every_system(cli: Run) -> None:
@@ -503,33 +471,20 @@ def test_mistakes_are_one_line(
     assert message in done.err
 
 
-def test_of_error_rates_the_lower_ranks_higher() -> None:
-    draw = np.random.default_rng(1).normal(size=60)
-    settings: dict[str, Any] = {"resamples": 100, "all_pairs": True}
-    (found,) = compare_systems({"worse": draw + 5, "better": draw}, higher_is_better=False, **settings).metrics
-    assert {one.system: one.rank for one in found.systems} == {"better": 1, "worse": 2}
-
-
-def answer(result: CompareResult) -> str:
-    first = parts_of(result)[0]
-    assert isinstance(first, Answer)
-    return first.text
-
-
 def test_a_system_is_called_better_only_if_it_is_significantly() -> None:
     draw = np.random.default_rng(2).normal(size=(3, 60))
     alike = {"a": draw[0], "b": draw[0] + 0.01 * draw[1], "c": draw[0] + 0.01 * draw[2]}
     for every in (False, True):
         settings: dict[str, Any] = {"resamples": 300, "all_pairs": every}
         told = compare_systems({**alike, "d": draw[0] + 3}, metric="m", **settings)
-        assert "d is significantly better than" in answer(told)
+        assert "d is significantly better than" in told.answer
         same = compare_systems(alike, metric="m", **settings)
         assert [test.better for test in same.metrics[0].tests] == [None] * len(same.metrics[0].tests)
-        assert "better" not in answer(same)
-        assert "told apart" in answer(same)
+        assert "better" not in same.answer
+        assert "told apart" in same.answer
         few = compare_systems({name: values[:3] for name, values in alike.items()}, **settings)
         assert [notice.name for notice in few.warnings] == ["too-few-to-swap"]
-        assert "too few" in answer(few)
+        assert "too few" in few.answer
 
 
 def test_metrics_that_say_opposite_things_are_a_surprise() -> None:
@@ -540,10 +495,3 @@ def test_metrics_that_say_opposite_things_are_a_surprise() -> None:
     for found, surprises in ((together([one, one]), 0), (together([one, other]), 1)):
         assert len(found.metrics) == 2
         assert sum(isinstance(part, Surprise) for part in parts_of(found)) == surprises
-
-
-def test_what_is_drawn_are_segments_or_their_documents() -> None:
-    a, b = [1.0, 2.0, 3.0, 4.0], [2.0, 2.0, 3.0, 5.0]
-    alone, together = prepared(a, b, None, None), prepared(a, b, None, ["x", "x", "y", "y"])
-    assert (alone.what, alone.units) == ("segments", 4)
-    assert (together.what, together.units) == ("documents", 2)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +15,6 @@ from bsx.analysis.meta.run import meta_evaluate
 from bsx.analysis.stats.resample import all_counts, bootstrap_rows, cluster_codes
 from bsx.analysis.stats.rowwise import weighted_spearman
 from bsx.errors import InputError
-from tests.helpers.tables import write_columns
 
 SYSTEMS, DOCUMENTS, SIZE = 4, 12, 5
 
@@ -120,13 +116,6 @@ def test_neighbours_that_are_alike_are_pointed_at() -> None:
     assert not any("neighbouring" in note for note in evaluated(columns, level="sys", **WHERE).notes)
 
 
-def test_few_segments_that_weigh_much_are_pointed_at() -> None:
-    columns = table()
-    columns["a"][0], columns["human"][0] = 60.0, 50.0
-    found = evaluated(columns, system="system", segment="segment")
-    assert any(note.startswith("a few of 60 segments determine the correlation of a") for note in found.notes)
-
-
 @pytest.mark.parametrize("clustered", [False, True])
 def test_spearman_of_counts_is_that_of_resampled_rows(clustered: bool) -> None:
     rng = np.random.default_rng(0)
@@ -139,20 +128,18 @@ def test_spearman_of_counts_is_that_of_resampled_rows(clustered: bool) -> None:
     assert weighted_spearman(x, y, all_counts(20, 40, 3, clusters)) == pytest.approx(np.array(expected), abs=1e-12)
 
 
-def test_the_command_finds_documents_and_uses_segments_without_systems(cli: Callable[..., Any], tmp_path: Path) -> None:
-    columns = table()
-    how = ("--columns", "a,b", "--resamples", "99", "--format", "json")
-    found = json.loads(cli("meta", write_columns(tmp_path / "s.tsv", columns), *how).out)
-    assert found["target"] == "these systems on other documents like these"
-    assert found["groups"][0]["metrics"][0]["method"].endswith("bootstrap over documents")
-    del columns["doc"], columns["system"]
-    file = write_columns(tmp_path / "t.tsv", columns)
-    found = json.loads(cli("meta", file, *how).out)
-    assert found["target"] == "other segments like these"
-    named = cli("meta", file, "--segment", "segment", *how)
-    assert json.loads(named.out)["groups"] == found["groups"]
-    done = cli("meta", file, "--columns", "a,b", "--document", "segment", "--level", "sys")
-    assert (done.status, done.err.count("\n")) == (2, 1)
+def test_documents_are_found_and_segments_used_without_systems() -> None:
+    how: dict[str, Any] = {"columns": ["a", "b"], "resamples": 99}
+    found: Any = bsx.meta(table(), **how)
+    assert found.target == "these systems on other documents like these"
+    assert found.groups[0].metrics[0].method.endswith("bootstrap over documents")
+    rows = {name: cells for name, cells in table().items() if name not in ("doc", "system")}
+    found = bsx.meta(rows, **how)
+    assert found.target == "other segments like these"
+    named: Any = bsx.meta(rows, segment="segment", **how)
+    assert named.groups == found.groups
+    with pytest.raises(InputError, match="system"):
+        bsx.meta(rows, document="segment", level="sys", **how)
 
 
 def test_mqm_is_named_as_judged_against_the_source() -> None:

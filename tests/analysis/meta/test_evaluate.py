@@ -23,9 +23,8 @@ from bsx.analysis.meta.result import MetaResult
 from bsx.analysis.meta.run import meta_evaluate
 from bsx.analysis.meta.settings import MetaSettings
 from bsx.analysis.present.forms import parts_of, records_of
-from bsx.analysis.present.parts import Answer, TablePart
+from bsx.analysis.present.parts import TablePart
 from bsx.analysis.stats.clusters import adjust
-from bsx.analysis.stats.correlation import kendall
 from bsx.analysis.stats.resample import contracted_p
 from bsx.analysis.stats.results import Comparison
 from bsx.analysis.stats.selection import expected_model_selection
@@ -44,7 +43,6 @@ from tests.helpers import wmt20
 from tests.helpers.tables import read_rows, write_columns
 
 Run = Callable[..., Any]
-NAN = float("nan")
 
 
 def invented(seed: int = 0, systems: int = 5, segments: int = 30) -> dict[str, list[Any]]:
@@ -95,7 +93,6 @@ def test_segment_level_in_groups(cli: Run, tmp_path: Path) -> None:
     for group in result["groups"]:
         chosen = lp == group["group"]
         assert group["n"] == chosen.sum() == 75
-        assert {"pearson", "spearman", "kendall"} <= set(group["metrics"][0]["figures"])
         for found in group["metrics"]:
             x, h = np.array(columns[found["metric"]])[chosen], human[chosen]
             scipys = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
@@ -109,8 +106,6 @@ def test_segment_level_in_groups(cli: Run, tmp_path: Path) -> None:
         for (a, b), found in p.items():
             one, other = (np.array(columns[name])[chosen] for name in (a, b))
             assert found == pytest.approx(williams(one, other, human[chosen]).p)
-        assert p["good", "poor"] < 0.001 < 0.999 < p["poor", "good"]
-        assert p["good", "fair"] + p["fair", "good"] == pytest.approx(1)
         assert group["clusters"]["winners"] == ["good"]
         assert group["test"] == "williams"
     average = {entry["metric"]: entry for entry in result["average"]["metrics"]}
@@ -118,8 +113,6 @@ def test_segment_level_in_groups(cli: Run, tmp_path: Path) -> None:
         assert average[name]["figures"]["pearson"] == pytest.approx(np.mean(means[name]))
         assert average[name]["ci"][0] < average[name]["figures"]["pearson"] < average[name]["ci"][1]
     assert average["good"]["wins"] == 2
-    whole = json.loads(cli("meta", file, *METRICS, "--human", "human", "--format", "json").out)
-    assert [group["group"] for group in whole["groups"]] == ["all"]
 
 
 @pytest.mark.parametrize("statistic", ["pearson", "spearman", "kendall"])
@@ -138,12 +131,10 @@ def test_bootstrap_and_perm_both_are_the_modules(statistic: Any) -> None:
     agreement = result.groups[0].metrics[0]
     assert result.headline == statistic
     assert agreement.value == agreement.figures[statistic]
-    if statistic == "kendall":
-        assert agreement.ci[0] == kendall(x, h, interval="bootstrap", resamples=150, seed=3).ci[0]
 
 
-@pytest.mark.parametrize("by", ["none", "item", "sys"])
-def test_grouping_resamples_segments(by: Any) -> None:
+@pytest.mark.parametrize(("by", "called"), [("none", ""), ("item", " within segments"), ("sys", " within systems")])
+def test_grouping_resamples_segments(by: Any, called: str) -> None:
     columns = invented(2)
     result = meta_evaluate(columns, NAMES, "human", **WHERE, resamples=2000, **{} if by == "none" else {"grouping": by})
     g = gridded(columns, *NAMES)[1]
@@ -158,6 +149,7 @@ def test_grouping_resamples_segments(by: Any) -> None:
     reference = compare_grouped(g["good"], g["fair"], g["human"], by=by, resamples=2000)
     assert compared.difference == pytest.approx(reference.difference)
     assert compared.ci == pytest.approx(reference.ci, abs=0.03)
+    assert f"Pearson's r{called} with human" in result.to_text()
 
 
 def test_signs_are_kept_unless_asked_otherwise() -> None:
@@ -179,34 +171,31 @@ def test_signs_are_kept_unless_asked_otherwise() -> None:
 # Levels
 
 
-def test_systems_with_and_without_segments(cli: Run, tmp_path: Path) -> None:
-    columns = invented(4)
-    file = write_columns(tmp_path / "s.tsv", columns)
-    where = ("--human", "human", "--level", "sys", "--system", "system", "--format", "json")
-    result = json.loads(cli("meta", file, *METRICS, *where, "--segment", "segment").out)["groups"][0]
+def test_systems_with_and_without_segments() -> None:
+    columns, how = invented(4), dict[str, Any](level="sys", system="system")
+    result = meta_evaluate(columns, NAMES, "human", **how, segment="segment").groups[0]
     systems, g = gridded(columns, *NAMES)
     human = g["human"].mean(axis=1)
-    for found in result["metrics"]:
-        x = g[found["metric"]]
-        assert found["figures"]["pearson"] == pytest.approx(stats.pearsonr(x.mean(axis=1), human).statistic)
+    for found in result.metrics:
+        x = g[found.metric]
+        assert found.figures["pearson"] == pytest.approx(stats.pearsonr(x.mean(axis=1), human).statistic)
         pairs = [(i, j) for i in range(5) for j in range(i)]
         alike = [(x.mean(axis=1)[i] > x.mean(axis=1)[j]) == (human[i] > human[j]) for i, j in pairs]
-        assert found["figures"]["pairwise_accuracy"] == pytest.approx(np.mean(alike))
+        assert found.figures["pairwise_accuracy"] == pytest.approx(np.mean(alike))
         spa = soft_pairwise_accuracy(x, g["human"], resample="systems")
-        assert (found["figures"]["spa"], *found["figures"]["spa_ci"]) == pytest.approx((spa.estimate, *spa.ci))
-    means = {"system": list(systems), "human": human.tolist()}
-    means |= {name: g[name].mean(axis=1).tolist() for name in NAMES}
-    lean = json.loads(cli("meta", write_columns(tmp_path / "m.tsv", means), *METRICS, *where).out)["groups"][0]
-    for one, other in zip(result["metrics"], lean["metrics"], strict=True):
-        assert other["figures"]["spa"] is None
+        assert found.figures["spa"] == pytest.approx(spa.estimate)
+        assert found.figures["spa_ci"] == pytest.approx(spa.ci)
+    means: dict[str, Any] = {"system": list(systems), **{name: g[name].mean(axis=1) for name in (*NAMES, "human")}}
+    lean = meta_evaluate(means, NAMES, "human", **how).groups[0]
+    for one, other in zip(result.metrics, lean.metrics, strict=True):
+        assert other.figures["spa"] != other.figures["spa"]  # no segments
         for name in ("pearson", "spearman", "kendall", "pairwise_accuracy"):
-            assert other["figures"][name] == pytest.approx(one["figures"][name])
-        assert other["ci"] == pytest.approx(one["ci"])
-    assert [test["p"] for test in lean["tests"]] == pytest.approx([test["p"] for test in result["tests"]])
-    wmt = cli("meta", file, *METRICS, *where, "--segment", "segment", "--detail", "spa=wmt", "--test", "none")
-    how: dict[str, Any] = {"method": "wmt", "permutations": 1000, "names": systems}
-    spa = soft_pairwise_accuracy(g["fair"], g["human"], **how)
-    assert json.loads(wmt.out)["groups"][0]["metrics"][1]["figures"]["spa"] == pytest.approx(spa.estimate)
+            assert other.figures[name] == pytest.approx(one.figures[name])
+        assert other.ci == pytest.approx(one.ci)
+    assert [test.p for test in lean.tests] == pytest.approx([test.p for test in result.tests])
+    wmt = meta_evaluate(columns, NAMES, "human", **how, segment="segment", spa="wmt", test="none").groups[0]
+    spa = soft_pairwise_accuracy(g["fair"], g["human"], method="wmt", permutations=1000, names=systems)
+    assert wmt["fair"].figures["spa"] == pytest.approx(spa.estimate)
 
 
 def test_hybrids() -> None:
@@ -220,9 +209,8 @@ def test_hybrids() -> None:
         assert (found.value, *found.ci) == (limit.estimate, *limit.ci)
         assert found.figures["pearson"] == pytest.approx(stats.pearsonr(drawn[i], human).statistic)
         chosen = expected_model_selection(drawn[i], human, 20)
-        assert [found.figures[k] for k in ("hits_at_1", "mrr", "difference")] == pytest.approx(
-            [chosen.hits_at_1, chosen.mrr, chosen.difference]
-        )
+        for name in ("hits_at_1", "mrr", "difference"):
+            assert found.figures[name] == pytest.approx(getattr(chosen, name))
     test = result.groups[0].tests[0]
     expected = compare_hybrid_limits(g["good"], g["fair"], g["human"])
     assert_same(test, expected)
@@ -349,7 +337,15 @@ def test_candidate_columns_are_systems(cli: Run, tmp_path: Path) -> None:
     assert [(row["system"], row["id"]) for row in table[:3]] == [("one", "a"), ("two", "a"), ("one", "b")]
     ter, human = ([float(row[name]) for row in table] for name in ("ter", "human"))
     assert found["ter"]["value"] == pytest.approx(-stats.pearsonr(ter, human).statistic)
+    summary = json.loads((tmp_path / "s.tsv.signatures.json").read_text())
+    assert summary["systems"] == ["one", "two"]
+    for entry, system in product(summary["metrics"], ("one", "two")):
+        (kept_score,) = (of for of in entry["scores"] if of["system"] == system)
+        whole = bsx.get_metric(entry["metric"]).score(rows[system], rows["reference"]).system
+        assert kept_score["score"] == pytest.approx(whole)
+    hiding = (tmp_path / "s.tsv", "--human", "human", "--scores-out", tmp_path / "x.tsv")
     for arguments, message in (
+        (hiding, "s.tsv: has a column 'chrf' already, which --scores-out adds"),
         ((*wide, "--human", "one_grade"), "2 columns of candidates need as many of human scores"),
         ((*wide, *grades, "--system", "id"), "are the systems already: leave out --system"),
         ((*wide, *grades, "--columns", "one_grade"), "columns needs one column of candidates"),
@@ -359,40 +355,10 @@ def test_candidate_columns_are_systems(cli: Run, tmp_path: Path) -> None:
         bad = cli("meta", "--metrics", "chrf", *arguments)
         assert (bad.status, bad.err.count("\n")) == (2, 1)
         assert message in bad.err
+    assert not (tmp_path / "x.tsv").exists()
     one = (data, "--candidate", "one", "--columns", "two_grade", "--human", "one_grade")
     beside = cli("meta", "--metrics", "chrf", *one, "--format", "json")
     assert [m["metric"] for m in json.loads(beside.out)["groups"][0]["metrics"]] == ["two_grade", "chrf"]
-
-
-def test_the_sidecar_of_kept_scores_sums_up_each_system(cli: Run, tmp_path: Path) -> None:
-    rows: dict[str, list[Any]] = {
-        "engine": ["one", "two", "one", "two", "one"],
-        "seg": [1, 1, 2, 2, 3],
-        "candidate": ["the cat is here", "a cat", "a dog ran", "the dog walked", "rain"],
-        "reference": ["the cat is here", "the cat is here", "a dog walked", "a dog walked", "it rained"],
-        "h": [4, 2, 3, 1, 2],
-    }
-    data, kept = write_columns(tmp_path / "d.tsv", rows), tmp_path / "s.tsv"
-    command = ("meta", "--metrics", "chrf", data, "--human", "h", "--system", "engine", "--segment", "seg")
-    done = cli(*command, "--nan", "omit", "--resamples", 20, "--scores-out", kept)
-    assert done.status == 0, done.err
-    summary = json.loads((tmp_path / "s.tsv.signatures.json").read_text())
-    assert summary["systems"] == ["one", "two"]
-    metric = bsx.get_metric("chrf")
-    for found in summary["metrics"][0]["scores"]:
-        of = [i for i, name in enumerate(rows["engine"]) if name == found["system"]]
-        alone = metric.score([rows["candidate"][i] for i in of], [rows["reference"][i] for i in of])
-        assert (found["n"], found["score"]) == (len(of), pytest.approx(alone.system))
-
-
-def test_a_column_that_kept_scores_would_hide_is_refused(cli: Run, tmp_path: Path) -> None:
-    texts = {"candidate": ["a b", "c", "d"], "reference": ["a", "c", "e"]}
-    data = write_columns(tmp_path / "d.tsv", {**texts, "h": [1, 2, 3], "chrf": [0, 0, 0]})
-    done = cli("meta", "--metrics", "chrf", data, "--human", "h", "--scores-out", tmp_path / "s.tsv")
-    assert (done.status, done.err.count("\n")) == (2, 1)
-    assert "d.tsv: has a column 'chrf' already, which --scores-out adds: rename it" in done.err
-    assert [file.name for file in tmp_path.iterdir()] == ["d.tsv"]
-    assert cli("meta", "--metrics", "chrf", data, "--human", "h").status == 0
 
 
 # Forms
@@ -405,27 +371,20 @@ def result() -> MetaResult:
     return meta_evaluate(columns, ["good", "50%_x", "poor"], "human", group="lp", correction="holm")
 
 
-def answer(result: MetaResult) -> Answer:
-    """The first part."""
-    first = parts_of(result)[0]
-    assert isinstance(first, Answer)
-    return first
-
-
 def test_a_best_metric_is_named_only_with_a_test_behind_it() -> None:
     columns = invented(7)
     hows: list[tuple[dict[str, Any], bool]] = [({}, True), ({"test": "none"}, False), ({"alpha": 1e-9}, False)]
     for how, best in hows:
         found = meta_evaluate(columns, ["good", "poor"], "human", **WHERE, **how)
-        assert answer(found).answers
-        assert answer(found).text.startswith("good agrees best") == best
+        assert parts_of(found)[0].answers  # type: ignore[union-attr]
+        assert found.answer.startswith("good agrees best") == best
     alike = meta_evaluate({**columns, "twin": columns["good"][::-1]}, ["good", "poor"], "human", **WHERE)
-    assert answer(alike).text.startswith("good")
+    assert alike.answer.startswith("good")
     columns["near"] = (np.array(columns["good"]) + 0.01 * np.random.default_rng(1).normal(size=150)).tolist()
     near = meta_evaluate(columns, ["good", "near", "poor"], "human", **WHERE)
-    assert not answer(near).text.startswith(("good agrees", "near agrees"))
+    assert not near.answer.startswith(("good agrees", "near agrees"))
     few = meta_evaluate({name: cells[:6] for name, cells in columns.items()}, ["good", "poor"], "human")
-    assert "agrees best with" not in answer(few).text.partition("which")[0]
+    assert "agrees best with" not in few.answer.partition("which")[0]
 
 
 def alike(k: int, n: int = 60, seed: int = 3) -> dict[str, Any]:
@@ -440,28 +399,22 @@ def test_metrics_of_a_call_are_compared_with_holms_correction_and_the_sentence_s
     held = meta_evaluate(columns, names, "human", resamples=500)
     plain = meta_evaluate(columns, names, "human", resamples=500, correction="none")
     assert (held.settings["correction"], plain.settings["correction"]) == ("holm", "none")
-    tests = [test for test in held.groups[0].tests if test.p_adjusted is not None]
-    pairs = {(test.a, test.b): test.p_two_sided for test in plain.groups[0].tests}
-    better = {frozenset(pair): pairs[pair] for pair in combinations(names, 2)}
-    of = dict(zip(better, adjust(list(better.values()), "holm"), strict=True))
-    assert [test.p_adjusted for test in tests] == pytest.approx([of[frozenset((test.a, test.b))] for test in tests])
-    assert len(tests) == 10
+    adjusted = [test.p_adjusted for test in held.groups[0].tests if test.p_adjusted is not None]
+    raw = [test.p_two_sided for test in held.groups[0].tests if test.p_adjusted is not None]
+    assert adjusted == pytest.approx(adjust(raw, "holm"))
+    assert len(adjusted) == 10
     for result, said in ((held, "Holm"), (plain, "uncorrected")):
-        assert said in answer(result).text
+        assert said in result.answer
         assert said in result.to_text()
-    two = answer(meta_evaluate(columns, names[:2], "human")).text  # one test needs none
+    two = meta_evaluate(columns, names[:2], "human").answer  # one test needs none
     assert "Holm" not in two
     assert "corrected" not in two
 
 
 def test_published_tests_stay_without_correction() -> None:
-    given: list[dict[str, Any]] = [
-        {"test": "perm-both"},
-        {"test": "none"},
-        {},
-        {"test": "perm-both", "correction": "bh"},
-    ]
-    assert [MetaSettings(**settings).corrected_by for settings in given] == ["none", "none", "holm", "bh"]
+    given: list[Any] = [("perm-both", None), ("none", None), (None, None), ("perm-both", "bh")]
+    found = [MetaSettings(test=test, correction=correction).corrected_by for test, correction in given]
+    assert found == ["none", "none", "holm", "bh"]
 
 
 def test_resamples_are_as_many_as_the_tests_need() -> None:
@@ -477,10 +430,10 @@ def test_resamples_are_as_many_as_the_tests_need() -> None:
     names = [f"m{i}" for i in range(5)]
     grown = meta_evaluate(columns, names, "human", document="doc")
     assert grown.settings["resamples"] == MetaSettings().draws_for(10, 20) > 1000
-    assert answer(grown).text.startswith("m0 agrees best")
-    assert "p ≤" in answer(grown).text
+    assert grown.answer.startswith("m0 agrees best")
+    assert "p ≤" in grown.answer
     short = meta_evaluate(columns, names, "human", document="doc", resamples=99)
-    assert not answer(short).text.startswith("m0 agrees")
+    assert not short.answer.startswith("m0 agrees")
     assert any("more resamples" in note for note in short.notes)
     assert not any("more resamples" in note for note in grown.notes)
 
@@ -500,7 +453,7 @@ def test_where_no_metric_beats_chance_the_answer_says_so() -> None:
     for metrics, statistic, none in cases:
         result = meta_evaluate(columns, metrics, "human", statistic=statistic, resamples=99, **WHERE)
         assert all(one.ci[0] <= one.figures.get("chance", 0) for one in result.groups[0].metrics) == none  # type: ignore[operator]
-        said = answer(result).text
+        said = result.answer
         assert ("reaches" in said) == none
         assert ("chance" in said) == (none and statistic == "acc_eq")
 
@@ -537,13 +490,6 @@ def test_pictures(cli: Run, tmp_path: Path) -> None:
         assert (tmp_path / "r.svg").read_bytes().startswith(b"<svg")
         assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     assert "a $ b" in (tmp_path / "t.txt").read_text(encoding="utf-8")
-
-
-def test_a_correlation_within_segments_or_systems_is_called_so() -> None:
-    run: dict[str, Any] = {**WHERE, "resamples": 20}
-    for by, called in (("item", " within segments"), ("sys", " within systems"), (None, "")):
-        found = meta_evaluate(invented(2), NAMES, "human", **{**run, **({"grouping": by} if by else {})})
-        assert f"Pearson's r{called} with human" in found.to_text()
 
 
 # What cannot be analysed
@@ -623,7 +569,6 @@ def test_missing_values(cli: Run, tmp_path: Path) -> None:
         ("--columns good --plot x.gif", "the name must end in .png, .svg, .pdf"),
         ("--columns good --plot-tests x.png", "nothing was tested"),
         ("--columns good --lang en", "lang needs metrics"),
-        ("--columns good --candidate good", "candidate needs metrics"),
         ("--columns good --scores-out x.tsv", "--scores-out needs metrics"),
         ("", "columns names the scores in it, --metrics computes some, such as chrf; it has mt, unit, lp"),
     ],
@@ -668,14 +613,12 @@ def test_the_sidecar_of_scores_says_which_way_a_metric_goes(cli: Run, tmp_path: 
     wide = tmp_path / "wide.tsv"
     assert cli("score", "--metrics", "chrf,ter", tmp_path / "t.tsv", "-o", wide).status == 0
     rest = ("--human", "human", "--test", "none", "--format", "json")
-    done = cli("meta", wide, "--columns", "chrf,ter", *rest)
+    done = cli("meta", wide, "--columns", "chrf", "--columns", "ter", *rest)
     assert done.status == 0, done.err
     assert "ter: lower is better" in done.err
     found = {entry["metric"]: entry["figures"]["pearson"] for entry in json.loads(done.out)["groups"][0]["metrics"]}
     assert found["ter"] > 0.9
     assert found["chrf"] > 0.9
-    apart = json.loads(cli("meta", wide, "--columns", "chrf", "--columns", "ter", *rest).out)
-    assert apart["groups"] == json.loads(done.out)["groups"]
 
 
 def several(seed: int, groups: int = 2) -> dict[str, Any]:
@@ -712,7 +655,7 @@ def test_interval_and_test_have_one_target_that_the_caption_names(how: dict[str,
     result = meta_evaluate(several(1), ["good", "poor"], "human", resamples=60, **how, **PLACES)
     assert test in result.groups[0].tests[0].method
     assert f"speak about {target}" in result.to_text()
-    assert f"{result.target}, in these groups" in answer(result).text
+    assert f"{result.target}, in these groups" in result.answer
     assert target in result.target
     if how.get("level") == "sys":
         one = replace(result, groups=result.groups[:1])
@@ -745,16 +688,12 @@ def test_the_average_of_groups_that_err_alike_is_as_uncertain_as_one(how: dict[s
 
 def test_systems_that_are_drawn_are_not_shared() -> None:
     table = several(2, 3)
-    ways: list[tuple[dict[str, Any], bool]] = [
-        ({"level": "sys"}, False),
-        ({"level": "sys", "resample": "segments"}, True),
-    ]
+    known = (table["segment"], [f"{row}" for row in range(len(table["segment"]))])
+    ways: list[tuple[dict[str, Any], bool]] = [({}, False), ({"resample": "segments"}, True)]
     for how, shared in ways:
-        known = (table["segment"], [f"{row}" for row in range(len(table["segment"]))])
-        widths = []
-        for sources in known:
-            found: Any = meta_evaluate(table, ["good"], "human", resamples=50, sources=sources, **how, **PLACES)
-            widths.append(np.ptp(found.average["good"].ci))
+        how |= {"level": "sys", "resamples": 50, **PLACES}
+        found: list[Any] = [meta_evaluate(table, ["good"], "human", sources=sources, **how) for sources in known]
+        widths = [np.ptp(one.average["good"].ci) for one in found]
         assert (widths[0] > 1.2 * widths[1]) == shared
 
 
@@ -803,8 +742,7 @@ def test_heavy_tails_get_a_bootstrap_and_a_permutation() -> None:
     assert "bootstrap interval" in result.groups[0].metrics[0].method
     assert "permutation of rows" in result.groups[0].tests[0].method
     assert any("heavy tails of" in note for note in result.notes)
-    asked = meta_evaluate(columns, ["good", "poor"], "human", test="williams")
-    assert "Williams" in asked.groups[0].tests[0].method
+    assert meta_evaluate(columns, ["good", "poor"], "human", test="williams").groups[0].test == "williams"
 
 
 def test_few_systems_say_which_one_carries_the_correlation() -> None:

@@ -85,21 +85,16 @@ def test_judgments_are_drawn_from_those_there_are() -> None:
     np.testing.assert_array_equal(seen[0].scores, judged[:, 0])
 
 
-def test_one_seed_has_no_interval(tmp_path: Path) -> None:
-    found = curve(seeds=(1,))
-    assert np.isnan(found.points[0].low)
-    assert found.to_dict()["points"][0]["low"] is None
-    assert "[" not in found.to_text()
+def test_forms_and_one_seed_without_an_interval(tmp_path: Path) -> None:
+    alone, found = curve(seeds=(1,)), curve(per_instance=(1, 2), seeds=(1, 2))
+    assert alone.to_dict()["points"][0]["low"] is None
+    assert "[" not in alone.to_text()
     for suffix in ("png", "svg"):
-        found.plot(tmp_path / f"curve.{suffix}")
+        alone.plot(tmp_path / f"curve.{suffix}")
         assert (tmp_path / f"curve.{suffix}").stat().st_size > 1000
-
-
-def test_tables() -> None:
-    found = curve(per_instance=(1, 2), seeds=(1, 2))
     (table,) = (part for part in parts_of(found) if isinstance(part, TablePart))
-    assert [row[0].value for row in table.rows] == [point.instances for point in found.points]
-    assert [row[2].value for row in table.rows] == [point.estimate for point in found.points]
+    cells = [(row[0].value, row[2].value) for row in table.rows]
+    assert cells == [(point.instances, point.estimate) for point in found.points]
     rows = found.to_csv().splitlines()
     assert rows[0] == "instances,judgments,seed,r,mean,low,high"
     assert len(rows) == 9

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -144,11 +145,15 @@ def test_the_range_without_one_system(systems: int) -> None:
     assert (found.without_lowest, found.without_highest) == ends
 
 
-def test_weighty_documents_are_pointed_at() -> None:
+def test_weighty_documents_and_segments_are_pointed_at() -> None:
     human, x, _ = columns(60)
-    for outlying in (False, True):
-        human[:2] += 12 * outlying
-        x[:2] += 12 * outlying
-        table = {"human": human, "m": x, "doc": np.arange(60) // 2}
-        notes = meta_evaluate(table, ["m"], "human", document="doc", **DRAWS).notes
-        assert any(note.startswith("a few of 30 documents determine") for note in notes) == outlying
+    systems: dict[str, Any] = {"system": np.repeat(["s", "t"], 30), "segment": np.tile(np.arange(30), 2)}
+    units: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+        ("documents", {"doc": np.arange(60) // 2}, {"document": "doc"}),
+        ("segments", systems, {"system": "system", "segment": "segment"}),
+    ]
+    for outlying, (unit, labels, where) in product((0, 12), units):
+        added = outlying * (np.arange(60) < 2)
+        table = {"human": human + added, "m": x + added, **labels}
+        notes = meta_evaluate(table, ["m"], "human", **where, **DRAWS).notes
+        assert any(note.startswith(f"a few of 30 {unit} determine") for note in notes) == bool(outlying)

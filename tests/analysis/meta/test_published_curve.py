@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from bsx.catalog.catalog import shipped
 from bsx.catalog.entries import read_lists
 from bsx.catalog.thresholds import StudyEntry
 from bsx.support.untyped import to_json
+from tests.helpers.tables import read_rows
 
 STUDY = read_lists(StudyEntry, shipped().folders)["kocmi2024"]
 
@@ -46,8 +46,7 @@ def curve(name: str, metric: str = "m") -> PublishedCurve:
 
 def test_all_published_differences_follow_from_the_parameters(shared: Path) -> None:
     """Table 2 and its appendix: 170 cells, to the printed digit; a dash where a curve does not reach."""
-    with (shared / "data/published/mt-thresholds.deltas.tsv").open(encoding="utf-8") as stream:
-        cells = list(csv.DictReader(stream, delimiter="\t"))
+    cells = read_rows(shared / "data/published/mt-thresholds.deltas.tsv")
     assert len(cells) == 170
     for cell in cells:
         needed, printed = curve(cell["metric"]).needed(float(cell["accuracy"]) / 100), cell["delta"]
@@ -63,8 +62,7 @@ def test_the_shares_of_the_authors_tool() -> None:
     """Figures of the README and the tests of MT-Thresholds (commit f27ee1bf8c9b)."""
     for name, delta, percent in (("bleu", 1.0, 63.989), ("bleu", 5.0, 87.635), ("xcometXXL", 5.0, 98.640)):
         assert 100 * curve(name).share(delta) == pytest.approx(percent, abs=5e-4)
-    needed = curve("xcometXXL").needed(0.98)
-    assert needed == pytest.approx(4.001, abs=5e-4)
+    assert curve("xcometXXL").needed(0.98) == pytest.approx(4.001, abs=5e-4)
     assert curve("bleu").needed(0.98) is None
 
 
@@ -73,8 +71,7 @@ def test_scores_up_to_one_are_counted_in_points_of_a_hundred() -> None:
     assert known is not None
     assert known.delta == pytest.approx(0.56)
     assert 100 * known.share == pytest.approx(80, abs=0.5)  # the published 80 % of .56, which is rounded
-    assert curve("comet22").at(0.0) is None
-    assert curve("comet22").at(math.nan) is None
+    assert [curve("comet22").at(difference) for difference in (0.0, math.nan)] == [None, None]
 
 
 def compared(segments: int, systems: int = 2) -> CompareResult:

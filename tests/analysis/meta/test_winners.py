@@ -26,13 +26,16 @@ ERROR = 0.03
 Z = float(stats.norm.ppf(0.975))
 
 
+def by_z(a: str, b: str, difference: float, error: float, values: dict[str, float]) -> Comparison:
+    z = difference / error
+    ends = (difference - Z * error, difference + Z * error)
+    known: Any = {"p": float(stats.norm.sf(z)), "p_two_sided": float(2 * stats.norm.sf(abs(z))), "statistic": z}
+    known |= {"value_a": values[a], "value_b": values[b], "n": 100, "method": "z test"}
+    return Comparison(a=a, b=b, difference=difference, ci=ends, **known)
+
+
 def compared(first: str, second: str) -> Comparison:
-    difference = VALUES[first] - VALUES[second]
-    z = difference / ERROR
-    two = float(2 * stats.norm.sf(abs(z)))
-    ends = (difference - Z * ERROR, difference + Z * ERROR)
-    values = {"statistic": z, "p": float(stats.norm.sf(z)), "p_two_sided": two}
-    return Comparison.of(VALUES[first], VALUES[second], ci=ends, n=100, method="z test", **values)
+    return by_z(first, second, VALUES[first] - VALUES[second], ERROR, VALUES)
 
 
 def figure(
@@ -105,17 +108,10 @@ VALUE = {"a": 0.6, "b": 0.5, "c": 0.4}
 
 def group(name: str, tests: dict[tuple[str, str], float], error: float) -> GroupResult:
     """A group of metrics a, b and c whose differences these are."""
-    every = []
-    for (first, second), difference in tests.items():
-        for sign, a, b in ((1, first, second), (-1, second, first)):
-            z = sign * difference / error
-            ends = (sign * difference - Z * error, sign * difference + Z * error)
-            p = float(stats.norm.sf(z)), float(2 * stats.norm.sf(abs(z)))
-            known: Any = {"p": p[0], "p_two_sided": p[1], "n": 100, "method": "z test"}
-            known["value_a"], known["value_b"] = VALUE[a], VALUE[b]
-            every.append(Comparison(a=a, b=b, difference=sign * difference, ci=ends, statistic=z, **known))
+    both = {**tests, **{(b, a): -difference for (a, b), difference in tests.items()}}
+    every = tuple(by_z(a, b, difference, error, VALUE) for (a, b), difference in both.items())
     metrics = tuple(figure(name, value, value - 0.1, value + 0.2) for name, value in VALUE.items())
-    return GroupResult(name, 100, 0, metrics, tuple(every), "williams", Winners(("a",), dict.fromkeys("abc", 1), 0.05))
+    return GroupResult(name, 100, 0, metrics, every, "williams", Winners(("a",), dict.fromkeys("abc", 1), 0.05))
 
 
 GROUPS = [
