@@ -9,7 +9,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,9 +21,7 @@ from bsx.data.tables import Table
 from bsx.encode.vector_cache import VectorCache
 from bsx.errors import InputError
 from bsx.support.folders import claim_cache
-
-Cli = Callable[..., Any]
-
+from tests.conftest import Cli
 
 LARGE = {
     "t.txt.gz": b"",

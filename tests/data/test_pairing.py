@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,9 @@ from bsx.analysis.meta.run import meta_evaluate
 from bsx.data.long import rows_by_system
 from bsx.data.pairing import Pairing, printed, refuse_alike
 from bsx.errors import InputError
-from tests.conftest import Outcome
+from tests.conftest import Cli, Outcome
 from tests.helpers.tables import write_rows
 
-Cli = Callable[..., Outcome]
 ALIKE = ["S1 ", " S1", "S1\u00a0", "S1\u200b", "S1\ufeff", "\u3000S1", "S1\u2800", "S\u00ad1"]
 
 

@@ -18,8 +18,7 @@ from bsx.data.output import FORMATS, ScoreTable
 from bsx.data.sources import MOST_COLUMNS
 from bsx.data.tables import Table
 from bsx.errors import InputError, UnknownNameError
-
-Cli = Callable[..., Any]
+from tests.conftest import Cli
 
 
 def book(path: Path, *rows: Sequence[Any], merged: Sequence[str] = (), **sheets: list[list[Any]]) -> Path:
