@@ -45,11 +45,15 @@ def test_a_broken_list_of_languages_is_named_where_a_language_is_asked_for(
     assert str(file) in told.err
 
 
-def test_a_file_that_belongs_to_no_kind_is_named(tmp_path: Path, cli: Cli) -> None:
-    (tmp_path / "metrics.yaml").write_text("name: mine\n")
+@pytest.mark.parametrize("name", ["metrics.yaml", "perturbations/en.yaml"])
+def test_a_file_that_belongs_to_no_kind_is_named(name: str, tmp_path: Path, cli: Cli) -> None:
+    (tmp_path / "models").mkdir()
+    file = tmp_path / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("modality: must/may\n")
     told = cli("registry", "validate", tmp_path)
     assert told.status == 2
-    assert f"{tmp_path / 'metrics.yaml'}: is no file of a registry" in told.err
+    assert f"{tmp_path / name.partition('/')[0]}: is no " in told.err
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from bsx.catalog.entries import read_entry
 from bsx.catalog.entries.perturbations import PerturbationWords
 from bsx.catalog.words import words
 from bsx.errors import RegistryError
-from tests.conftest import Cli
 
 
 @pytest.mark.parametrize(
@@ -51,13 +50,3 @@ def test_patterns_name_parts(tmp_path: Path) -> None:
     file.write_text("parts: {v: [is, was]}\nnegation: {insert: [{find: '(<v>)', put: '\\1 not'}]}\n", encoding="utf-8")
     assert read_entry(PerturbationWords, file).negation.insert[0].find.pattern == "(is|was)"
     assert repr(words("xx")) == repr(PerturbationWords())
-
-
-def test_an_overlay_has_none(tmp_path: Path, cli: Cli) -> None:
-    file = tmp_path / "perturbations" / "en.yaml"
-    file.parent.mkdir()
-    file.write_text("modality: must/may\n", encoding="utf-8")
-    (tmp_path / "models").mkdir()
-    refused = cli("registry", "validate", tmp_path)
-    assert refused.status == 2
-    assert str(file.parent) in refused.err

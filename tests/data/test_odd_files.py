@@ -7,9 +7,7 @@ import functools
 import gzip
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,9 +20,6 @@ from bsx.data.tables import Table
 from bsx.encode.vector_cache import VectorCache
 from bsx.errors import InputError
 from bsx.support.folders import claim_cache
-
-Cli = Callable[..., Any]
-
 
 LARGE = {
     "t.txt.gz": b"",
@@ -131,17 +126,6 @@ def test_a_link_that_leads_where_nothing_can_be_written_is_refused(tmp_path: Pat
     assert link.is_symlink()
 
 
-def test_a_folder_of_other_files_is_no_cache(tmp_path: Path, cli: Cli, tiny_model: Callable[[str], str]) -> None:
-    model = Path(tiny_model("bert"))
-    before = sorted(file.name for file in model.iterdir())
-    (tmp_path / "c.txt").write_text("a cat\nthe dog\n")
-    texts = tmp_path / "c.txt"
-    done = cli("score", "-c", texts, "-r", texts, "-m", model, "--layer", 1, "--encoder", f"cache={model}")
-    assert (done.status, done.err.count("\n")) == (2, 1), done.err
-    assert f"the cache {model} holds files" in done.err
-    assert sorted(file.name for file in model.iterdir()) == before
-
-
 def test_a_cache_is_known_again(tmp_path: Path) -> None:
     (tmp_path / "new" / "deep").mkdir(parents=True)
     for folder in (tmp_path / "new" / "deep", tmp_path / "made"):
@@ -149,10 +133,12 @@ def test_a_cache_is_known_again(tmp_path: Path) -> None:
         (folder / "README").write_text("mine")
         VectorCache(folder)
     (tmp_path / "file").write_text("")
-    for taken in (tmp_path / "file", tmp_path):
+    before = sorted(tmp_path.rglob("*"))
+    for taken in (tmp_path / "file", tmp_path):  # which holds other files
         for claim in (VectorCache, functools.partial(ParseCache, identity={})):
             with pytest.raises(InputError, match="the cache"):
                 claim(taken)
+    assert sorted(tmp_path.rglob("*")) == before
     for _ in range(2):
         ParseCache(tmp_path / "new" / "parses", {})
     (tmp_path / "kept" / "parses").mkdir(parents=True)

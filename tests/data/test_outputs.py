@@ -160,7 +160,6 @@ def test_what_cannot_be_checked_is_said(monkeypatch: pytest.MonkeyPatch) -> None
     counts = OutputCounts(OutputCheck(corpus, "de", "Latn"), "German (Latn)")
     assert counts.check.kinds(FRENCH, [REFERENCES[0]], None) == ()
     (note,) = counts.notes()
-    assert note.startswith("the language of candidates was not checked: telling in which language texts are needs the ")
     assert note.endswith("[detect]'")
     assert counts.check.unchecked["wrong-language"] in note
 
@@ -175,8 +174,8 @@ def test_a_full_disk_costs_the_language_alone(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.undo()
     counts.add(Segment("1", ("", FRENCH), (REFERENCES[0],), SOURCES[0]), ["one", "two"])
     assert [notice.name for notice in counts.notices()] == ["empty"]
-    told = "py3langid, which tells languages, cannot unpack its model ([Errno 28] No space left on device)"
-    assert counts.notes()[-1] == f"the language of candidates was not checked: {told}"
+    assert "language of candidates was not checked" in counts.notes()[-1]
+    assert "[Errno 28] No space left" in counts.notes()[-1]
 
 
 def test_counts_are_by_system_with_three_examples() -> None:
@@ -280,6 +279,4 @@ def test_sources_that_no_metric_reads_need_not_be_texts(tmp_path: Path, cli: Cal
 def test_a_run_that_goes_on_counts_all(table: Sequence[str], cli: Callable[..., Outcome]) -> None:
     out = ("-o", "scores.tsv", "--resume")
     first, again = cli("score", *table, *out), cli("score", *table, *out)
-    assert [line for line in first.err.splitlines() if "of bad" in line] == [
-        line for line in again.err.splitlines() if "of bad" in line
-    ]
+    assert all(run.err.count(told) == 1 for run in (first, again) for told in TOLD)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,28 +13,21 @@ from bsx.analysis.meta.run import meta_evaluate
 from bsx.data.long import rows_by_system
 from bsx.data.pairing import Pairing, printed, refuse_alike
 from bsx.errors import InputError
-from tests.conftest import Outcome
+from tests.conftest import Cli, Outcome
 from tests.helpers.tables import write_rows
 
-Cli = Callable[..., Outcome]
 ALIKE = ["S1 ", " S1", "S1\u00a0", "S1\u200b", "S1\ufeff", "\u3000S1", "S1\u2800", "S\u00ad1"]
 
 
-@pytest.mark.parametrize("other", ALIKE)
-def test_what_looks_the_same_is_refused_and_spelled_out(other: str) -> None:
-    refuse_alike(["S1", "S2", "S1", "S 1", "s1"], "here")
+@pytest.mark.parametrize(
+    ("name", "other"), [*(("S1", other) for other in ALIKE), ("a b", "a  b"), ("\u00e1", "a\u0301")]
+)
+def test_what_looks_the_same_is_refused_and_spelled_out(name: str, other: str) -> None:
+    refuse_alike(["S1", "S2", "S1", "S 1", "s1", "a b", "ab", "a-b", "\u00e1", "à", "a", "x²", "x2"], "here")
     with pytest.raises(InputError) as refused:
-        refuse_alike(["S1", "S2", other], "here")
+        refuse_alike([name, "S2", other], "here")
     assert ascii(other) in str(refused.value)
-    assert printed(other) == "S1"
-
-
-def test_words_and_accents() -> None:
-    refuse_alike(["a b", "ab", "a-b", "á", "à", "x²", "x2"], "here")
-    with pytest.raises(InputError):
-        refuse_alike(["a b", "a  b"], "here")
-    with pytest.raises(InputError):
-        refuse_alike(["\u00e1", "a\u0301"], "here")
+    assert printed(other) == name
 
 
 def counts(pairing: Pairing, **how: bool) -> list[int]:
@@ -141,18 +133,20 @@ def test_other_texts_within_a_segment(cli: Cli, command: str, column: str, tmp_p
         assert done.err.count("1 of 8 segments") == (2 if command == "report" else 1)  # its head says it, too
 
 
-@pytest.mark.parametrize("command", ["score", "meta --level sys", "report"])
-def test_missing_rows_are_counted(cli: Cli, command: str, tmp_path: Path) -> None:
-    done = run(cli, command, write(tmp_path / "t.tsv", leave=(3, 9)))
+@pytest.mark.parametrize(
+    ("command", "change", "leave", "told"),
+    [
+        *((command, {}, (3, 9), "2 of 24 pairs") for command in ("score", "meta --level sys", "report")),
+        ("score", {(9, "segment"): "s0", (10, "segment"): "s0 "}, (), "2 of 24 rows have the system and segment"),
+    ],
+)
+def test_rows_that_are_missing_or_there_twice_are_counted(
+    cli: Cli, command: str, change: dict[tuple[int, str], str], leave: tuple[int, ...], told: str, tmp_path: Path
+) -> None:
+    done = run(cli, command, write(tmp_path / "t.tsv", change, leave))
     assert done.status == 0, done.err
-    assert done.err.count("2 of 24 pairs") == (2 if command == "report" else 1)
-    assert "of 24 pairs" not in run(cli, command, write(tmp_path / "t.tsv")).err
-
-
-def test_rows_that_are_there_twice_are_counted(cli: Cli, tmp_path: Path) -> None:
-    done = run(cli, "score", write(tmp_path / "t.tsv", {(9, "segment"): "s0", (10, "segment"): "s0 "}))
-    assert done.status == 0
-    assert "2 of 24 rows have the system and segment" in done.err
+    assert done.err.count(told) == (2 if command == "report" else 1)
+    assert told[1:] not in run(cli, command, write(tmp_path / "t.tsv")).err
 
 
 @pytest.mark.parametrize("source", [["t.tsv", "--columns", "metric"], ["t.tsv", "--metrics", "chrf"]])

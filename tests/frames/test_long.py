@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,9 @@ import bsx
 from bsx import compare
 from bsx.data.long import rows_by_system
 from bsx.frames.settings import Input
-from tests.conftest import Outcome
+from tests.conftest import Cli
 from tests.helpers.tables import read_rows, write_lines, write_rows
 
-Cli = Callable[..., Outcome]
 EXAMPLES = Path(bsx.__file__).parent / "examples" / "en-systems.tsv"
 SYSTEMS = ("atlas", "brook", "cinder")
 
@@ -77,22 +75,11 @@ def test_scores_on_disk_compare_as_scores_computed_now(tables: Path, cli: Cli, t
     assert len(found.metrics[0].systems) == len(found.metrics[0].tests) == 3
 
 
-def test_what_is_written_of_files_is_compared_without_options(cli: Cli, tmp_path: Path) -> None:
-    for name, lines in {"a": "the cat\na dog\n", "b": "a cat\nthe dog\n", "r": "the cat\nthe dog\n"}.items():
-        (tmp_path / f"{name}.txt").write_text(lines)
-    files = ("-c", tmp_path / "a.txt", "-c", tmp_path / "b.txt", "-r", tmp_path / "r.txt")
-    assert cli("score", *files, "--metrics", "chrf", "-o", tmp_path / "s.tsv").status == 0
-    assert cli("compare", tmp_path / "s.tsv").status == 0
-
-
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
         (("long.tsv", "--metrics", "chrf"), "the column of systems, system"),
-        (
-            ("long.tsv", "--system", "mt", "--segment", "reference", "--metrics", "chrf", "--candidate", "nosuch"),
-            "no column 'nosuch'",
-        ),
+        (("long.tsv", *LONG, "--metrics", "chrf", "--candidate", "nosuch"), "no column 'nosuch'"),
         (("long.tsv", *LONG), "columns names the scores"),
         (("long.tsv", *LONG, "--columns", "candidate"), "candidate"),
         (("wide.tsv", "--system", "atlas", "--columns", "brook"), "no two systems meet under 'id'"),
@@ -114,13 +101,14 @@ def test_bad_input_is_one_line(
 
 
 def test_rows_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(bsx.InputError, match="'a' has the segment '1' twice, in rows 1 and 2"):
-        rows_by_system("t.tsv", ["a", "a"], ["1", "1"])
-    with pytest.raises(bsx.InputError, match=r"all 2 systems have 1 segment in common.*such as b \(1 of 2\)"):
-        rows_by_system("t.tsv", ["a", "a", "b"], ["1", "2", "1"])
-    with pytest.raises(bsx.InputError, match=r"all 2 systems have no segment in common.*such as b \(1 of 3\)"):
-        rows_by_system("t.tsv", ["a", "a", "b"], ["1", "2", "3"])
-    found = rows_by_system("t.tsv", ["a", "b", "b", "a"], ["x", "y", "x", "y"], ["b", "a"])
+    for systems, segments, told in (
+        ("aa", "11", "'a' has the segment '1' twice, in rows 1 and 2"),
+        ("aab", "121", r"all 2 systems have 1 segment in common.*such as b \(1 of 2\)"),
+        ("aab", "123", r"all 2 systems have no segment in common.*such as b \(1 of 3\)"),
+    ):
+        with pytest.raises(bsx.InputError, match=told):
+            rows_by_system("t.tsv", list(systems), list(segments))
+    found = rows_by_system("t.tsv", list("abba"), list("xyxy"), ["b", "a"])
     assert {name: rows.tolist() for name, rows in found.items()} == {"b": [1, 2], "a": [3, 0]}
 
 
@@ -150,15 +138,8 @@ def test_segments_of_a_long_table_keep_their_names(tables: Path, tmp_path: Path,
 
 
 def test_a_segment_without_references_is_the_same_segment_for_all_systems(tmp_path: Path) -> None:
-    rows = [
-        {
-            "system": name,
-            "segment": f"s{n}",
-            "candidate": f"the {name} cat {n}",
-            "reference": "" if n == 3 else f"cat {n}",
-        }
-        for n in range(9)
-        for name in ("ours", "theirs")
-    ]
-    result = compare(table=str(write_rows(tmp_path / "t.tsv", rows)), metrics=["chrf"], resamples=50)
-    assert (result.segments, result.systems) == (9, ("ours", "theirs"))
+    names = ("ours", "theirs")
+    rows = [(name, f"s{n}", f"the {name} cat {n}", f"cat {n}" if n != 3 else "") for n in range(9) for name in names]
+    file = write_lines(tmp_path / "t.tsv", [("system", "segment", "candidate", "reference"), *rows])
+    result = compare(table=str(file), metrics=["chrf"], resamples=50)
+    assert (result.segments, result.systems) == (9, names)

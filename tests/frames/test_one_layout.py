@@ -43,10 +43,9 @@ from bsx.data.sources import IN_MEMORY
 from bsx.data.tables import Table
 from bsx.errors import InputError, UnknownNameError
 from bsx.frames.judged import read_judged
-from tests.conftest import Outcome
+from tests.conftest import Cli
 from tests.helpers.tables import read_rows, write_lines, write_rows
 
-Cli = Callable[..., Outcome]
 LAYOUT = ("system", "segment", "source", "candidate", "reference", "human", "human_b", "mark")
 WORDS = "the a old young cat dog river bank house rain train walked slowly to of in".split()  # noqa: SIM905 - prose
 
@@ -160,50 +159,50 @@ def test_several_judgments_make_a_table_each(chain: Path, cli: Cli, tmp_path: Pa
 
 
 def test_metrics_computed_now_agree_with_those_on_disk(table: Path, chain: Path) -> None:
-    now = meta(table=str(table), metrics=["chrf"], test="none", resamples=20)
-    then = meta(table=str(chain / "s.tsv"), columns=["chrf"], test="none", resamples=20)
+    how: Any = {"test": "none", "resamples": 20}
+    now, then, beside = (
+        meta(table=str(table), metrics=["chrf"], **how),
+        meta(table=str(chain / "s.tsv"), columns=["chrf", "ter"], **how),
+        meta(table=str(chain / "s.tsv"), metrics=["bleu"], columns=["ter"], **how),
+    )
     assert isinstance(now, MetaResult)
     assert isinstance(then, MetaResult)
+    assert isinstance(beside, MetaResult)
     assert now.systems
     assert now.groups[0]["chrf"].value == pytest.approx(then.groups[0]["chrf"].value, rel=1e-8)
-    several = meta(table=str(table), human=["human", "human_b"], metrics=["chrf"], test="none", resamples=20)
-    assert isinstance(several, Judgments)
+    # Lower is better beside metrics that are computed, too.
+    assert beside.groups[0]["ter"].value == pytest.approx(then.groups[0]["ter"].value, rel=1e-9)
+    assert then.groups[0]["ter"].value > 0
+    assert isinstance(meta(table=str(table), human=["human", "human_b"], metrics=["chrf"], **how), Judgments)
 
 
 def test_the_usual_columns_stand_back_where_they_do_not_tell_rows_apart(table: Path, tmp_path: Path) -> None:
-    rows: list[dict[str, object]] = [{**row, "chrf": place * place % 7} for place, row in enumerate(read_rows(table))]
-    run = lambda file: meta(table=str(file), columns=["chrf"], test="none", resamples=20)  # noqa: E731
-    twice = run(write_rows(tmp_path / "twice.tsv", [*rows, *rows]))
-    assert any("several rows have the same 'system' and 'segment'" in note for note in twice.notes)
-    nameless = run(
-        write_rows(tmp_path / "nameless.tsv", [{k: v for k, v in row.items() if k != "segment"} for row in rows])
-    )
-    assert any("no column names segments: rows with the same source" in note for note in nameless.notes)
-    usual = run(write_rows(tmp_path / "usual.tsv", rows))
-    numbered = run(write_rows(tmp_path / "n.tsv", [{**r, "segment": str(k)} for k, r in enumerate(rows)]))
-    assert any("no two systems meet under 'segment'" in note for note in numbered.notes)
-    other = [
-        {"system": r["system"], "id": k, "seg": r["segment"], "chrf": r["chrf"], "human": r["human"]}
-        for k, r in enumerate(rows)
-    ]
-    results = [nameless, numbered, usual, run(write_rows(tmp_path / "o.tsv", other))]
-    assert len({str(result.to_dict()["groups"]) for result in results}) == 1
-    with pytest.raises(InputError, match="no two systems have a row of the same segment under 'mark'") as caught:
-        meta(table=str(tmp_path / "usual.tsv"), columns=["chrf"], segment="mark")
-    assert caught.value.setting == "segment"
-    bare = run(write_rows(tmp_path / "bare.tsv", [{k: r[k] for k in ("system", "chrf", "human")} for r in rows]))
-    assert any("names systems, but none names segments" in note for note in bare.notes)
-    single = run(write_rows(tmp_path / "single.tsv", [row for row in rows if row["system"] == "atlas"]))
-    assert not any("system" in note for note in single.notes)
-    layers = [{**row, "layer": layer} for row in rows if row["system"] == "atlas" for layer in (1, 2)]
-    assert any("several rows have the same" in note for note in run(write_rows(tmp_path / "layers.tsv", layers)).notes)
+    def run(changed: list[dict[str, Any]], **how: Any) -> Any:
+        file = write_rows(tmp_path / "t.tsv", changed)
+        return meta(table=str(file), columns=["chrf"], test="none", resamples=20, **how)
+
+    rows: list[dict[str, Any]] = [{**row, "chrf": place * place % 7} for place, row in enumerate(read_rows(table))]
+    nameless = [{name: cell for name, cell in row.items() if name != "segment"} for row in rows]
+    numbered = [{**row, "segment": str(place)} for place, row in enumerate(rows)]
+    atlas = [row for row in rows if row["system"] == "atlas"]
+    for changed, told in (
+        ([*rows, *rows], "several rows have the same 'system' and 'segment'"),
+        ([{**row, "layer": layer} for row in atlas for layer in (1, 2)], "several rows have the same"),
+        (nameless, "no column names segments: rows with the same source"),
+        (numbered, "no two systems meet under 'segment'"),
+        ([{name: row[name] for name in ("system", "chrf", "human")} for row in rows], "none names segments"),
+        ([{**row, "lp": f"{row['system']}-en"} for row in rows], "the column 'lp' names 3 language pairs"),
+    ):
+        assert any(told in note for note in run(changed).notes), told
+    assert not any("system" in note for note in run(atlas).notes)
     groups = [{**row, "lp": "a" if row["system"] == "atlas" else "b"} for row in rows]
-    apart = meta(
-        table=str(write_rows(tmp_path / "g.tsv", groups)), columns=["chrf"], group="lp", test="none", resamples=20
-    )
-    assert any("a group has a single system" in note for note in apart.notes)
-    pairs = run(write_rows(tmp_path / "pairs.tsv", [{**row, "lp": f"{row['system']}-en"} for row in rows]))
-    assert any("the column 'lp' names 3 language pairs" in note for note in pairs.notes)
+    assert any("a group has a single system" in note for note in run(groups, group="lp").notes)
+    kept = ("system", "chrf", "human")
+    other = [{**{name: row[name] for name in kept}, "id": k, "seg": row["segment"]} for k, row in enumerate(rows)]
+    assert len({str(run(same).to_dict()["groups"]) for same in (rows, nameless, numbered, other)}) == 1
+    with pytest.raises(InputError, match="no two systems have a row of the same segment under 'mark'") as caught:
+        run(rows, segment="mark")
+    assert caught.value.setting == "segment"
 
 
 def test_nothing_is_pooled_unsaid(chain: Path, cli: Cli, tmp_path: Path) -> None:
@@ -311,16 +310,6 @@ def test_own_candidates_are_held_against_a_test_set(small_set: Path, cli: Cli, t
     assert "line counts differ" in cli("score", "-c", short, *named).err
 
 
-def test_real_test_sets_are_what_their_data_sets_hold(shared: Path) -> None:
-    found = meta(test_set="wmt17/zh-en", data_dir=shared / "data", metrics=["chrf"], test="none", resamples=20)
-    assert isinstance(found, MetaResult)
-    table = load_test_set("wmt17/zh-en", shared / "data")
-    assert (len(table), found.groups[0].n) == (560, 560)
-    scores = bsx.get_metric("chrf").score(table.texts("candidate"), table.texts("reference"))
-    people = table.numbers("human")
-    assert found.groups[0]["chrf"].value == pytest.approx(np.corrcoef(scores.values, people)[0, 1], abs=1e-9)
-
-
 def test_other_names_are_named_alike_everywhere(chain: Path, cli: Cli, tmp_path: Path) -> None:
     own = {"system": "mt", "segment": "unit", "human": "grade", "reference": "gold", "candidate": "output"}
     for name in ("f.tsv", "f.tsv.signatures.json"):
@@ -381,17 +370,6 @@ def test_a_wide_table_comes_out_long(cli: Cli, tmp_path: Path) -> None:
     assert [row["lex"] for row in read_rows(tmp_path / "f.tsv")][-1] == "1"
     assert cli("score", *wide, "-m", "minilm", "-o", tmp_path / "b.tsv").status == 0
     assert [row["candidate"] for row in read_rows(tmp_path / "b.tsv")] == [row["candidate"] for row in found]
-
-
-def test_lower_is_better_beside_metrics_that_are_computed(table: Path, tmp_path: Path) -> None:
-    scored = tmp_path / "scored.tsv"
-    score_files(table=str(table), metrics=["ter"], output=scored)
-    beside = meta(table=str(scored), metrics=["chrf"], columns=["ter"], human=["human"], resamples=20)
-    alone = meta(table=str(scored), columns=["ter"], human=["human"], resamples=20)
-    assert isinstance(beside, MetaResult)
-    assert isinstance(alone, MetaResult)
-    assert beside.groups[0]["ter"].value == pytest.approx(alone.groups[0]["ter"].value, rel=1e-9)
-    assert alone.groups[0]["ter"].value > 0
 
 
 WORDY: dict[str, list[Any]] = {
@@ -508,13 +486,14 @@ def test_judged_rows_are_those_of_their_files(kind: str, chain: Path, tmp_path: 
 
 
 def test_a_table_in_memory_is_refused_by_row_and_column() -> None:
-    table = {"system": list("aabb"), "segment": list("xyxy"), "human": [1, 2, 3, 4], "chrf": [1, "two", 3, 4]}
-    with pytest.raises(InputError, match=r"row 2, column 'chrf'"):
-        meta(table=table, columns=["chrf"])
-    with pytest.raises(InputError, match="columns differ in length"):
-        meta(table={**table, "human": [1]}, columns=["chrf"])
-    with pytest.raises(InputError, match="column 'human' is 'x'"):
-        meta(table={**table, "human": "x"}, columns=["chrf"])
+    table: dict[str, Any] = {"system": list("aabb"), "segment": list("xyxy"), "human": [1, 2, 3, 4], "chrf": [1] * 4}
+    for wrong, told in (
+        (table | {"chrf": [1, "two", 3, 4]}, r"row 2, column 'chrf'"),
+        (table | {"human": [1]}, "columns differ in length"),
+        (table | {"human": "x"}, "column 'human' is 'x'"),
+    ):
+        with pytest.raises(InputError, match=told):
+            meta(table=wrong, columns=["chrf"])
     with pytest.raises(InputError) as caught:
         meta(table=3, columns=["chrf"])  # type: ignore[call-overload]
     assert caught.value.setting == "table"
@@ -559,9 +538,11 @@ def test_segments_that_documents_number_are_told_apart_by_all_commands(table: Pa
     assert all(one.segment.startswith("d") for one in looked.segments)
 
 
-def test_a_column_that_is_not_there_is_said_before_systems_are_compared(table: Path) -> None:
+def test_what_a_comparison_cannot_read_is_said_before_systems_are_compared(table: Path, tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="mine"):
         compare(table=str(table), columns=["mine"], segment="mark")
+    with pytest.raises(InputError, match="either candidates"):
+        compare(table=str(table), candidates=[str(tmp_path / "a.txt")], metrics=["chrf"])
 
 
 def test_segments_may_be_told_by_their_texts(table: Path) -> None:
@@ -578,12 +559,6 @@ def test_what_numbers_segments_within_documents_and_what_does_not() -> None:
     assert frame.numbered("1111", "abcd", "xxyy") == list("1111")  # no two systems would meet
     assert frame.numbered("1212", ["a", "a", "", ""], None) == list("1212")
     assert replace(frame, named=frozenset({"segment"})).numbered("1212", "aabb", None) == list("1212")
-
-
-def test_files_of_candidates_beside_a_table_are_refused(table: Path, tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("a cat\n", encoding="utf-8")
-    with pytest.raises(InputError, match="either candidates"):
-        compare(table=str(table), candidates=[str(tmp_path / "a.txt")], metrics=["chrf"])
 
 
 def test_references_are_known_by_their_names_everywhere(table: Path, cli: Cli, tmp_path: Path) -> None:

@@ -12,12 +12,11 @@ import pytest
 
 import bsx
 from bsx.catalog.catalog import load_registry
-from tests.conftest import Outcome
+from tests.conftest import Cli, Outcome
 from tests.helpers.tables import write_lines
 from tests.networks.test_run import sentences
 
 pytestmark = pytest.mark.usefixtures("one_thread")
-Cli = Callable[..., Outcome]
 
 
 def write(file: Path, rows: list[tuple[Any, ...]], header: str = "lp reference candidate human") -> Path:
@@ -63,15 +62,20 @@ def test_meta_names_rows_of_training_and_validation(cli: Cli, trained: Path, tmp
     done = cli("score", "--metrics", spec, mixed, "--candidate", "candidate", "--reference", "reference", "-o", scores)
     assert done.status == 0, done.err
     assert [one["values"]["rows"] for one in warnings(cli("meta", scores, "--format", "json"))] == [12, 7]
+    # And of a member of an ensemble.
+    out = cli("ensemble", mixed, "--metrics", "chrf", "--metrics", spec, "--resamples", 20)
+    assert out.status == 0, out.err
+    assert f"{spec} was trained on 12 of the 49 rows" in out.out
 
 
-def test_a_metric_of_before_says_once_that_its_data_are_not_recorded(cli: Cli, trained: Path, tmp_path: Path) -> None:
-    (trained / "rows.safetensors").unlink()
-    table = write(tmp_path / "new.tsv", rows(30, 3))
-    found = warnings(cli("meta", table, "--metrics", f"trained:{trained}", "--format", "json"))
-    assert [one["name"] for one in found] == ["training-unknown"]
-    out = cli("meta", table, "--metrics", f"trained:{trained}")
-    assert out.out.count("is not recorded") == 1
+def test_what_is_not_recorded_or_has_no_texts_cannot_be_told(cli: Cli, trained: Path, tmp_path: Path) -> None:
+    spec = f"trained:{trained}"
+    plain = write(tmp_path / "plain.tsv", [(k % 7, k) for k in range(40)], f"{spec} human")
+    assert [one["name"] for one in warnings(cli("meta", plain, "--columns", spec, "--format", "json"))] == ["no-texts"]
+    (trained / "rows.safetensors").unlink()  # a metric of before, of which that is said once
+    words = ("meta", write(tmp_path / "new.tsv", rows(30, 3)), "--metrics", spec)
+    assert [one["name"] for one in warnings(cli(*words, "--format", "json"))] == ["training-unknown"]
+    assert cli(*words).out.count("is not recorded") == 1
 
 
 def test_an_ensemble_keeps_what_its_weights_were_fitted_to(cli: Cli, tmp_path: Path) -> None:
@@ -89,20 +93,6 @@ def test_an_ensemble_keeps_what_its_weights_were_fitted_to(cli: Cli, tmp_path: P
     assert cli("ensemble", table, *arguments[:2], "--how", "z", "--resamples", 20, "--save", equal).status == 0
     assert not (tmp_path / "equal.rows.safetensors").exists()
     assert warnings(cli("meta", table, "--metrics", f"ensemble:{equal}", "--format", "json")) == []
-
-
-def test_members_that_were_trained_are_named(cli: Cli, trained: Path, tmp_path: Path) -> None:
-    train = tmp_path / "train.tsv"
-    out = cli("ensemble", train, "--metrics", "chrf", "--metrics", f"trained:{trained}", "--resamples", 20)
-    assert out.status == 0, out.err
-    assert f"trained:{trained} was trained on 40 of the 40 rows" in out.out
-
-
-def test_scores_without_texts_cannot_be_told(cli: Cli, trained: Path, tmp_path: Path) -> None:
-    spec = f"trained:{trained}"
-    table = write(tmp_path / "plain.tsv", [(k % 7, k) for k in range(40)], f"{spec} human")
-    found = warnings(cli("meta", table, "--columns", spec, "--format", "json"))
-    assert [one["name"] for one in found] == ["no-texts"]
 
 
 def test_meta_reads_the_registry_only_where_a_metric_may_have_learned(
@@ -123,11 +113,8 @@ def test_meta_reads_the_registry_only_where_a_metric_may_have_learned(
     assert (notice.name, notice.about, len(asked)) == ("training-unknown", "trained:gone", 1)
     # A name of one's own does not say so; the signature of its scores does.
     file = write_lines(tmp_path / "t.tsv", [("human", "mine"), *zip(human, scores[0], strict=True)])
-    entry = {
-        "metric": "mine",
-        "signature": "metric:mine|folder:bilstm@0123456789ab|seeds:1|bsx:0.1.0",
-        "higher_is_better": True,
-    }
+    signature = "metric:mine|folder:bilstm@0123456789ab|seeds:1|bsx:0.1.0"
+    entry = {"metric": "mine", "signature": signature, "higher_is_better": True}
     Path(f"{file}.signatures.json").write_text(json.dumps({"metrics": [entry]}))
     bsx.meta(file, columns=["mine"])
     assert len(asked) == 2

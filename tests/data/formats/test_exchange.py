@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 from xml.sax.saxutils import escape
 
 import pytest
@@ -15,8 +13,8 @@ from hypothesis import strategies as st
 from bsx.data.formats import markup
 from bsx.data.tables import Table
 from bsx.errors import InputError
+from tests.conftest import Cli
 
-Cli = Callable[..., Any]
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 ONE = "urn:oasis:names:tc:xliff:document:1.2"
 TWO = "urn:oasis:names:tc:xliff:document:2.0"

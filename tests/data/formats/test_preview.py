@@ -12,6 +12,7 @@ from bsx.data.formats.preview import preview
 from bsx.data.long import called_references
 from bsx.data.naming import role_of
 from bsx.errors import InputError
+from tests.helpers.tables import write_columns
 
 pytest.importorskip("py3langid")
 GERMAN = ["Das Wetter ist heute sehr schön.", "Wir gehen morgen zusammen in die Stadt."]
@@ -32,13 +33,8 @@ def test_columns_are_guessed_by_name_content_and_language(tmp_path: Path) -> Non
     found = preview(tmp_path / "t.xlsx", rows=1)
     columns = {column.name: column for column in found.columns}
     assert {name: column.role for name, column in columns.items()} == {
-        **{
-            "Segment ID": "segment",
-            "Source": "source",
-            "DeepL": "candidate",
-            "Google": "candidate",
-            "Ref.": "reference",
-        },
+        **{"Segment ID": "segment", "Source": "source", "DeepL": "candidate", "Google": "candidate"},
+        "Ref.": "reference",
         **{"Rating": "human", "speed": "score", "when": None, "ok": None, "none": None},
     }
     assert [column.kind for column in found.columns[5:]] == ["number", "number", "date", "boolean", "empty"]
@@ -131,11 +127,6 @@ def test_what_is_wrong_is_said_and_no_exception(tmp_path: Path) -> None:
     ],
 )
 def test_columns_are_called_otherwise_in_other_languages(source: str, reference: str, tmp_path: Path) -> None:
-    rows = [
-        "\t".join([str(n), english, german, german, german])
-        for n, (english, german) in enumerate(zip(ENGLISH, GERMAN, strict=True))
-    ]
-    text = "\n".join(["\t".join(["Nr.", source, "MT-System A", "MT-System B", reference]), *rows, ""])
-    (tmp_path / "t.tsv").write_text(text, encoding="utf-8")
-    roles = [column.role for column in preview(tmp_path / "t.tsv").columns]
+    columns = {"Nr.": "12", source: ENGLISH, "MT-System A": GERMAN, "MT-System B": GERMAN, reference: GERMAN}
+    roles = [column.role for column in preview(write_columns(tmp_path / "t.tsv", columns)).columns]
     assert roles == ["segment", "source", "candidate", "candidate", "reference"]

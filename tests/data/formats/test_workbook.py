@@ -6,9 +6,8 @@ import datetime
 import math
 import time
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import openpyxl
 import pytest
@@ -21,8 +20,7 @@ from bsx.data.formats.workbook import Workbook
 from bsx.data.output import ScoreTable
 from bsx.data.tables import Table
 from bsx.errors import InputError
-
-Cli = Callable[..., Any]
+from tests.conftest import Cli
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20) | st.sampled_from(
     ["=1+1", "+1", "-1", "@SUM(A1)", "_x0041_", "_x", "a\r\nb", "\x01", "\ufffe", "  ", "<a>&amp;", "'x", "true", "007"]
