@@ -153,7 +153,7 @@ def test_few_systems_have_an_accuracy_with_a_width() -> None:
     assert "jackknife" in perfect.method
     # Four systems are worth at most 9 * 12 / 26 pairs (Kendall 1938): Wilson's lower end is w / (w + z²).
     assert perfect.ci == pytest.approx((108 / 26 / (108 / 26 + 1.959964**2), 1))
-    metric, human = np.array([0.0, 1, 2, 6, 3, 4, 5]), np.arange(7.0)
+    metric, human = np.array([0.0, 1, 2, 6, 3, 4, 4]), np.array([0.0, 1, 2, 3, 4, 5, 5])
     alike = np.sign(metric[:, None] - metric) == np.sign(human[:, None] - human)
     assert pairwise_accuracy(metric, human).ci == share_of_pairs(alike.astype(float), 0.95)
     assert pairwise_accuracy(metric, human, confidence=0.8).ci == share_of_pairs(alike.astype(float), 0.8)
