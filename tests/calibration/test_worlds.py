@@ -25,7 +25,7 @@ from benchmarks.calibration import (
     systems,
     units,
 )
-from benchmarks.calibration.rates import Rate, simulate
+from benchmarks.calibration.rates import Rate, simulate, table
 from benchmarks.calibration.worlds import World
 from bsx.analysis import intervene_texts
 
@@ -268,6 +268,25 @@ def test_promises_are_kept(rates: Callable[[], Rates], expected: Mapping[str, st
         rate, sign, target = drawn_rates[name], wanted[0], float(wanted[1:])
         right = rate.near(target) == (sign == "~") if sign in "~!" else SIGNS[sign](rate.share, target)
         assert right, (name, wanted, str(rate))
+
+
+def test_a_known_size_is_found_and_replicates_do_not_depend_on_their_number() -> None:
+    seen: list[float] = []
+
+    def world(rng: np.random.Generator) -> float:
+        seen.append(rng.random())
+        return seen[-1]
+
+    rate = simulate(world, lambda p: {"p": p < 0.05}, runs=2000)["p"]
+    assert (rate.near(0.05), rate.near(0.1)) == (True, False)
+    simulate(world, lambda p: {"p": p < 0.05}, runs=3)
+    assert seen[:3] == seen[-3:]
+
+
+def test_rates_are_printed_with_their_error() -> None:
+    assert str(Rate(20, 400)) == "0.050 ± 0.011"
+    assert Rate(0, 100).error > 0
+    assert table(["world", "size"], [["a", Rate(20, 400)]], 400).splitlines()[2] == "| a | 0.050 ± 0.011 |"
 
 
 @pytest.mark.slow

@@ -10,10 +10,12 @@ import pytest
 from statsmodels.stats.power import TTestPower
 
 from benchmarks.calibration.plan import COLUMNS, differences, judged, metrics
-from bsx import BsxError, InputError
+from bsx import BsxError
 from bsx.analysis.plan.power import detectable, power_of, width_of
 from bsx.analysis.plan.result import PlanResult
 from bsx.analysis.plan.run import plan_compare, plan_meta
+
+METRICS: dict[str, Any] = {"effect": 0.1, "columns": ["a", "b"], "human": "human", "resamples": 20}
 
 
 @pytest.mark.parametrize(("effect", "power", "alpha"), [(0.5, 0.8, 0.05), (0.2, 0.8, 0.05), (0.35, 0.95, 0.01)])
@@ -23,26 +25,20 @@ def test_a_t_test_is_that_of_statsmodels(effect: float, power: float, alpha: flo
     assert plan.needed.units == math.ceil(needed)
     expected = TTestPower().power(effect, nobs=plan.needed.units, alpha=alpha)
     assert plan.needed.power == pytest.approx(expected, abs=1e-9)
-
-
-def test_published_sizes() -> None:
     # R: power.t.test(delta=.5, sd=1, power=.8, type="paired")$n is 33.367204, with sd=2 it is 127.51614
-    assert plan_compare(effect=0.5, sd=1).needed.units == 34
-    assert plan_compare(effect=0.5, sd=2).needed.units == 128
+    assert (plan_compare(effect=0.5, sd=1).needed.units, plan_compare(effect=0.5, sd=2).needed.units) == (34, 128)
 
 
 def test_the_variance_of_a_difference_of_correlations_is_that_of_normal_scores() -> None:
     stated = plan_meta(correlations=[0.6, 0.5, 0.577])
-    large = metrics(np.random.default_rng(1), 100_000)
-    found = plan_meta(large, effect=0.1, columns=["a", "b"], human="human", resamples=20)
+    found = plan_meta(metrics(np.random.default_rng(1), 100_000), **METRICS)
     assert found.needed.units == pytest.approx(stated.needed.units, rel=0.03)
 
 
 def test_the_variance_of_a_pilots_correlations_is_over_n_minus_3() -> None:
     """As in Fisher's interval: with each row twice, only n is another, for the texts are the same units."""
     pilot = metrics(np.random.default_rng(1), 30)
-    how: Any = {"effect": 0.1, "columns": ["a", "b"], "human": "human", "resamples": 20}
-    once, twice = (plan_meta({k: list(v) * n for k, v in pilot.items()}, **how).pilot for n in (1, 2))
+    once, twice = (plan_meta({k: list(v) * n for k, v in pilot.items()}, **METRICS).pilot for n in (1, 2))
     assert once is not None
     assert twice is not None
     assert (once.units, once.rows, twice.units, twice.rows) == (30, 30, 30, 60)
@@ -126,8 +122,7 @@ def test_a_pilots_standard_error_is_the_robust_one_where_small_documents_hang_to
 
 def test_segments_that_systems_share_count_once() -> None:
     table = metrics(np.random.default_rng(1), 100, 8, 0.5)
-    how: dict[str, Any] = {"effect": 0.1, "columns": ["a", "b"], "human": "human", "resamples": 50}
-    together, alone = plan_meta(table, **how), plan_meta(_without("segment", table), **how)
+    together, alone = plan_meta(table, **METRICS), plan_meta(_without("segment", table), **METRICS)
     assert (together.units, alone.units) == ("segments", "rows")
     assert together.pilot is not None
     assert together.pilot.units == 100
@@ -136,29 +131,28 @@ def test_segments_that_systems_share_count_once() -> None:
 
 def test_the_sign_of_a_metric_is_turned_where_lower_is_better() -> None:
     table = metrics(np.random.default_rng(1), 100)
-    how: dict[str, Any] = {"effect": 0.1, "columns": ["a", "b"], "human": "human", "resamples": 50}
-    turned = plan_meta({**table, "b": -table["b"]}, lower=["b"], **how)
-    assert turned.needed == plan_meta(table, **how).needed
+    turned = plan_meta({**table, "b": -table["b"]}, lower=["b"], **METRICS)
+    assert turned.needed == plan_meta(table, **METRICS).needed
 
 
-def _pilot(documents: int = 12, size: int = 4, *, single: bool = False) -> dict[str, Any]:
-    rng = np.random.default_rng(1)
-    n = documents * size
+def _pilot(documents: int = 12) -> dict[str, Any]:
+    n = documents * 4
     return {
         "system": ["a"] * n + ["b"] * n,
         "segment": [f"s{i}" for i in range(n)] * 2,
-        "text": ["d" if single else f"d{i // size}" for i in range(n)] * 2,
-        "score": rng.normal(size=2 * n),
-        "other": rng.normal(size=2 * n),
-        "human": rng.normal(size=2 * n),
+        "text": [f"d{i // 4}" for i in range(n)] * 2,
+        **dict(zip(("score", "other", "human"), np.random.default_rng(1).normal(size=(3, 2 * n)), strict=True)),
     }
 
 
-def _without(column: str, table: dict[str, Any] | None = None) -> dict[str, Any]:
-    return {name: values for name, values in (table or _pilot()).items() if name != column}
+def _without(column: str, table: dict[str, Any]) -> dict[str, Any]:
+    return {name: values for name, values in table.items() if name != column}
 
 
+PILOT = _pilot()
+ONE_TEXT, ALIKE = {**PILOT, "text": ["d"] * 96}, {**PILOT, "score": [1.0] * 96}
 SEGMENTS: dict[str, Any] = {"system": "system", "segment": "segment", "columns": ["score"]}
+TWO: dict[str, Any] = {"effect": 0.1, "columns": ["score", "other"]}
 
 
 @pytest.mark.parametrize(
@@ -173,35 +167,24 @@ SEGMENTS: dict[str, Any] = {"system": "system", "segment": "segment", "columns":
         (lambda: plan_compare(effect=1), "sd: without a pilot"),
         (lambda: plan_compare(effect=1, sd=1, icc=0.1), "document_size"),
         (lambda: plan_compare(effect=1e-9, sd=1), "effect: so small a one"),
-        (lambda: plan_compare(_pilot(), effect=1, sd=1, **SEGMENTS), "sd: goes without a table"),
-        (lambda: plan_compare(_pilot(), effect=1, document_size=3, **SEGMENTS), "no documents"),
+        (lambda: plan_compare(PILOT, effect=1, sd=1, **SEGMENTS), "sd: goes without a table"),
+        (lambda: plan_compare(PILOT, effect=1, document_size=3, **SEGMENTS), "no documents"),
         (lambda: plan_compare(_pilot(2), effect=1, **SEGMENTS), "8 segments is too small"),
         (lambda: plan_compare(_pilot(9), effect=1, document="text", **SEGMENTS), "9 documents is too small"),
-        (
-            lambda: plan_compare(_pilot(single=True), effect=1, document="text", **SEGMENTS),
-            "the value 'd' in every",
-        ),
-        (lambda: plan_compare(_pilot(), effect=1, systems=["a", "x"], **SEGMENTS), "there is no system 'x'"),
-        (lambda: plan_compare(_pilot(), effect=1, **{**SEGMENTS, "columns": ["scre"]}), "no column 'scre'"),
-        (
-            lambda: plan_compare(_pilot(), effect=1, **{**SEGMENTS, "columns": ["score", "other"]}),
-            "columns: name one column",
-        ),
-        (lambda: plan_compare(_without("system"), effect=1, columns=["score"]), "system: names the column"),
+        (lambda: plan_compare(ONE_TEXT, effect=1, document="text", **SEGMENTS), "the value 'd' in every"),
+        (lambda: plan_compare(ALIKE, effect=1, **SEGMENTS), "has no variance"),
+        (lambda: plan_compare(PILOT, effect=1, systems=["a", "x"], **SEGMENTS), "there is no system 'x'"),
+        (lambda: plan_compare(PILOT, effect=1, **{**SEGMENTS, "columns": ["scre"]}), "no column 'scre'"),
+        (lambda: plan_compare(PILOT, **{**SEGMENTS, **TWO}), "columns: name one column"),
+        (lambda: plan_compare(_without("system", PILOT), effect=1, columns=["score"]), "system: names the column"),
         (lambda: plan_meta(correlations=[0.5, 0.4]), "state three"),
         (lambda: plan_meta(correlations=[0.5, 0.5, 0.6]), "no difference to find"),
         (lambda: plan_meta(correlations=[0.9, 0.1, 0.9]), "no three columns"),
         (lambda: plan_meta(correlations=[0.5, 0.4, 0.6], effect=0.2), "the correlations differ by 0.1"),
-        (lambda: plan_meta(_without("human"), effect=0.1, columns=["score", "other"]), "human"),
-        (lambda: plan_meta(_pilot(), effect=0.1, columns=["score"], human="human"), "the two metrics"),
-        (
-            lambda: plan_meta(_without("segment"), effect=0.1, columns=["score", "other"], system="system"),
-            "segment: rows are of systems",
-        ),
-        (
-            lambda: plan_meta(_pilot(), effect=0.1, columns=["score", "other"], human="human", lower=["x"]),
-            "lower: 'x'",
-        ),
+        (lambda: plan_meta(_without("human", PILOT), **TWO), "human"),
+        (lambda: plan_meta(PILOT, effect=0.1, columns=["score"], human="human"), "the two metrics"),
+        (lambda: plan_meta(_without("segment", PILOT), **TWO, system="system"), "segment: rows are of systems"),
+        (lambda: plan_meta(PILOT, **TWO, human="human", lower=["x"]), "lower: 'x'"),
     ],
 )
 def test_what_cannot_be_planned_is_refused(run: Any, message: str) -> None:
@@ -210,32 +193,20 @@ def test_what_cannot_be_planned_is_refused(run: Any, message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_a_pilot_without_variance_is_refused() -> None:
-    with pytest.raises(InputError, match="has no variance"):
-        plan_compare({**_pilot(), "score": [1.0] * 96}, effect=1, **SEGMENTS)
-
-
 def test_several_judgments_of_a_segment_are_averaged() -> None:
-    once = _pilot()
-    twice = {name: [*column, *column] for name, column in once.items()}
+    twice = {name: [*column, *column] for name, column in PILOT.items()}
     noise = np.random.default_rng(2).normal(size=96)
-    twice["score"] = [*(once["score"] + noise), *(once["score"] - noise)]
-    plans = [plan_compare(table, effect=1, **SEGMENTS).needed for table in (once, twice)]
+    twice["score"] = [*(PILOT["score"] + noise), *(PILOT["score"] - noise)]
+    plans = [plan_compare(table, effect=1, **SEGMENTS).needed for table in (PILOT, twice)]
     assert plans[0].units == plans[1].units
     assert plans[0].power == pytest.approx(plans[1].power)
 
 
-def test_the_result_can_be_read_back() -> None:
-    for plan in (
-        plan_compare(effect=0.2, sd=1),
-        plan_compare(_pilot(), effect=1, document="text", **SEGMENTS),
-    ):
+def test_the_result_can_be_read_back_and_says_first_what_to_take() -> None:
+    plans = plan_compare(effect=0.2, sd=1), plan_compare(PILOT, effect=1, document="text", **SEGMENTS)
+    for plan in plans:
         assert PlanResult.from_dict(plan.to_dict()).to_text(full=True) == plan.to_text(full=True)
-
-
-def test_the_answer_comes_first_and_says_what_is_sampled() -> None:
-    plan = plan_compare(_pilot(), effect=1, document="text", **SEGMENTS)
-    said = plan.to_text()
+    said = plans[1].to_text()
     assert said.startswith("To find a difference of 1 in score between a and b with 80 % power, take ")
     assert "Sampled are documents like these, of 4 segments each; the two systems stay the same." in said
-    assert [notice.name for notice in plan.warnings] == ["few-documents"]
+    assert [notice.name for notice in plans[1].warnings] == ["few-documents"]

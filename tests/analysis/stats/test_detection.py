@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import norm
+from sklearn import metrics
 
-pytest.importorskip("scipy")
 from bsx.analysis.stats.detection import best_threshold, compare_auc, compare_auc_between, precision_recall, roc_auc
 from bsx.errors import InputError
 
@@ -26,16 +27,12 @@ def make(n: int = 120, seed: int = 1, *, ties: bool = True) -> tuple[Array, Arra
     return (labels, np.round(a, 1), np.round(b, 1)) if ties else (labels, a, b)
 
 
-def kernel(x: float, y: float) -> float:
-    return 1.0 if x > y else 0.5 if x == y else 0.0
-
-
 def literal_placements(labels: Array, *columns: Array) -> tuple[list[float], list[Array], list[Array]]:
     """Return areas and placement values: every positive against every negative."""
     areas, v10, v01 = [], [], []
     for scores in columns:
         x, y = scores[labels == 1], scores[labels == 0]
-        table = np.array([[kernel(p, q) for q in y] for p in x])
+        table = (1 + np.sign(x[:, None] - y)) / 2  # 1 where the positive is higher, a half where they tie
         areas.append(float(table.mean()))
         v10.append(table.mean(axis=1))
         v01.append(table.mean(axis=0))
@@ -52,8 +49,6 @@ def literal_delong(labels: Array, columns: list[Array]) -> tuple[list[float], Ar
 @pytest.mark.parametrize("ties", [True, False])
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_delong_is_the_literal_computation(ties: bool, seed: int) -> None:
-    from scipy.stats import norm
-
     labels, a, b = make(seed=seed, ties=ties)
     areas, covariance = literal_delong(labels, [a, b])
     found = roc_auc(labels, a, interval="delong")
@@ -74,7 +69,6 @@ def test_delong_is_the_literal_computation(ties: bool, seed: int) -> None:
 
 
 def test_auc_and_average_precision_are_those_of_scikit_learn() -> None:
-    metrics = pytest.importorskip("sklearn.metrics")
     for seed in range(5):
         labels, a, _ = make(seed=seed)
         assert roc_auc(labels, a).estimate == pytest.approx(metrics.roc_auc_score(labels, a), abs=1e-12)
@@ -88,7 +82,6 @@ def test_auc_and_average_precision_are_those_of_scikit_learn() -> None:
 
 
 def test_the_bootstraps_are_those_of_resampled_lists() -> None:
-    metrics = pytest.importorskip("sklearn.metrics")
     labels, a, _ = make(80)
     order = np.argsort(-a, kind="stable")
     y, s = labels[order], a[order]
@@ -193,8 +186,6 @@ def test_few_labels_have_the_interval_of_what_they_can_be_worth() -> None:
     assert "wilson" in found.method
     assert found.estimate == logit.estimate
     assert found.ci[0] < logit.ci[0]
-    many = np.tile(labels, 5)
-    assert "logit" in roc_auc(many, rng.normal(size=1000) + many).method
     for interval in ("wilson", "auto"):
         assert roc_auc([0, 0, 1], [1, 3, 2], interval=interval).ci[0] < 0.1
 
@@ -232,17 +223,13 @@ def test_areas_and_their_test_are_those_of_proc() -> None:
     assert (test.statistic, test.p_two_sided) == pytest.approx((1.78164189212, 0.07480764833), abs=1e-9)
 
 
-def accuracy_at(labels: Array, scores: Array, threshold: float) -> float:
-    return float(((scores >= threshold) == (labels == 1)).mean())
-
-
 def test_the_best_threshold_is_the_best_of_all() -> None:
     for seed in range(6):
         labels, a, _ = make(60, seed)
         found = best_threshold(labels, a, folds=5)
-        every = [accuracy_at(labels, a, t) for t in (*np.unique(a), np.inf)]
-        assert found.in_sample == pytest.approx(max(every))
-        assert accuracy_at(labels, a, found.threshold) == pytest.approx(found.in_sample)
+        every = {t: np.mean((a >= t) == (labels == 1)) for t in (*np.unique(a), np.inf, found.threshold)}
+        assert found.in_sample == pytest.approx(max(every.values()))
+        assert found.in_sample == pytest.approx(every[found.threshold])
         assert found.ci[0] <= found.cross_validated <= found.ci[1]
         assert found.majority == pytest.approx(max(labels.mean(), 1 - labels.mean()))
 

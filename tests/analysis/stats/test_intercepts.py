@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-pytest.importorskip("scipy")
 from bsx.analysis.stats import intercepts
 from bsx.analysis.stats.intercepts import absorb, absorbed, level_codes, rows_within
 

@@ -22,16 +22,9 @@ def test_z_scores_of_raters_who_saw_other_systems_are_said_with_the_table() -> N
     assert notice.values["common"] == pytest.approx(6 / 15)  # of 15 pairs, 6 are neighbours, who share one system
     assert notice.values["table"]["r5"] == {"s5": 50, "s0": 50}
     assert not raters_apart(human, "score", systems, [""] * len(raters))
-    assert not raters_apart(*_with_name(rated(np.random.default_rng(1), seen=6), "score"))
-    raw = rated(np.random.default_rng(1), seen=2, z=False)
-    assert not raters_apart(*_with_name(raw, "score"))
-    assert raters_apart(*_with_name(raw, "human_z"))  # called so
-
-
-def _with_name(
-    drawn: tuple[np.ndarray, list[str], list[str]], name: str
-) -> tuple[np.ndarray, str, list[str], list[str]]:
-    return drawn[0], name, drawn[1], drawn[2]
+    for name, seen, z in (("score", 6, True), ("score", 2, False), ("human_z", 2, False)):  # the last is called so
+        human, systems, raters = rated(np.random.default_rng(1), seen=seen, z=z)
+        assert bool(raters_apart(human, name, systems, raters)) == (name == "human_z")
 
 
 def test_rows_without_judgments_are_said_with_the_metrics_means_where_they_are_others() -> None:

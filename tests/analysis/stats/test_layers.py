@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from bsx.analysis.stats.systems.hybrid import hybrid_correlation_limit
 from bsx.errors import InputError
 
 
-def toy(n: int = 120) -> dict[str, np.ndarray]:
+def toy(n: int = 120) -> dict[str, Any]:
     rng = np.random.default_rng(2)
     human = rng.normal(size=n)
     noise = np.array([2.0, 0.6, 1.2])[:, None]
@@ -27,7 +28,7 @@ def toy(n: int = 120) -> dict[str, np.ndarray]:
 def test_the_best_layer_and_its_interval() -> None:
     data = toy()
     groups = np.repeat(["a", "b"], 60)
-    result = layer_agreement(**data, groups=groups.tolist(), resamples=500)  # type: ignore[arg-type]
+    result = layer_agreement(**data, groups=groups.tolist(), resamples=500)
     expected = [
         np.mean([np.corrcoef(data["f1"][k, groups == g], data["human"][groups == g])[0, 1] for g in ("a", "b")])
         for k in range(3)
@@ -38,18 +39,18 @@ def test_the_best_layer_and_its_interval() -> None:
     assert result.runner_up == 2
     assert result.win_share > 0.95
     assert all(own.f1_low < own.f1 < own.f1_high for own in result.layers)
-    again = layer_agreement(**data, groups=groups.tolist(), resamples=500)  # type: ignore[arg-type]
+    again = layer_agreement(**data, groups=groups.tolist(), resamples=500)
     assert again.layers == result.layers
 
 
 def test_what_idf_adds_is_measured_where_neither_layer_was_chosen() -> None:
     data, groups, n = toy(), ["a"] * 120, 120
-    same = layer_agreement(**data, groups=groups, idf=data["f1"], resamples=60)  # type: ignore[arg-type]
+    same = layer_agreement(**data, groups=groups, idf=data["f1"], resamples=60)
     assert same.gain is not None
     assert (same.gain.estimate, *same.gain.ci) == (0, 0, 0)
     assert [own.idf for own in same.layers] == [own.f1 for own in same.layers]
     sharper = (data["human"] + 0.3 * np.random.default_rng(4).normal(size=(3, n))).astype(np.float32)
-    result = layer_agreement(**data, groups=groups, idf=sharper, resamples=60)  # type: ignore[arg-type]
+    result = layer_agreement(**data, groups=groups, idf=sharper, resamples=60)
     gains = []
     for drawn in all_counts(60, n, np.random.default_rng([1, 0])):
         out, reached = drawn == 0, []
@@ -60,7 +61,7 @@ def test_what_idf_adds_is_measured_where_neither_layer_was_chosen() -> None:
     assert result.gain is not None
     assert result.gain.estimate == pytest.approx(np.mean(gains), abs=1e-9)
     assert 0 < result.gain.ci[0] < result.gain.estimate < result.gain.ci[1]
-    assert result.chosen == layer_agreement(**data, groups=groups, resamples=60).chosen  # type: ignore[arg-type]
+    assert result.chosen == layer_agreement(**data, groups=groups, resamples=60).chosen
 
 
 def equal_layers(
@@ -108,18 +109,8 @@ def test_the_figure_of_the_choice_equals_a_literal_loop(statistic: Statistic) ->
     f1, human, segments = equal_layers(rng, 8, 3)
     f1 = f1.astype(np.float32)
     groups = ["a"] * 12 + ["b"] * 12
-    result = layer_agreement(
-        f1,
-        f1,
-        f1,
-        human.tolist(),
-        groups,
-        statistic=statistic,
-        resamples=30,
-        seed=3,
-        clusters=segments,
-        unit="documents",
-    )
+    how: dict[str, Any] = {"resamples": 30, "seed": 3, "clusters": segments, "unit": "documents"}
+    result = layer_agreement(f1, f1, f1, human.tolist(), groups, statistic=statistic, **how)
     values = []
     drawn = [np.random.default_rng([3, g]).integers(4, size=(30, 4)) for g in range(2)]
     for b in range(30):
@@ -140,9 +131,9 @@ def test_the_figure_of_the_choice_equals_a_literal_loop(statistic: Statistic) ->
 def test_a_single_layer_is_not_chosen_and_a_single_document_has_no_interval() -> None:
     data = {name: values[..., :60] for name, values in toy().items()}
     one = {name: values[:1] if values.ndim == 2 else values for name, values in data.items()}
-    result = layer_agreement(**one, groups=["a"] * 60, resamples=50)  # type: ignore[arg-type]
+    result = layer_agreement(**one, groups=["a"] * 60, resamples=50)
     assert result.chosen.estimate == pytest.approx(result.layers[0].f1)
-    whole = layer_agreement(**data, groups=["a"] * 60, clusters=["d"] * 60, resamples=50)  # type: ignore[arg-type]
+    whole = layer_agreement(**data, groups=["a"] * 60, clusters=["d"] * 60, resamples=50)
     assert np.isnan([whole.chosen.estimate, *whole.chosen.ci, whole.layers[0].f1_low]).all()
     assert len(whole.notes) == 1
 
@@ -150,14 +141,14 @@ def test_a_single_layer_is_not_chosen_and_a_single_document_has_no_interval() ->
 def test_unusable_judgments_are_named() -> None:
     data = toy(10)
     with pytest.raises(InputError, match="numbers must match"):
-        layer_agreement(**data, groups=["a"] * 9)  # type: ignore[arg-type]
+        layer_agreement(**data, groups=["a"] * 9)
     with pytest.raises(InputError, match="group 'b': needs at least 3"):
-        layer_agreement(**data, groups=["a"] * 8 + ["b"] * 2)  # type: ignore[arg-type]
+        layer_agreement(**data, groups=["a"] * 8 + ["b"] * 2)
     with pytest.raises(InputError, match="finite"):
-        layer_agreement(**{**data, "human": np.full(10, np.nan)}, groups=["a"] * 10)  # type: ignore[arg-type]
+        layer_agreement(**{**data, "human": np.full(10, np.nan)}, groups=["a"] * 10)
     for still in (np.ones((3, 10)), 1 - np.float32(2**-24) * np.arange(10)[None] % 2 * np.ones((3, 1))):
         with pytest.raises(InputError, match=r"same score.*layer 0 in 'a' \(f1\), layer 1 in 'a'"):
-            layer_agreement(**{**data, "f1": still}, groups=["a"] * 10)  # type: ignore[arg-type]
+            layer_agreement(**{**data, "f1": still}, groups=["a"] * 10)
 
 
 @pytest.mark.parametrize(("still", "more"), [(5, ""), (6, " and 1 more")])
@@ -165,7 +156,7 @@ def test_a_note_names_five_layers(still: int, more: str) -> None:
     data = toy()
     scores = np.vstack([np.ones((still, 120), dtype=np.float32), data["f1"]])
     given = {**dict.fromkeys(("precision", "recall", "f1"), scores), "human": data["human"]}
-    (note,) = layer_agreement(**given, groups=["a"] * 120, resamples=20).notes  # type: ignore[arg-type]
+    (note,) = layer_agreement(**given, groups=["a"] * 120, resamples=20).notes
     assert note.endswith(f"layer 4 in 'a' (precision, recall, f1){more}")
 
 
@@ -173,7 +164,7 @@ def test_a_note_names_five_layers(still: int, more: str) -> None:
 @pytest.mark.parametrize("units", [0, 1, 3])
 def test_a_figure_that_does_not_vary_costs_its_layer_only(statistic: Statistic, units: int) -> None:
     data, groups = toy(), ["a"] * 60 + ["b"] * 60
-    whole = layer_agreement(**data, groups=groups, statistic=statistic, resamples=50)  # type: ignore[arg-type]
+    whole = layer_agreement(**data, groups=groups, statistic=statistic, resamples=50)
     assert not whole.notes
     # The same on paper, and units in the last place of fp32 apart on some processors.
     same = (1 - np.random.default_rng(1).integers(0, units + 1, 60) * 2.0**-24).astype(np.float32)
@@ -181,7 +172,7 @@ def test_a_figure_that_does_not_vary_costs_its_layer_only(statistic: Statistic, 
         changed = data[figure].copy()
         changed[0, :60] = same
         given = {**data, figure: changed}
-        got = layer_agreement(**given, groups=groups, statistic=statistic, resamples=50)  # type: ignore[arg-type]
+        got = layer_agreement(**given, groups=groups, statistic=statistic, resamples=50)
         assert got.groups["b"] == whole.groups["b"]
         assert got.groups["a"][1:] == whole.groups["a"][1:]
         assert np.isnan(got.groups["a"][0]) == (place == 2)

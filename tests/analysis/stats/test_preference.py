@@ -15,21 +15,22 @@ from bsx.errors import InputError
 Array = np.ndarray
 
 
-def test_wilson_is_its_formula() -> None:
-    from scipy.stats import norm
+def wilson(share: float, worth: float, quantile: float) -> tuple[float, float]:
+    """The shares p whose score (share - p) / sqrt(p (1 - p) / worth) is the quantile, either way."""
+    a, b, c = 1 + quantile**2 / worth, -(2 * share + quantile**2 / worth), share**2
+    low, high = sorted(np.roots([a, b, c]).real)
+    return max(float(low), 0.0), min(float(high), 1.0)
 
-    z = norm.ppf(0.975)
+
+def test_wilson_is_its_formula() -> None:
     for k, n in ((0, 7), (3, 7), (7, 7), (47, 1452)):
-        p = k / n
-        middle = (p + z * z / (2 * n)) / (1 + z * z / n)
-        half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-        assert wilson_interval(k, n) == pytest.approx((middle - half, middle + half), abs=1e-12)
+        assert wilson_interval(k, n) == pytest.approx(wilson(k / n, n, stats.norm.ppf(0.975)), abs=1e-7)
     with pytest.raises(InputError, match="8 of 7 items is no share"):
         wilson_interval(8, 7)
 
 
 def binomial_tail(k: int, n: int) -> float:
-    return sum(math.comb(n, i) for i in range(k, n + 1)) / 2**n
+    return float(stats.binom.sf(k - 1, n, 0.5))
 
 
 def test_preference_counts_ties_and_leaves_them_out_of_the_test() -> None:
@@ -74,13 +75,6 @@ def test_preferences_in_clusters() -> None:
     same = mcnemar(np.repeat(a, 3), np.repeat(b, 3), cluster=of)
     assert same.p_two_sided == pytest.approx(mcnemar(a, b).p_two_sided, abs=0.02)
     assert mcnemar(np.repeat(a, 3), np.repeat(b, 3)).p_two_sided < same.p_two_sided
-
-
-def wilson(share: float, worth: float, quantile: float) -> tuple[float, float]:
-    """The shares p whose score (share - p) / sqrt(p (1 - p) / worth) is the quantile, either way."""
-    a, b, c = 1 + quantile**2 / worth, -(2 * share + quantile**2 / worth), share**2
-    low, high = sorted(np.roots([a, b, c]).real)
-    return max(float(low), 0.0), min(float(high), 1.0)
 
 
 RIGHT = np.array([1, 1, 1, 0, 1, 0, 0, 1, 1, 1], dtype=bool)

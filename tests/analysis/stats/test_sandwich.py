@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
-pytest.importorskip("statsmodels")
 from scipy import stats
 
 from bsx.analysis.stats.regression import fit_ols, pooled_test, standardised_errors, wald

@@ -31,17 +31,11 @@ GRID = np.arange(12.0).reshape(3, 4)
     ("call", "message"),
     [
         (lambda: vectors({"a": [1, 2, 3], "b": [1, 2]}), "columns differ in size: a 3, b 2"),
-        (
-            lambda: vectors({"a": [1, NAN, NAN], "b": [1, 2, 3]}),
-            r"a: 2 missing values \(NaN\), the first at item 1; nan=omit",
-        ),
+        (lambda: vectors({"a": [1, NAN, NAN], "b": [1, 2, 3]}), "a: 2 missing values .* at item 1; nan=omit"),
         (lambda: vectors({"a": [1, 2, 3], "b": [1, 2, INF]}), "b: infinite value at item 2"),
         (lambda: vectors({"a": [1, 2]}), "a: 2 items are too few, at least 3 are needed"),
         (lambda: vectors({"a": [1, NAN, 3, 4], "b": [NAN, 1, 1, 1]}, nan="omit"), "a: 2 items are too few"),
-        (
-            lambda: vectors({"a": [1, 2, 3], "b": [5, 5, 5]}, varied=True),
-            "b: all 3 items have the value 5, nothing can be ranked",
-        ),
+        (lambda: vectors({"a": [1, 2, 3], "b": [5, 5, 5]}, varied=True), "b: all 3 items have the value 5"),
         (lambda: vectors({"a": ["x", "y", "z"]}), "a: not an array of numbers"),
         (lambda: vectors({"a": ["1", "2", "1_000"]}), r"a: not an array of numbers \(item 2 is '1_000', not a finite"),
         (lambda: vectors({"a": np.array([1, 2.5, "٣"], object)}), "a: not an array of numbers"),
@@ -72,6 +66,7 @@ def test_omitting_is_by_item_across_columns() -> None:
 
 ONE, TWO, HUMAN = [1.0, 2.0, NAN, 4.0, 3.0], [2.0, 1.0, 3.0, 5.0, 4.0], [1.0, 2.0, 3.0, 5.0, 4.0]
 HOLED = np.where(np.eye(3, 4) == 1, NAN, GRID**2)
+APART = np.where(np.eye(2) == 1, 1, NAN)
 
 
 @pytest.mark.parametrize(
@@ -109,10 +104,8 @@ def test_no_statistic_takes_missing_values_unasked(call: Callable[[], object]) -
     ("call", "message"),
     [
         (lambda: kendall(TWO, HUMAN, variant="c"), "tau-c has no analytic interval"),
-        (
-            lambda: pearson(TWO, HUMAN, interval=cast("Any", "exact")),
-            "interval='exact': use one of analytic, leave-one-out, bootstrap, none",
-        ),
+        (lambda: kendall(TWO, HUMAN, variant="c", interval="leave-one-out"), "tau-c has no analytic interval"),
+        (lambda: pearson(TWO, HUMAN, interval=cast("Any", "exact")), "use one of analytic, leave-one-out, bootstrap"),
         (lambda: pearson(TWO, HUMAN, confidence=95), "confidence=95: "),
         (lambda: pearson(TWO, HUMAN, resamples=0), "resamples: must lie between 1 and 1000000"),
         (lambda: pearson(TWO, [1, 1, 1, 1, 1]), "human: all 5 items have the value 1"),
@@ -120,26 +113,17 @@ def test_no_statistic_takes_missing_values_unasked(call: Callable[[], object]) -
         (lambda: grouped(GRID, np.ones((3, 4))), "no pearson is defined: every group is constant"),
         (lambda: preferences(GRID, threshold=0), "threshold=0: "),
         (lambda: darr_from_pairs(TWO, HUMAN), "segment is missing"),
-        (
-            lambda: darr_from_pairs(TWO, HUMAN, ties=cast("Any", "x"), unit="judgment"),
-            "ties='x': use one of discordant, drop, half",
-        ),
+        (lambda: darr_from_pairs(TWO, HUMAN, ties=cast("Any", "x"), unit="judgment"), "ties='x': use one of disc"),
         (lambda: pairwise_accuracy_with_ties(GRID, GRID, epsilon=-1), "epsilon=-1: it must be 0 or more"),
-        (
-            lambda: pairwise_accuracy_with_ties([[1, NAN], [NAN, 1]], np.ones((2, 2)), nan="omit", epsilon=None),
-            "no group has two scored outputs",
-        ),
+        (lambda: pairwise_accuracy_with_ties(APART, GRID[:2, :2], nan="omit", epsilon=None), "no group has two scored"),
         (lambda: soft_pairwise_accuracy(HOLED, GRID, method="wmt", nan="omit"), "method=wmt needs every system's"),
-        (lambda: soft_pairwise_accuracy([[1, NAN], [NAN, 1]], np.ones((2, 2)), nan="omit"), "systems 0 and 1 share no"),
+        (lambda: soft_pairwise_accuracy(APART, GRID[:2, :2], nan="omit"), "systems 0 and 1 share no"),
         (lambda: williams([1, 2, 3], [2, 1, 3], [3, 1, 2]), "a: 3 items are too few, at least 4"),
         (lambda: williams_from_correlations(0.9, -0.9, 0.9, 20), "no three columns can have the correlations"),
         (lambda: williams_from_correlations(1.5, 0, 0, 20), "correlations must lie between -1 and 1"),
         (lambda: williams(TWO, [-x for x in TWO], HUMAN), "one metric is the other upside down"),
         (lambda: perm_both(TWO, HUMAN, HUMAN, by="item"), "by='item' needs matrices"),
-        (
-            lambda: compare_systems({"a": TWO, "b": HUMAN}, aggregate=lambda s: s[..., 0]),
-            r"a and b must be \(segments, statistics\)",
-        ),
+        (lambda: compare_systems({"a": TWO, "b": HUMAN}, aggregate=lambda s: s[..., 0]), r"must be \(segments, stat"),
         (lambda: adjust([0.5, 1.5]), "p-values must lie between 0 and 1"),
         (lambda: adjust([0.5], cast("Any", "sidak")), "correction='sidak': use one of none, holm, bh"),
         (lambda: significance_clusters({"m": NAN}, [[NAN]]), "m: the correlation is not defined"),

@@ -17,7 +17,6 @@ from bsx.analysis.stats.systems.ties import compare_ties, pairwise_accuracy_with
 from tests.helpers import wmt20
 
 NAN = float("nan")
-seeds = st.integers(0, 2**32 - 1)
 
 
 def by_hand(metric: np.ndarray, human: np.ndarray, epsilon: float) -> tuple[float, float, list[int]]:
@@ -49,7 +48,7 @@ def small(seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(seeds, st.sampled_from([0.0, 0.5, 0.75, 2.0, 9.0]))
+@given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.5, 0.75, 2.0, 9.0]))
 def test_counts_and_averages_are_loops(seed: int, epsilon: float) -> None:
     metric, human = small(seed)
     acc, tau, counts = by_hand(metric, human, epsilon)
@@ -61,7 +60,7 @@ def test_counts_and_averages_are_loops(seed: int, epsilon: float) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(seeds)
+@given(st.integers(0, 2**32 - 1))
 def test_calibration_tries_every_candidate(seed: int) -> None:
     metric, human = small(seed)
     seen = np.where(np.isnan(metric), NAN, metric)
@@ -73,14 +72,6 @@ def test_calibration_tries_every_candidate(seed: int) -> None:
     assert result.estimate == pytest.approx(max(values))
     assert result.epsilon == best
     assert result.ci[0] <= result.estimate <= result.ci[1]
-
-
-def test_ties_interval_resamples_segments() -> None:
-    rng = np.random.default_rng(1)
-    metric, human = rng.integers(4, size=(2, 4, 9)).astype(float)
-    chosen = next(bootstrap_indices(1, 9, 6))[0]
-    one = pairwise_accuracy_with_ties(metric, human, resamples=1, seed=6, epsilon=0)
-    assert one.ci[0] == pytest.approx(by_hand(metric[:, chosen], human[:, chosen], 0)[0])
 
 
 def test_wmt20_ties(shared: Path) -> None:
