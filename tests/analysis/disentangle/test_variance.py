@@ -64,6 +64,7 @@ def test_intervals_hold_0_where_the_coefficients_do() -> None:
         assert low <= fit.partial_r2[name] <= high
         assert fit.semipartial_r2_ci[name][0] <= fit.semipartial_r2[name] <= fit.semipartial_r2_ci[name][1]
     assert fit.r2_ci[0] < fit.adj_r2 < fit.r2_ci[1]
+    assert all(low < fit.r2_share[name] < high for name, (low, high) in fit.r2_share_bootstrap.items())
     noise = {name: np.random.default_rng(8 + i).normal(size=100) for i, name in enumerate(["m", *FACTORS])}
     none = disentangle(noise, ["m"], FACTORS, resamples=200)["m"]
     assert (none.r2_ci[0], (none.r2_bootstrap or (1, 1))[0], none.r2_out < 0.02) == (0, 0, True)

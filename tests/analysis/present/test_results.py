@@ -32,11 +32,12 @@ from bsx.analysis.present.cells import text as word
 from bsx.analysis.present.forms import parts_of, section_of
 from bsx.analysis.present.parts import Answer, Chart, TablePart
 from bsx.analysis.present.text import aligned, text
-from bsx.analysis.report.documents import load_results
+from bsx.analysis.report.documents import load_results, parse_document
 from bsx.analysis.train.result import TrainedMetric
 from bsx.bertscore.baseline import BaselineResult
 from bsx.catalog.protocols import ProtocolTaskEntry
 from bsx.support.result import Result, Shown
+from tests.helpers import report_samples as samples
 
 NAMES = ["good", "50%_x", "poor & slow"]
 # What is read or made, and not measured: texts, data, models, entries, settings.
@@ -76,16 +77,6 @@ def table() -> Mapping[str, Any]:
 
 def _scores() -> Mapping[str, np.ndarray[Any, Any]]:
     return {"x_1": table()["human"], "y%": table()["good"], "z": table()["human"] - 3}
-
-
-def _challenge() -> analysis.ChallengeResult:
-    kinds = ("negation", "5%_more")
-    pairs = [
-        MinimalPair(f"good {i}", f"bad {i}", "ref", None, kinds[i % 2], "major", "en", f"i{i // 2}", f"row {i}")
-        for i in range(8)
-    ]
-    high, low = np.arange(8.0) + 1, np.arange(8.0)
-    return analysis.challenge(pairs, {"m_1": (high, low), "n": (low, low + [0, 1] * 4)})
 
 
 def _interventions() -> analysis.Interventions:
@@ -133,7 +124,7 @@ BUILDERS: dict[str, Callable[[], object]] = {
         ({"seed": 1, "log": [{"epoch": k, "valid": value} for k, value in enumerate((None, 0.5, 0.4), start=1)]},),
         None,
     ),
-    "ChallengeResult": _challenge,
+    "ChallengeResult": lambda: parse_document(samples.spoiler(" 5%_x")(samples.challenge()), ""),
     "CompareResult": lambda: analysis.compare_systems(_scores(), metric="m_1", resamples=40, all_pairs=True),
     "Clusters": lambda: analysis.significance_clusters({"a_1": 0.5, "b": 0.4}, np.array([[1, 0.01], [0.9, 1]])),
     "DarrTau": lambda: analysis.darr_from_pairs([1.0, 2, 3, 4], [0.0, 1, 4, 2], [1, 2, 3, 4], resamples=20),
@@ -188,14 +179,7 @@ BUILDERS: dict[str, Callable[[], object]] = {
         {"human": table()["human"], "judge": ["a_1", "b"] * 20, "system": ["s"] * 40, "segment": np.arange(40) // 2},
         resamples=20,
     ),
-    "Robustness": lambda: analysis.robustness(
-        ["The cat sat on 3 mats.", "A dog ran home late."] * 3,
-        {"m_1": lambda c, r: np.array([len(set(a.split()) & set(b.split())) / 5 for a, b in zip(c, r, strict=True)])},
-        perturbations=["typos", "negation"],
-        resamples=20,
-        strengths=[0.3],
-        lang="en",
-    ),
+    "Robustness": lambda: parse_document(samples.spoiler(" 5%_x")(samples.perturb()), ""),
     "Scores": lambda: bsx.score(["a cat", "a dog"], ["a cat", "the dog"], model="minilm"),
     "ProbedModel": lambda: analysis.ProbedModel("m_1", "logistic", (made("ProbeResult"),), made("LayerAgreement")),
     "TriplesResult": lambda: analysis.prefer_paraphrase(
@@ -375,19 +359,9 @@ def test_results_say_what_is_missing_to_draw_them(monkeypatch: pytest.MonkeyPatc
 def test_a_regression_has_its_coefficients_by_metric_and_factor() -> None:
     result = made("DisentangleResult")
     assert result.params == {fit.metric: fit.coef for fit in result.results}
-    assert (result.estimates[0]["metric"], result.estimates[0]["factor"]) == (
-        result.results[0].metric,
-        result.factors[0],
-    )
+    first = result.estimates[0]
+    assert (first["metric"], first["factor"]) == (result.results[0].metric, result.factors[0])
     assert "more tables: summary()." in str(result)
-
-
-def test_scores_are_frames_too() -> None:
-    chrf = bsx.get_metric("chrf").score(["a cat", "a dog"], ["a cat", "the dog"]).to_frame()
-    assert list(chrf.columns) == ["id", "chrf"]
-    assert chrf["chrf"][0] == 100
-    scores = bsx.score(["a cat", "a dog"], ["a cat", "the dog"], model="minilm")
-    assert scores.to_frame().to_dict("records") == list(scores.rows())
 
 
 def test_an_answer_on_a_challenge_set_names_no_anchor_as_a_weakness() -> None:

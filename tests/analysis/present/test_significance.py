@@ -1,13 +1,16 @@
-"""What sentences and tables say of tests of two things."""
+"""Numbers as tables show them, and what sentences and tables say of tests of two things."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from itertools import combinations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from bsx.analysis.present.numbers import p_range
+from bsx.analysis.present.numbers import figure, p_range, p_value
 from bsx.analysis.present.significance import NAMED, against, p_said, some, standing, table_of_tests
 from bsx.analysis.stats.clusters import adjust, corrected_tests
 from bsx.analysis.stats.results import Comparison
@@ -67,3 +70,24 @@ def test_a_table_of_tests_marks_what_is_significant(margin: float | None) -> Non
     assert [bool(row[3].mark) for row in shown.rows] == [test.decisive < 0.05 for test in tests]
     assert ("verdict" in shown.columns) == (margin is not None)
     assert shown.names == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "rounded"),
+    [(0.29, "0.29"), (-0.0596, "-0.06"), (-0.004, "0.00"), (0.7498, "0.75"), (0.125, "0.12"), (math.inf, "inf")],
+)
+def test_figures_are_rounded(value: float, rounded: str) -> None:
+    assert figure(value, 2) == rounded
+
+
+@pytest.mark.parametrize(
+    ("p", "shown"),
+    [(1.0, "1.000"), (0.0421, "0.042"), (0.0005, "0.001"), (0.00049, "5e-04"), (None, "–"), (math.nan, "–")],
+)
+def test_p_values_are_short_and_never_0(p: float | None, shown: str) -> None:
+    assert p_value(p) == shown
+
+
+@given(st.floats(min_value=0, max_value=1, exclude_min=True))
+def test_a_p_value_above_0_is_not_shown_as_0(p: float) -> None:
+    assert float(p_value(p)) > 0

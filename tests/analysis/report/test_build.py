@@ -20,13 +20,14 @@ from bsx.analysis.present.cells import number, p_value
 from bsx.analysis.present.parts import Chart, Example, Heading, Part, Prose, Section, Segments, TablePart
 from bsx.analysis.present.words import differing
 from bsx.analysis.report.build import _grid, build_report
-from bsx.analysis.report.documents import TableColumns, parse_document, read_document
+from bsx.analysis.report.documents import Document, TableColumns, parse_document, read_document
 from bsx.analysis.report.result import Report, chart_library, kept_library
 from bsx.errors import InputError
 from tests.helpers import report_samples as samples
 from tests.helpers.markup import Tags
 
 Run = Callable[..., Any]
+Change = Callable[[dict[str, Any]], Any]
 Kind = TypeVar("Kind", bound=Part)
 
 
@@ -70,9 +71,7 @@ def test_a_report_has_only_what_it_was_given() -> None:
         build_report([])
 
 
-def read_only(kind: str, change: Callable[[dict[str, Any]], Any] = lambda _: None) -> Any:
-    from bsx.analysis.report.documents import Document
-
+def read_only(kind: str, change: Change = lambda _: None) -> Any:
     content = getattr(samples, kind)()
     change(content)
     return Document(f"{kind}.json", None, parse_document(content, f"{kind}.json"))
@@ -297,7 +296,7 @@ def test_every_chart_has_words_and_a_table_after_it(report: Report) -> None:
 
 
 # What bsx cannot use, and how it says so.
-WRONG: list[tuple[str, Callable[[dict[str, Any]], Any], str]] = [
+WRONG: list[tuple[str, Change, str]] = [
     ("meta", lambda d: d.pop("headline"), "meta.json: headline: is missing"),
     ("meta", lambda d: d["groups"][1]["metrics"][0].pop("ci"), "meta.json: groups.1.metrics.0.ci: is missing"),
     ("triples", lambda d: d["results"][0].update(rate="high"), "triples.json: results.0.rate: .*not 'high'"),
@@ -313,9 +312,7 @@ WRONG: list[tuple[str, Callable[[dict[str, Any]], Any], str]] = [
 
 
 @pytest.mark.parametrize(("kind", "change", "message"), WRONG, ids=[message for _, _, message in WRONG])
-def test_a_broken_document_is_named_with_its_key(
-    kind: str, change: Callable[[dict[str, Any]], Any], message: str
-) -> None:
+def test_a_broken_document_is_named_with_its_key(kind: str, change: Change, message: str) -> None:
     with pytest.raises(InputError, match=message):
         read_only(kind, change)
 
@@ -659,15 +656,6 @@ def test_a_change_of_meaning_that_costs_less_than_a_harmless_one_is_a_surprise()
     found = section(build_report([read_only("perturb", change)]), "robustness").surprises
     assert [round(one.size, 2) for one in found] == [0.19]
     assert found[0].text.startswith("bertscore loses less by a change of meaning than by one that keeps it: ")
-
-
-def test_contradictions_between_metrics_are_a_surprise() -> None:
-    def change(content: dict[str, Any]) -> None:
-        (first,) = content["metrics"]
-        content["metrics"] = [first, {**first, "metric": "other", "tests": [{**first["tests"][0], "better": "atlas"}]}]
-
-    found = section(build_report([read_only("compare", change)]), "systems")
-    assert len(found.surprises) == 1
 
 
 def test_a_challenge_set_without_severities_has_no_empty_column() -> None:
