@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from bsx import disentangle, select_model
 from bsx.analysis import compute_factors
 from bsx.errors import InputError, UnknownNameError
 from bsx.support import optional
-from tests.conftest import Outcome
+from tests.conftest import Cli
 from tests.helpers.tables import write_rows
 
 WORDS = ["the", "old", "man", "read", "a", "long", "book", "about", "ships", "and", "storms", "near", "his"]
@@ -52,7 +51,7 @@ def test_sem_and_lex_are_made_and_the_figures_are_those_of_the_columns() -> None
     assert (set(found.missing), named.missing) == ({"syn", "mor"}, {})
 
 
-def test_a_missing_factor_is_a_column_that_says_what_brings_it(tmp_path: Path, cli: Callable[..., Outcome]) -> None:
+def test_a_missing_factor_is_a_column_that_says_what_brings_it(tmp_path: Path, cli: Cli) -> None:
     done = cli("disentangle", write_rows(tmp_path / "my.tsv", rows()), "--lang", "en", "--metrics", "chrf")
     assert done.status == 0
     head, first = done.out.split("R² with its")[1].splitlines()[1:3]
@@ -130,9 +129,7 @@ def test_several_human_scores_are_asked_about_and_their_mean_is_sem() -> None:
 
 
 @pytest.mark.parametrize(("lacking", "other"), [("human", "reference"), ("reference", "human")])
-def test_a_table_without_texts_or_human_scores_is_one_line(
-    tmp_path: Path, cli: Callable[..., Outcome], lacking: str, other: str
-) -> None:
+def test_a_table_without_texts_or_human_scores_is_one_line(tmp_path: Path, cli: Cli, lacking: str, other: str) -> None:
     table = [{name: row[name] for name in ("candidate", other)} for row in rows()]
     done = cli("disentangle", write_rows(tmp_path / "my.tsv", table))
     assert (done.status, "--factor-columns names those of factors" in done.err) == (2, True)

@@ -94,6 +94,9 @@ def test_texts_that_look_the_same_belong_together(tmp_path: Path) -> None:
     assert table["sentence1"] == ["It is."] * 2
     with pytest.raises(InputError, match="look the same"):
         read_columns(file, ["a"], keys=["sentence1"])
+    file.write_text("a\n", encoding="utf8")
+    with pytest.raises(InputError, match="has no rows"):
+        read_columns(file, ["a"])
 
 
 @pytest.mark.parametrize(("n", "kind"), [(40, "wilson"), (400, "logit")])
