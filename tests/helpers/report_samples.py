@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bsx.analysis import challenge as judge_pairs
-from bsx.analysis import detect_pairs, prefer_paraphrase
+from bsx.analysis import compare_systems, detect_pairs, prefer_paraphrase
 from bsx.analysis.adversarial.challenge import ChallengeExample
 from bsx.analysis.adversarial.result import CaseResult, DropExample, MetricRange, NotApplied, Robustness
 from bsx.analysis.datasets.challenge import MinimalPair
@@ -68,21 +68,10 @@ def ensemble() -> dict[str, Any]:
 
 
 def compare() -> dict[str, Any]:
-    test = {"a": "brook", "b": "atlas", "difference": 13.3, "ci": [6.0, 21.0], "better": "brook", "n": 200}
-    test |= {"p": 0.002, "p_two_sided": 0.004, "p_adjusted": 0.004, "method": "paired bootstrap"}
-    systems = [
-        {"system": "atlas", "score": 56.27, "ci": [50.6, 60.9]},
-        {"system": "brook", "score": 69.61, "ci": [64.5, 74.5]},
-    ]
-    metric = {"metric": "chrf", "higher_is_better": True, "signature": "metric:chrf"}
-    return {
-        "segments": 110,
-        "systems": list(SYSTEMS),
-        "baseline": "atlas",
-        "metrics": [{**metric, "systems": systems, "tests": [test]}],
-        "settings": {"test": "bootstrap", "resamples": 1000, "seed": 1},
-        "provenance": provenance("compare"),
-    }
+    """Scores of 110 segments, of which brook's are higher by about 13."""
+    scores = np.random.default_rng(4).normal([56, 69], 20, size=(110, 2))
+    result = compare_systems(dict(zip(SYSTEMS, scores.T, strict=True)), metric="chrf", resamples=1000)
+    return document(result, "compare")
 
 
 def disentangle(groups: int = 3) -> dict[str, Any]:
@@ -138,30 +127,15 @@ def perturb() -> dict[str, Any]:
     for k, metric in enumerate(METRICS):
         for name, strength, size in cases:
             drop, keeps = size * (strength or 0.3) * (1 + k), name == "lower case"
-            results.append(
-                CaseResult(
-                    metric=metric,
-                    perturbation=name,
-                    strength=strength,
-                    preserves=keeps,
-                    n=480,
-                    unchanged=20,
-                    not_applicable=0,
-                    failed=0,
-                    nearer=0,
-                    mean_clean=0.9,
-                    mean_score=0.9 - drop,
-                    unnoticed=0.1,
-                    drop=drop,
-                    ci=(drop - 0.01, drop + 0.01),
-                    relative_drop=min(1.0, 1.4 * drop),
-                    excess=undefined if keeps else drop - 0.02,
-                    excess_n=0 if keeps else 450,
-                    excess_ci=(undefined, undefined) if keeps else (drop - 0.03, drop),
-                    p=undefined if keeps else 0.0005,
-                    p_adjusted=undefined if keeps else 0.0005,
-                )
-            )
+            figures: dict[str, Any] = {"n": 480, "unchanged": 20, "not_applicable": 0, "failed": 0, "nearer": 0}
+            figures |= {"mean_clean": 0.9, "mean_score": 0.9 - drop, "unnoticed": 0.1, "drop": drop}
+            figures |= {"ci": (drop - 0.01, drop + 0.01), "relative_drop": min(1.0, 1.4 * drop), "preserves": keeps}
+            figures |= {"excess": drop - 0.02, "excess_n": 450, "excess_ci": (drop - 0.03, drop)}
+            figures |= {"p": 0.0005, "p_adjusted": 0.0005}
+            if keeps:
+                figures |= dict.fromkeys(("excess", "p", "p_adjusted"), undefined)
+                figures |= {"excess_n": 0, "excess_ci": (undefined, undefined)}
+            results.append(CaseResult(metric=metric, perturbation=name, strength=strength, **figures))
     texts = ("He does not ring.", "He never calls.", "He calls.")
     worst = [DropExample(name, "negation", None, 7, *texts, 0.01, {name: (0.84, 0.83)}) for name in METRICS]
     empty = ("There was rain.", "It rained.", "")
@@ -210,22 +184,14 @@ def scores(rows: int = 60) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     for i in range(rows):
         for system in SYSTEMS:
             texts = {name: " ".join(draw.choices(words, k=12)) for name in ("reference", *SYSTEMS)}
-            figures: dict[str, float | None] = {
-                name: draw.uniform(0, 1 if name == "bertscore" else 100) for name in METRICS
-            }
+            figures: dict[str, Any] = {n: draw.uniform(0, 1 if n == "bertscore" else 100) for n in METRICS}
             figures["chrf"] = None if i == 3 else figures["chrf"]
-            table.append(
-                {"id": f"en-{i:05d}", **texts, "system": system, **figures, "domain": draw.choice(["news", "sport"])}
-            )
+            row = {"id": f"en-{i:05d}", **texts, "system": system, **figures}
+            table.append({**row, "domain": draw.choice(["news", "sport"])})
+    counts = {"score": 0.5, "mean": 0.5, "empty": 1, "undefined": 0, "truncated": 0}
+    of_systems = [{"system": system, **counts} for system in SYSTEMS]
     entries = [
-        {
-            "metric": name,
-            "higher_is_better": True,
-            "signature": f"metric:{name}|refs:1|bsx:0.1.0",
-            "scores": [
-                {"system": s, "score": 0.5, "mean": 0.5, "empty": 1, "undefined": 0, "truncated": 0} for s in SYSTEMS
-            ],
-        }
+        {"metric": name, "higher_is_better": True, "signature": f"metric:{name}|refs:1|bsx:0.1.0", "scores": of_systems}
         for name in METRICS
     ]
     return table, {"segments": rows, "systems": SYSTEMS, "metrics": entries, "provenance": provenance("score")}

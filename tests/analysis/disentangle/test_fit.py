@@ -7,7 +7,6 @@ import io
 import itertools
 import json
 import math
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +22,11 @@ from bsx.analysis.stats.clusters import adjust
 from bsx.analysis.stats.importance import subset_r2
 from bsx.analysis.stats.regression import fit_ols, pooled_test
 from bsx.cli.output import names
-from bsx.data.columns import read_columns, standardise
+from bsx.data.columns import read_columns
 from bsx.errors import InputError, UnknownNameError
-from tests.helpers.tables import write_columns, write_lines
+from tests.conftest import Cli
+from tests.helpers.tables import write_columns
 
-Run = Callable[..., Any]
 FACTORS = ["sem", "syn", "lex"]
 
 
@@ -70,18 +69,7 @@ def test_coefficients_and_errors_are_those_of_statsmodels(se: Any, intercept: bo
     assert (fit.r2, fit.adj_r2) == (pytest.approx(expected.rsquared), pytest.approx(expected.rsquared_adj))
     assert (fit.df, fit.intercept) == (expected.df_resid, pytest.approx(0, abs=1e-12) if intercept else None)
     assert list(fit.vif.values()) == pytest.approx([variance_inflation_factor(x, j) for j in range(3)])
-    assert result.condition_number == pytest.approx(np.linalg.cond(x))
-
-
-def test_clusters_are_those_of_the_column() -> None:
-    table = make()
-    x, y = design(table)
-    clusters = [f"d{i % 25}" for i in range(len(y))]
-    fit = disentangle({**table, "doc": clusters}, ["m"], FACTORS, se="cluster", cluster="doc")["m"]
-    by_hand = fit_ols(y, x, se="cluster", clusters=clusters)  # against clubSandwich in tests of statistics
-    assert (by_hand.reference_df < 24).all()
-    assert list(fit.statistic.values()) == pytest.approx(by_hand.coef / by_hand.se)
-    assert list(fit.p.values()) == pytest.approx(by_hand.p)
+    assert (result.condition_number, result.intercept) == (pytest.approx(np.linalg.cond(x)), intercept)
 
 
 def r2_of(x: np.ndarray, y: np.ndarray, members: tuple[int, ...]) -> float:
@@ -128,17 +116,6 @@ def test_the_bootstrap_draws_whole_clusters_and_standardises_every_resample(each
         beta = np.linalg.lstsq(part, responses, rcond=None)[0]
         assert draws.coef[b] == pytest.approx(beta.T, rel=0, abs=1e-10)
         assert draws.r2[b, 1] == pytest.approx(r2_of(part, responses[:, 1], (0, 1, 2)))
-
-
-def test_bootstrap_intervals_come_out_again_and_hold_the_estimates() -> None:
-    table = make(40)
-    fit = disentangle(table, ["m"], FACTORS, resamples=200, seed=3)["m"]
-    again = disentangle(table, ["m"], FACTORS, resamples=200, seed=3)["m"]
-    assert fit.ci_bootstrap == again.ci_bootstrap
-    assert fit.r2_bootstrap is not None
-    assert fit.r2_bootstrap[0] < fit.r2 < fit.r2_bootstrap[1]
-    low, high = fit.r2_share_bootstrap["sem"]
-    assert low < fit.r2_share["sem"] < high
 
 
 def test_nested_models_are_tested_by_f() -> None:
@@ -250,10 +227,6 @@ def test_warnings_are_named() -> None:
     table["twin"] = table["sem"] + 0.01 * table["syn"] + 1e-3 * table["k"]
     names = {w.name for w in disentangle(table, ["m"], [*FACTORS, "twin"]).warnings}
     assert {"collinearity", "tiny-n"} <= names
-    table = make(300)
-    table["m"][0], table["sem"][0] = -300, 300
-    found = {w.name: w for w in disentangle(table, ["m"], FACTORS).warnings}
-    assert (found["influential-rows"].about, found["influential-rows"].values) == ("m", {"rows": [1]})
     flags = {"m": make(12)["m"], "flag": [0] * 11 + [1]}
     undefined = disentangle(flags, ["m"], ["flag"], resamples=100)
     assert "undefined-resamples" in {w.name for w in undefined.warnings}
@@ -321,11 +294,9 @@ def test_tables_mark_what_is_significant() -> None:
         result.plot(chart="shares")
 
 
-def test_a_dataframe_and_missing_numbers() -> None:
+def test_missing_numbers_of_a_dataframe() -> None:
     pandas = pytest.importorskip("pandas")
-    table = make(50)
-    frame = pandas.DataFrame(table)
-    assert disentangle(frame, ["m"], FACTORS)["m"].coef == disentangle(table, ["m"], FACTORS)["m"].coef
+    frame = pandas.DataFrame(make(50))
     frame.loc[4, "syn"] = None
     with pytest.raises(InputError, match=r"column 'syn': 1 missing values, the first in row 5; nan=omit"):
         disentangle(frame, ["m"], FACTORS)
@@ -349,13 +320,7 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "clusters": ({"d": ["a"] * 200}, {"se": "hc3", "cluster": "d"}, r"cluster needs se cluster"),
     "one cluster": ({"d": ["a"] * 200}, {"se": "cluster", "cluster": "d"}, r"of one cluster, 'a'.*at least 2"),
     "label": ({"lp": [None] * 200}, {"group": "lp"}, r"column 'lp', row 1 is empty"),
-    "confidence": ({}, {"confidence": 95}, "must be less than 1"),
-    "resamples": ({}, {"resamples": -1}, r"resamples\b.*got -1"),
-    "leverage": (
-        {"flag": [0.0] * 199 + [1.0]},
-        {"factors": ["sem", "flag"], "se": "hc3", "intercept": True},
-        r"row 200 of those fitted decides a coefficient alone",
-    ),
+    "leverage": ({"flag": [0.0] * 199 + [1.0]}, {"factors": ["flag"], "se": "hc3", "intercept": True}, "row 200 of"),
 }
 
 
@@ -367,30 +332,13 @@ def test_wrong_input_is_explained(case: str) -> None:
         disentangle({**make(), **columns}, **arguments)  # type: ignore[call-arg]
 
 
-def test_standardise_survives_a_large_mean() -> None:
-    values = 1e9 + np.arange(10.0)
-    assert standardise("x", values).std() == pytest.approx(1)
-    with pytest.raises(InputError, match="all 3 values are 0.1"):
-        standardise("x", np.array([0.1, 0.1, 0.1]))
-
-
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    texts = {"text": ['"quoted'] * 80, "lp": ["en-de", "de-en"] * 40}
-    return write_columns(tmp_path / "data.tsv", texts | {name: values.tolist() for name, values in make(80).items()})
+    texts: dict[str, Any] = {"text": ['"quoted'] * 80, "lp": ["en-de", "de-en"] * 40}
+    return write_columns(tmp_path / "data.tsv", texts | make(80))
 
 
-def test_an_intercept_is_asked_for_or_declined(cli: Run, file: Path) -> None:
-    base = ("disentangle", file, "--columns", "m", "--factor-columns", "sem,syn", "--format", "json")
-    plain, declined, fitted = (
-        json.loads(cli(*base, *more).out)
-        for more in ([], ["--detail", "intercept=false"], ["--detail", "intercept=true"])
-    )
-    assert (plain["intercept"], declined["intercept"], fitted["intercept"]) == (False, False, True)
-    assert declined["results"] == plain["results"]
-
-
-def test_the_command_tests_compares_and_fills_a_folder(cli: Run, file: Path, tmp_path: Path) -> None:
+def test_the_command_tests_compares_and_fills_a_folder(cli: Cli, file: Path, tmp_path: Path) -> None:
     base = ("disentangle", file, "--columns", "m,k", "--factor-columns", "sem,syn,lex")
     more = ("--add", "syn", "--detail", "checks=true", "--compare", "m,k", "--resamples", "60", "--group", "lp")
     done = cli(*base, *more, "-o", tmp_path / "out", "--pictures")
@@ -419,19 +367,10 @@ def test_the_command_tests_compares_and_fills_a_folder(cli: Run, file: Path, tmp
         ("--columns m --factor-columns sem --lang fr", "no row of column 'lp' goes into fr; there are de-en, en-de"),
     ],
 )
-def test_the_command_explains_wrong_input(cli: Run, file: Path, arguments: str, message: str) -> None:
+def test_the_command_explains_wrong_input(cli: Cli, file: Path, arguments: str, message: str) -> None:
     done = cli("disentangle", file, *arguments.split())
     assert done.status == 2
     assert message in done.err
-
-
-@pytest.mark.parametrize(
-    ("rows", "message"), [("1\t2\t3\n2\t3\t5\n", "2 rows are too few for 2 coefficients"), ("", "has no rows")]
-)
-def test_a_short_table_is_explained(cli: Run, tmp_path: Path, rows: str, message: str) -> None:
-    (tmp_path / "short.tsv").write_text(f"m\tsem\tsyn\n{rows}", encoding="utf-8")
-    done = cli("disentangle", tmp_path / "short.tsv", "--columns", "m", "--factor-columns", "sem,syn")
-    assert (done.status, message in done.err) == (2, True)
 
 
 def test_columns_named_after_settings_are_one_name() -> None:
@@ -454,26 +393,6 @@ def test_the_certified_values_of_longleys_data() -> None:
     for name, value in zip(factors, certified, strict=True):
         raw = fit.coef[name] * table["TOTEMP"].std() / table[name].std()
         assert raw == pytest.approx(value, rel=1e-6), name
-
-
-def test_scores_are_computed_where_no_column_holds_them(cli: Run, tmp_path: Path) -> None:
-    pytest.importorskip("sacrebleu")
-    rng = np.random.default_rng(3)
-    words = ["a", "big", "dog", "saw", "the", "small", "cat", "in", "our", "old", "house"]
-    rows = [
-        [("de-en", "en-de")[i % 2], *(" ".join(rng.choice(words, 6)) for _ in "cr"), rng.normal()] for i in range(60)
-    ]
-    write_lines(tmp_path / "t.tsv", [("lp", "candidate", "reference", "sem"), *rows])
-    assert cli("score", tmp_path / "t.tsv", "--metrics", "chrf,ter", "-o", tmp_path / "s.tsv").status == 0
-    more = ("--factor-columns", "sem", "--lang", "en", "--format", "json")
-    stored = json.loads(cli("disentangle", tmp_path / "s.tsv", *more).out)
-    computed = json.loads(cli("disentangle", tmp_path / "t.tsv", "--metrics", "chrf,ter", *more).out)
-    assert computed["n"] == 30
-    for one, other in zip(stored["results"], computed["results"], strict=True):
-        assert (one["metric"], one["coef"]) == (other["metric"], pytest.approx(other["coef"], abs=1e-6))
-    assert set(computed["provenance"]["signatures"]) == {"chrf", "ter"}
-    idle = cli("disentangle", tmp_path / "s.tsv", "--factor-columns", "sem", "--reference", "reference")
-    assert (idle.status, "reference" in idle.err) == (2, True)
 
 
 @pytest.mark.parametrize("intercept", [False, True])

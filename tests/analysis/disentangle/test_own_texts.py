@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from bsx import disentangle, select_model
 from bsx.analysis import compute_factors
 from bsx.errors import InputError, UnknownNameError
 from bsx.support import optional
-from tests.conftest import Outcome
+from tests.conftest import Cli
 from tests.helpers.tables import write_rows
 
 WORDS = ["the", "old", "man", "read", "a", "long", "book", "about", "ships", "and", "storms", "near", "his"]
@@ -36,23 +36,22 @@ def without_parser_and_vectors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     monkeypatch.setitem(sys.modules, "fasttext", None)
 
 
-def columns(table: list[dict[str, object]]) -> dict[str, list[object]]:
+def columns(table: list[dict[str, object]]) -> dict[str, Any]:
     return {name: [row[name] for row in table] for name in table[0]}
 
 
 def test_sem_and_lex_are_made_and_the_figures_are_those_of_the_columns() -> None:
     table = columns(rows())
     found = disentangle(table, metrics=["chrf"], lang="en")
-    references, candidates = ([str(cell) for cell in table[name]] for name in ("reference", "candidate"))
-    lex = compute_factors("lex", references, candidates)["lex"].values
+    lex = compute_factors("lex", table["reference"], table["candidate"])["lex"].values
     by_hand = {**table, "sem": table["human"], "lex": lex.tolist()}
     named = disentangle(by_hand, metrics=["chrf"], lang="en", factor_columns=["sem", "lex"])
-    assert found.factors == ("sem", "lex")
+    assert (found.factors, list(found.signatures)) == (("sem", "lex"), ["chrf"])
     assert found["chrf"].to_dict() == named["chrf"].to_dict()
     assert (set(found.missing), named.missing) == ({"syn", "mor"}, {})
 
 
-def test_a_missing_factor_is_a_column_that_says_what_brings_it(tmp_path: Path, cli: Callable[..., Outcome]) -> None:
+def test_a_missing_factor_is_a_column_that_says_what_brings_it(tmp_path: Path, cli: Cli) -> None:
     done = cli("disentangle", write_rows(tmp_path / "my.tsv", rows()), "--lang", "en", "--metrics", "chrf")
     assert done.status == 0
     head, first = done.out.split("R² with its")[1].splitlines()[1:3]
@@ -73,8 +72,7 @@ def test_syn_is_made_where_a_parser_is(monkeypatch: pytest.MonkeyPatch, shared: 
     monkeypatch.setattr("stanza.resources.common.DEFAULT_MODEL_DIR", str(folder))  # STANZA_RESOURCES_DIR at its import
     table = columns(rows())
     found = disentangle(table, metrics=["chrf"], lang="en")
-    references, candidates = ([str(cell) for cell in table[name]] for name in ("reference", "candidate"))
-    syn = compute_factors("syn", references, candidates, parser_dir=folder)["syn"].values
+    syn = compute_factors("syn", table["reference"], table["candidate"], parser_dir=folder)["syn"].values
     by_hand = disentangle({**table, "syn": syn.tolist()}, metrics=["chrf"], lang="en", factor_columns=["syn", "human"])
     assert found.factors == ("sem", "syn", "lex")
     assert list(found.missing) == ["mor"]
@@ -117,10 +115,9 @@ def test_what_does_not_go_with_factors_that_are_made() -> None:
 
 
 def test_several_human_scores_are_asked_about_and_their_mean_is_sem() -> None:
-    table = columns(
-        [{**row, "da": row["human"], "mqm": float(str(row["human"])) + i % 3} for i, row in enumerate(rows())]
-    )
+    table = columns(rows())
     human = table.pop("human")
+    table |= {"da": human, "mqm": [grade + i % 3 for i, grade in enumerate(human)]}
     with pytest.raises(InputError, match=r"repeat says which human scores are sem: sem=da, or several of da,mqm"):
         disentangle(table, metrics=["chrf"], lang="en")
     one = disentangle(table, metrics=["chrf"], lang="en", repeat={"sem": ["da"]})
@@ -132,9 +129,7 @@ def test_several_human_scores_are_asked_about_and_their_mean_is_sem() -> None:
 
 
 @pytest.mark.parametrize(("lacking", "other"), [("human", "reference"), ("reference", "human")])
-def test_a_table_without_texts_or_human_scores_is_one_line(
-    tmp_path: Path, cli: Callable[..., Outcome], lacking: str, other: str
-) -> None:
+def test_a_table_without_texts_or_human_scores_is_one_line(tmp_path: Path, cli: Cli, lacking: str, other: str) -> None:
     table = [{name: row[name] for name in ("candidate", other)} for row in rows()]
     done = cli("disentangle", write_rows(tmp_path / "my.tsv", table))
     assert (done.status, "--factor-columns names those of factors" in done.err) == (2, True)

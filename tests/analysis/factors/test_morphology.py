@@ -16,6 +16,8 @@ from bsx.analysis.factors.vectors import normalise_vectors, read_vectors, train_
 from bsx.analysis.factors.zoo import compute_factors
 from bsx.errors import InputError, ModelUnavailableError
 
+PLURAL, PAST = "Number=Plur", "Mood=Ind|Tense=Past"
+
 
 def literal(vectors: dict[str, Any], lexicon: dict[str, list[str]], iterations: int) -> dict[str, Any]:
     """The update as it is written down, word by word."""
@@ -90,9 +92,6 @@ def test_lexicon_words_and_files(tmp_path: Path) -> None:
     file.write_text("dogs cats\nalone\n")
     with pytest.raises(InputError, match="line 2: 'alone' has no neighbour"):
         read_lexicon(file)
-
-
-PLURAL, PAST = "Number=Plur", "Mood=Ind|Tense=Past"
 
 
 def test_lexicon_joins_equal_features_and_other_forms() -> None:

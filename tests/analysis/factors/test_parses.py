@@ -1,9 +1,12 @@
-"""CoNLL-U, parse caches, parsers and `bsx factors` on tiny files."""
+"""CoNLL-U, parse caches, parsers, the distance of trees, and `bsx factors` on tiny files."""
+
+# ruff: noqa: S311
 
 from __future__ import annotations
 
 import itertools
 import json
+import random
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -12,18 +15,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from bsx.analysis.factors.base import SentencePairs
 from bsx.analysis.factors.crosslingual import cross_lingual_bias
 from bsx.analysis.factors.parsers import StanzaParser
 from bsx.analysis.factors.parses import Parse, ParseCache, match_parses, read_conllu
-from bsx.analysis.factors.syntax import syn
+from bsx.analysis.factors.syntax import syn, syn_scores, tree_edit_distance
 from bsx.analysis.factors.zoo import compute_factors, get_factor, get_factors
 from bsx.catalog.catalog import load_registry
 from bsx.errors import InputError, ModelUnavailableError, RegistryError
-from tests.conftest import Outcome
+from tests.conftest import Cli
 from tests.helpers.tables import read_rows
 
+Write = Callable[[str, str], Path]
 START = "import numpy as np\nfrom bsx.analysis.factors.base import Factor, FactorConfig, FactorScores\n"
 OWN = START + "class Own(Factor):\n    Config = FactorConfig\n    def compute(self, pairs, resources):\n"
 LENGTH = OWN.replace("Own", "Length") + (
@@ -50,7 +56,7 @@ STOP = [("Stop", 0, "VERB", ""), ("!", 1, "PUNCT", "")]
 
 
 @pytest.fixture
-def write(tmp_path: Path) -> Callable[[str, str], Path]:
+def write(tmp_path: Path) -> Write:
     def made(name: str, text: str) -> Path:
         (tmp_path / name).write_text(text, encoding="utf-8")
         return tmp_path / name
@@ -58,7 +64,7 @@ def write(tmp_path: Path) -> Callable[[str, str], Path]:
     return made
 
 
-def test_reading_with_ranges_and_empty_nodes(write: Callable[[str, str], Path]) -> None:
+def test_reading_with_ranges_and_empty_nodes(write: Write) -> None:
     rows = ["1-2\tzum\t_\t_\t_\t_\t_\t_\t_\t_", "1\tzu\t_\tADP\t_\t_\t3\t_\t_\t_", "2\tdem\t_\tDET\t_\t_\t3\t_\t_\t_"]
     rows += ["2.1\tx\t_\t_\t_\t_\t_\t_\t_\t_", "3\tZug\t_\tNOUN\t_\tCase=Dat\t0\t_\t_\t_"]
     (sentence,) = read_conllu(write("a.conllu", "\n".join(rows)))
@@ -77,22 +83,19 @@ def test_reading_with_ranges_and_empty_nodes(write: Callable[[str, str], Path]) 
         ("# nothing\n\n", "holds no sentences"),
     ],
 )
-def test_malformed_files(write: Callable[[str, str], Path], text: str, message: str) -> None:
+def test_malformed_files(write: Write, text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         read_conllu(write("bad.conllu", text))
 
 
-def test_parses_are_matched_with_texts(write: Callable[[str, str], Path]) -> None:
+def test_parses_are_matched_with_texts(write: Write) -> None:
     file = write("p.conllu", conllu(BIRDS, STOP, DOGS))
     parses = match_parses(file, ["Birds  sing. Stop!", "", "Big dogs bark."], "sentence1")
     assert parses[0].heads == (2, 0, 2, 0, 4)
     assert parses[1].words == ()
     assert parses[2].without(lambda word, tag: tag == "PUNCT").heads == (2, 3, 0)
     for text, message in [
-        (
-            "Birds sing./Stop now!/Big dogs bark.",
-            r"sentence 2 \(line 7\) does not match row 2 of sentence1: .*'Stop !'",
-        ),
+        ("Birds sing./Stop now!/Big dogs bark.", r"sentence 2 \(line 7\) does not match row 2 of .*'Stop !'"),
         ("Birds sing./Stop!", r"has 3 sentences, sentence1 needs only 2: sentence 3 \(line 11\)"),
         ("Birds sing./Stop!/Big dogs bark./More.", "ends after 3 sentences; row 4 of sentence1 has no parse"),
     ]:
@@ -128,12 +131,8 @@ def test_the_cache_resumes_and_keeps_parsers_apart(tmp_path: Path) -> None:
     (file,) = tmp_path.glob("parses-*.jsonl")
     with file.open("a") as stream:
         stream.write('{"text": "half a li')
-    assert [parse.words if parse else None for parse in parsed(["c", "a", "", "a"])] == [
-        ("c",),
-        whole.words,
-        None,
-        whole.words,
-    ]
+    again = [parse.words if parse else None for parse in parsed(["c", "a", "", "a"])]
+    assert again == [("c",), whole.words, None, whole.words]
     assert asked == ["a", "b", "c", ""]
     assert reports[-1] == (3, 3)
     parsed(["a"], 2)
@@ -220,7 +219,7 @@ def test_what_is_parsed_is_kept_every_few_seconds(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.fixture
-def tiny(write: Callable[[str, str], Path]) -> dict[str, Path]:
+def tiny(write: Write) -> dict[str, Path]:
     return {
         "data": write("pairs.tsv", "sentence1\tsentence2\tgrade\nBirds sing.\tBig dogs bark.\t2.5\nStop!\tStop!\t\n"),
         "parses1": write("1.conllu", conllu(BIRDS, STOP)),
@@ -229,7 +228,7 @@ def tiny(write: Callable[[str, str], Path]) -> dict[str, Path]:
     }
 
 
-def test_bsx_factors(cli: Callable[..., Outcome], tiny: dict[str, Path], tmp_path: Path) -> None:
+def test_bsx_factors(cli: Cli, tiny: dict[str, Path], tmp_path: Path) -> None:
     out = tmp_path / "out.tsv"
     files = [word for name in ("parses1", "parses2", "vectors") for word in (f"--{name}", tiny[name])]
     asked = ("--factors", "sem,syn,lex,mor:min_overlap=0", "--human", "grade", "-o", out, "--format", "json")
@@ -249,9 +248,7 @@ def test_bsx_factors(cli: Callable[..., Outcome], tiny: dict[str, Path], tmp_pat
     assert summary["factors"][3]["n"] == 2
 
 
-def test_bsx_factors_leaves_out_a_factor_without_features(
-    cli: Callable[..., Outcome], tiny: dict[str, Path], tmp_path: Path
-) -> None:
+def test_bsx_factors_leaves_out_a_factor_without_features(cli: Cli, tiny: dict[str, Path], tmp_path: Path) -> None:
     named = ("--parses1", tiny["parses1"], "--parses2", tiny["parses2"], "--vectors", tiny["vectors"])
     done = cli("factors", tiny["data"], "--factors", "mor:min_overlap=0.9,lex", *named, "-o", tmp_path / "o.parquet")
     assert done.status == 0, done.err
@@ -278,7 +275,7 @@ def test_bsx_factors_leaves_out_a_factor_without_features(
     ],
 )
 def test_bsx_factors_complains_in_one_line(
-    cli: Callable[..., Outcome], tiny: dict[str, Path], tmp_path: Path, arguments: list[str], message: str
+    cli: Cli, tiny: dict[str, Path], tmp_path: Path, arguments: list[str], message: str
 ) -> None:
     done = cli("factors", tiny["data"], *arguments, "-o", tmp_path / "o.tsv")
     assert done.status == 2
@@ -287,7 +284,7 @@ def test_bsx_factors_complains_in_one_line(
     assert not (tmp_path / "o.tsv").exists()
 
 
-def test_a_column_that_is_there_already(cli: Callable[..., Outcome], write: Callable[[str, str], Path]) -> None:
+def test_a_column_that_is_there_already(cli: Cli, write: Write) -> None:
     data = write("p.tsv", "sentence1\tsentence2\tlex\na\ta\t1\n")
     refused = cli("factors", data, "--factors", "lex", "-o", data.with_name("o.tsv"))
     assert (refused.status, "'lex'" in refused.err, data.with_name("o.tsv").exists()) == (2, True, False)
@@ -298,7 +295,7 @@ GOOD = ENTRY.format("length", "Length") + "citation: none\n"
 
 
 @pytest.fixture
-def own(write: Callable[[str, str], Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def own(write: Write, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Return a registry whose code may run; it lies beside the modules ``ownfactor`` and ``lengthfactor``."""
     home = write("lengthfactor.py", LENGTH).parent
     (home / "registry" / "factors").mkdir(parents=True)
@@ -343,9 +340,7 @@ def test_a_wrong_entry_is_explained(own: Path, text: str, message: str) -> None:
         (OWN + "        return pairs.nothing\n", "ownfactor.py, line 6: AttributeError: .*BSX_TRACEBACK=1"),
     ],
 )
-def test_a_wrong_factor_of_ones_own_is_one_line(
-    own: Path, write: Callable[[str, str], Path], cli: Callable[..., Any], code: str, message: str
-) -> None:
+def test_a_wrong_factor_of_ones_own_is_one_line(own: Path, write: Write, cli: Cli, code: str, message: str) -> None:
     write("ownfactor.py", code)
     (own / "factors" / "own.yaml").write_text(ENTRY.format("own", "Own") + "citation: none\n")
     pairs = write("pairs.tsv", "sentence1\tsentence2\na b\tb c\nd\te\n")
@@ -377,7 +372,7 @@ def test_cross_lingual_bias_scores_each_pair_once() -> None:
 
 
 def test_without_a_parser_or_vectors_the_usual_factors_are_those_that_need_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Callable[..., Outcome]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cli: Cli
 ) -> None:
     # As after the README's set-up: stanza is installed, its models and word vectors are not.
     monkeypatch.setenv("STANZA_RESOURCES_DIR", str(tmp_path / "none"))
@@ -390,3 +385,107 @@ def test_without_a_parser_or_vectors_the_usual_factors_are_those_that_need_none(
     asked = cli("factors", tmp_path / "pairs.tsv", "--factors", "syn,lex", "-o", tmp_path / "asked.tsv")
     assert asked.status == 2
     assert not (tmp_path / "asked.tsv").exists()
+
+
+def random_heads(n: int, rng: random.Random, roots: int = 1) -> list[int]:
+    """A random tree (or forest) on n words, bushy or deep, projective or not."""
+    order = rng.sample(range(1, n + 1), n)
+    deep = rng.random()
+    heads = [0] * n
+    for place, word in enumerate(order):
+        if place >= roots:
+            nearest = max(0, place - 3) if rng.random() < deep else 0
+            heads[word - 1] = order[rng.randrange(nearest, place)]
+    return heads
+
+
+def from_brackets(text: str) -> list[int]:
+    """Heads of a tree written {a{b}{c}}, its nodes as words in preorder: sibling order is all that counts."""
+    heads, stack = [], [0]
+    for mark in re.findall(r"\{|\}", text):
+        if mark == "{":
+            heads.append(stack[-1])
+            stack.append(len(heads))
+        else:
+            stack.pop()
+    return heads
+
+
+def test_distance_equals_zss_and_apted() -> None:
+    """Forests too, below a node above their roots: where renaming is free, it goes with the one of the other side."""
+    zss = pytest.importorskip("zss")
+    apted = pytest.importorskip("apted")
+    rng = random.Random(7)
+
+    def zss_tree(heads: list[int]) -> object:
+        nodes = [zss.Node("x") for _ in range(len(heads) + 1)]
+        for word, head in enumerate(heads, start=1):
+            nodes[head].addkid(nodes[word])
+        return nodes[0]
+
+    class Free(apted.Config):  # type: ignore[misc, name-defined]
+        def rename(self, one: object, two: object) -> int:
+            return 0
+
+    def brackets(heads: list[int], word: int) -> str:
+        return "{x" + "".join(brackets(heads, w) for w, head in enumerate(heads, start=1) if head == word) + "}"
+
+    for roots in ((1, 1), (2, 2), (1, 2), (2, 1)) * 20:
+        a, b = (random_heads(rng.randint(of, 18), rng, of) for of in roots)
+        ours = tree_edit_distance(a, b)
+        assert ours == zss.simple_distance(zss_tree(a), zss_tree(b))
+        one, two = (apted.helpers.Tree.from_text(brackets(heads, 0)) for heads in (a, b))
+        assert ours == apted.APTED(one, two, Free()).compute_edit_distance()
+
+
+def test_distance_of_the_reference_examples(shared: Path) -> None:
+    examples = json.loads((shared / "reference_values.json").read_text())["ted_examples"]
+    for example in examples:
+        a, b = from_brackets(example["t1"]), from_brackets(example["t2"])
+        assert tree_edit_distance(a, b) == example["ted"], example
+        assert syn(a, b) == pytest.approx(example["syn"], abs=1e-6)
+
+
+@given(st.integers(0, 10**6), st.integers(1, 25), st.integers(1, 25))
+def test_distance_is_symmetric_bounded_and_of_the_right_parity(seed: int, n: int, m: int) -> None:
+    rng = random.Random(seed)
+    a, b = random_heads(n, rng), random_heads(m, rng)
+    distance = tree_edit_distance(a, b)
+    assert distance == tree_edit_distance(b, a)
+    assert abs(n - m) <= distance <= n + m - 2
+    assert (distance - n - m) % 2 == 0
+    assert tree_edit_distance(a, a) == 0
+
+
+def test_forests_and_nothing() -> None:
+    assert tree_edit_distance([], []) == 0
+    assert tree_edit_distance([], [0, 1]) == 2
+    assert tree_edit_distance([0, 0, 0], [0, 0]) == 1
+    assert tree_edit_distance([0, 0], [0, 1]) == 2  # side by side against one above the other
+    assert syn([], [0]) == 0
+    assert syn([], []) != syn([], [])  # NaN: nothing to compare
+
+
+@pytest.mark.parametrize(
+    ("heads", "message"),
+    [
+        ([0, 5], "word 2 has head 5, but there are 2 words"),
+        ([-1], "word 1 has head -1"),
+        ([2, 1], "2 of 2 words hang together in a circle"),
+        ([0, 3, 2], "2 of 3 words hang together in a circle"),
+        ([1], "1 of 1 words"),
+    ],
+)
+def test_broken_trees_are_refused(heads: list[int], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        tree_edit_distance(heads, [0])
+
+
+def test_many_pairs_are_the_same_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = random.Random(3)
+    pairs = [tuple(tuple(random_heads(rng.randint(1, 9), rng)) for _ in range(2)) for _ in range(40)]
+    monkeypatch.setattr("bsx.analysis.factors.syntax._AT_ONCE", 15)
+    reports: list[tuple[int, int]] = []
+    scores = syn_scores(pairs, report=lambda *state: reports.append(state))  # type: ignore[arg-type]
+    assert scores.tolist() == [syn(a, b) for a, b in pairs]
+    assert reports[-1][0] == reports[-1][1]

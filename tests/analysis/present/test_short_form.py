@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +18,6 @@ from bsx.analysis.disentangle.fit import disentangle
 from bsx.analysis.disentangle.show import joined
 from bsx.analysis.ensemble.combine import combine
 from bsx.analysis.factors.base import FactorSummary, ScoredFactors
-from bsx.analysis.intervene.result import Effect, EffectFit, Interventions
 from bsx.analysis.present.cells import number, table_of, text
 from bsx.analysis.present.forms import parts_of
 from bsx.analysis.present.numbers import p_range
@@ -30,6 +28,7 @@ from bsx.errors import InputError
 from bsx.support.result import Notice
 from bsx.support.terminal import WIDTH
 from tests.analysis.disentangle.test_fit import FACTORS, make
+from tests.analysis.present.test_results import made as made_result
 
 
 def tables(parts: list[Part], *, full: bool) -> list[TablePart]:
@@ -82,7 +81,10 @@ def test_numbers_too_large_or_too_close_to_be_squared_are_refused() -> None:
     large = {"m": np.arange(9.0) * 1e200, "sem": np.arange(9.0) ** 2}
     with pytest.raises(InputError, match="too large to compute with: scale the column"):
         disentangle(large, ["m"], ["sem"])
+    with pytest.raises(InputError, match="all 3 values are 0.1"):
+        standardise("m", np.array([0.1, 0.1, 0.1]))
     assert standardise("m", np.arange(5.0) * 1e-90) == pytest.approx(standardise("m", np.arange(5.0)))
+    assert standardise("m", 1e9 + np.arange(10.0)).std() == pytest.approx(1)
 
 
 def test_texts_that_look_the_same_belong_together(tmp_path: Path) -> None:
@@ -92,6 +94,9 @@ def test_texts_that_look_the_same_belong_together(tmp_path: Path) -> None:
     assert table["sentence1"] == ["It is."] * 2
     with pytest.raises(InputError, match="look the same"):
         read_columns(file, ["a"], keys=["sentence1"])
+    file.write_text("a\n", encoding="utf8")
+    with pytest.raises(InputError, match="has no rows"):
+        read_columns(file, ["a"])
 
 
 @pytest.mark.parametrize(("n", "kind"), [(40, "wilson"), (400, "logit")])
@@ -137,13 +142,8 @@ def test_one_group_has_no_average() -> None:
 
 
 def test_the_difference_of_edited_and_observed_is_for_the_full_form() -> None:
-    figures: Any = {"observed": 0.66, "observed_ci": (0.4, 0.9), "edited": 1.2, "edited_ci": (1.0, 1.4)}
-    figures |= {"edited_p_adjusted": 1e-9, "difference": 0.54, "difference_ci": (0.2, 0.8), "p": 1e-3}
-    effect = Effect("m", "lex:lowercase=true", p_adjusted=1e-3, **figures)
-    fit = EffectFit("m", 40, 0.5, 90, 0.6, 1.0, 9.0, 1, 39.0, 0.001)
-    given = {"confidence": 0.95, "correction": "none", "base": "reference", "edits": (), "drops": ()}
-    given |= {"factors": ("lex",), "scales": (), "left_out": {}, "skipped": (), "warnings": ()}
-    parts = parts_of(Interventions(effects=(effect,), fits=(fit,), **given))  # type: ignore[arg-type]
+    made = made_result("Interventions")
+    parts = parts_of(replace(made, effects=tuple(replace(one, factor="lex:lowercase=true") for one in made.effects)))
     (first,) = tables(parts, full=False)
     assert "difference" not in first.columns
     assert max(map(len, aligned(first).splitlines())) <= WIDTH

@@ -1,19 +1,24 @@
-"""Tables and documents of results in other formats; segments of a selection."""
+"""Documents of results are read as they were written; they and tables in other formats; segments of a selection."""
 
 from __future__ import annotations
 
 import csv
 import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bsx import compare, convert, score_files
 from bsx.analysis.present.forms import in_form
-from bsx.analysis.report.documents import read_document
+from bsx.analysis.report.documents import parse_document, read_document
 from bsx.data.sidecar import read_sidecar
 from bsx.data.tables import Table
 from bsx.errors import InputError
+from bsx.support.result import Endless, Number, Result
 
 ROWS = [
     {"id": f"s{k}", "system": system, "candidate": f'"{system}"\tsays {k}', "reference": f"says {k} = é"}
@@ -51,12 +56,8 @@ def test_chosen_segments_come_with_their_notes(scored: Path, tmp_path: Path) -> 
     assert convert(table=str(scored), output=tmp_path / "kept.csv", segments=chosen) == 4
     with (tmp_path / "kept.csv").open(encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream))
-    assert [(row["id"], row["system"], row["note"]) for row in rows] == [
-        ("s0", "ours", ""),
-        ("s0", "theirs", ""),
-        ("s2", "ours", 'a "note",\nof two lines'),
-        ("s2", "theirs", 'a "note",\nof two lines'),
-    ]
+    expected = [(name, system, notes[name]["note"]) for name in ("s0", "s2") for system in ("ours", "theirs")]
+    assert [(row["id"], row["system"], row["note"]) for row in rows] == expected
 
 
 @pytest.mark.parametrize(
@@ -79,27 +80,40 @@ def test_a_selection_that_does_not_fit_is_refused_and_nothing_is_written(
     assert not (tmp_path / "kept.tsv").exists()
 
 
-@pytest.mark.parametrize(("ending", "form"), [("tex", "latex"), ("md", "markdown"), ("csv", "csv"), ("txt", "text")])
-def test_a_result_is_written_as_its_command_would(scored: Path, tmp_path: Path, ending: str, form: str) -> None:
-    result = compare(table=str(scored), resamples=20)
+def test_a_result_is_written_as_its_command_would_in_the_forms_that_it_has(scored: Path, tmp_path: Path) -> None:
+    origin = {"kind": "compare", "command": "bsx compare", "versions": {}, "files": [], "signatures": {}}
     document = tmp_path / "compare.json"
-    document.write_text(json.dumps({**result.to_dict(), "provenance": _origin(scored)}))
-    assert convert(table=str(document), output=tmp_path / f"made.{ending}") == 1
-    read = read_document(document).content
-    expected = in_form(read, form)  # type: ignore[arg-type] # a result
-    assert (tmp_path / f"made.{ending}").read_text(encoding="utf-8") == expected.rstrip("\n") + "\n"
-
-
-def _origin(file: Path) -> dict[str, object]:
-    read = [{"name": file.name, "sha256": "0"}]
-    return {"kind": "compare", "command": "bsx compare", "versions": {}, "files": read, "signatures": {}}
-
-
-def test_what_a_document_has_no_form_for_is_refused(scored: Path, tmp_path: Path) -> None:
-    document = tmp_path / "compare.json"
-    document.write_text(json.dumps({**compare(table=str(scored), resamples=20).to_dict(), "provenance": {}}))
+    document.write_text(json.dumps({**compare(table=str(scored), resamples=20).to_dict(), "provenance": origin}))
+    read: Any = read_document(document).content
+    for ending, form in (("tex", "latex"), ("md", "markdown"), ("csv", "csv"), ("txt", "text")):
+        assert convert(table=str(document), output=tmp_path / f"made.{ending}") == 1
+        assert (tmp_path / f"made.{ending}").read_text(encoding="utf-8") == in_form(read, form).rstrip("\n") + "\n"
     with pytest.raises(InputError):
         convert(table=str(document), output=tmp_path / "made.xlsx")
     with pytest.raises(InputError) as caught:
         convert(table=str(document), output=tmp_path / "made.tex", segments=document)
     assert caught.value.setting == "segments"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Weighed(Result):
+    """A result with numbers that JSON cannot hold."""
+
+    weights: Mapping[str, Number]
+    penalty: Endless
+
+
+def test_numbers_that_json_cannot_hold_are_null_and_come_back() -> None:
+    result = Weighed(weights={"a": 1.0, "b": math.nan}, penalty=math.inf, settings={"how": "z"}, notes=("n",))
+    held = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+    assert held == {"weights": {"a": 1.0, "b": None}, "penalty": None, "settings": {"how": "z"}, "notes": ["n"]}
+    assert list(held) == ["weights", "penalty", "settings", "notes"]
+    again = Weighed.from_dict(held)
+    assert math.isnan(again.weights["b"])
+    assert again.penalty == math.inf
+
+
+@pytest.mark.parametrize("kind", ["nonsense", None, ["meta"]])
+def test_an_unknown_kind_is_refused(kind: object) -> None:
+    with pytest.raises(InputError, match=r"x\.json: provenance\.kind is"):
+        parse_document({"provenance": {"kind": kind}}, "x.json")
