@@ -23,6 +23,7 @@ from bsx.analysis.meta.run import meta_evaluate
 from bsx.support.result import Result
 
 METRICS = ("bertscore", "chrf", "sentbleu")
+SIGNATURES = {name: f"metric:{name}|refs:1|bsx:0.1.0" for name in METRICS}
 SYSTEMS = ("atlas", "brook")
 GRADES = (0.1, 0.3, 0.5)
 GROUPS = ("cs-en", "de-en", "zh-en", "fi-en", "lv-en", "ru-en", "tr-en", "all of them together")
@@ -40,7 +41,7 @@ def provenance(kind: str) -> dict[str, Any]:
         "command": f"bsx {kind.replace('-', ' ')} table.tsv --format json",
         "versions": {"bsx": "0.1.0", "python": "3.11.7", "numpy": "2.4.6"},
         "files": [{"name": "table.tsv", "sha256": "1b" * 32}],
-        "signatures": {name: f"metric:{name}|refs:1|bsx:0.1.0" for name in METRICS},
+        "signatures": SIGNATURES,
     }
 
 
@@ -135,33 +136,19 @@ def perturb() -> dict[str, Any]:
     cases += [(name, strength, size) for name, size in (("typos", 0.4), ("word drop", 0.5)) for strength in GRADES]
     cases.sort(key=lambda case: ("lower case", "typos", "negation", "word drop").index(case[0]))
     undefined, results = float("nan"), []
+    counts: dict[str, Any] = {"n": 480, "unchanged": 20, "not_applicable": 0, "failed": 0, "nearer": 0}
     for k, metric in enumerate(METRICS):
         for name, strength, size in cases:
             drop, keeps = size * (strength or 0.3) * (1 + k), name == "lower case"
-            results.append(
-                CaseResult(
-                    metric=metric,
-                    perturbation=name,
-                    strength=strength,
-                    preserves=keeps,
-                    n=480,
-                    unchanged=20,
-                    not_applicable=0,
-                    failed=0,
-                    nearer=0,
-                    mean_clean=0.9,
-                    mean_score=0.9 - drop,
-                    unnoticed=0.1,
-                    drop=drop,
-                    ci=(drop - 0.01, drop + 0.01),
-                    relative_drop=min(1.0, 1.4 * drop),
-                    excess=undefined if keeps else drop - 0.02,
-                    excess_n=0 if keeps else 450,
-                    excess_ci=(undefined, undefined) if keeps else (drop - 0.03, drop),
-                    p=undefined if keeps else 0.0005,
-                    p_adjusted=undefined if keeps else 0.0005,
-                )
-            )
+            case: dict[str, Any] = {"metric": metric, "perturbation": name, "strength": strength, "preserves": keeps}
+            case |= {"mean_clean": 0.9, "mean_score": 0.9 - drop, "unnoticed": 0.1, "drop": drop}
+            case |= {"ci": (drop - 0.01, drop + 0.01), "relative_drop": min(1.0, 1.4 * drop)}
+            case |= {"excess": drop - 0.02, "excess_n": 450, "excess_ci": (drop - 0.03, drop)}
+            case |= dict.fromkeys(("p", "p_adjusted"), 0.0005)
+            if keeps:
+                case |= dict.fromkeys(("excess", "p", "p_adjusted"), undefined)
+                case |= {"excess_n": 0, "excess_ci": (undefined, undefined)}
+            results.append(CaseResult(**counts, **case))
     texts = ("He does not ring.", "He never calls.", "He calls.")
     worst = [DropExample(name, "negation", None, 7, *texts, 0.01, {name: (0.84, 0.83)}) for name in METRICS]
     empty = ("There was rain.", "It rained.", "")
@@ -210,23 +197,15 @@ def scores(rows: int = 60) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     for i in range(rows):
         for system in SYSTEMS:
             texts = {name: " ".join(draw.choices(words, k=12)) for name in ("reference", *SYSTEMS)}
-            figures: dict[str, float | None] = {
-                name: draw.uniform(0, 1 if name == "bertscore" else 100) for name in METRICS
-            }
+            figures: dict[str, Any] = {name: draw.uniform(0, 1 if name == "bertscore" else 100) for name in METRICS}
             figures["chrf"] = None if i == 3 else figures["chrf"]
-            table.append(
-                {"id": f"en-{i:05d}", **texts, "system": system, **figures, "domain": draw.choice(["news", "sport"])}
-            )
+            figures["domain"] = draw.choice(["news", "sport"])
+            table.append({"id": f"en-{i:05d}", **texts, "system": system, **figures})
+    figures = {"score": 0.5, "mean": 0.5, "empty": 1, "undefined": 0, "truncated": 0}
+    systems = [{"system": system, **figures} for system in SYSTEMS]
     entries = [
-        {
-            "metric": name,
-            "higher_is_better": True,
-            "signature": f"metric:{name}|refs:1|bsx:0.1.0",
-            "scores": [
-                {"system": s, "score": 0.5, "mean": 0.5, "empty": 1, "undefined": 0, "truncated": 0} for s in SYSTEMS
-            ],
-        }
-        for name in METRICS
+        {"metric": name, "higher_is_better": True, "signature": signature, "scores": systems}
+        for name, signature in SIGNATURES.items()
     ]
     return table, {"segments": rows, "systems": SYSTEMS, "metrics": entries, "provenance": provenance("score")}
 
