@@ -22,6 +22,7 @@ from bsx.analysis.datasets.wmt import load_darr, load_mlqe, load_wmt_da, load_wm
 from bsx.catalog.datasets import DatasetEntry, LoaderName, load_datasets
 from bsx.catalog.entries import read_list
 from bsx.errors import InputError, RegistryError, UnknownNameError
+from tests.helpers.tables import write_plain
 
 Write = Callable[..., Path]
 
@@ -33,8 +34,7 @@ def write(tmp_path: Path) -> Write:
     def put(name: str, *lines: str) -> Path:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(line + "\n" for line in lines), encoding="utf-8", newline="")
-        return path
+        return write_plain(path, *lines)
 
     return put
 
