@@ -41,7 +41,7 @@ def provenance(kind: str) -> dict[str, Any]:
         "command": f"bsx {kind.replace('-', ' ')} table.tsv --format json",
         "versions": {"bsx": "0.1.0", "python": "3.11.7", "numpy": "2.4.6"},
         "files": [{"name": "table.tsv", "sha256": "1b" * 32}],
-        "signatures": SIGNATURES,
+        "signatures": {**SIGNATURES},
     }
 
 
@@ -71,19 +71,12 @@ def ensemble() -> dict[str, Any]:
 def compare() -> dict[str, Any]:
     test = {"a": "brook", "b": "atlas", "difference": 13.3, "ci": [6.0, 21.0], "better": "brook", "n": 200}
     test |= {"p": 0.002, "p_two_sided": 0.004, "p_adjusted": 0.004, "method": "paired bootstrap"}
-    systems = [
-        {"system": "atlas", "score": 56.27, "ci": [50.6, 60.9]},
-        {"system": "brook", "score": 69.61, "ci": [64.5, 74.5]},
-    ]
-    metric = {"metric": "chrf", "higher_is_better": True, "signature": "metric:chrf"}
-    return {
-        "segments": 110,
-        "systems": list(SYSTEMS),
-        "baseline": "atlas",
-        "metrics": [{**metric, "systems": systems, "tests": [test]}],
-        "settings": {"test": "bootstrap", "resamples": 1000, "seed": 1},
-        "provenance": provenance("compare"),
-    }
+    figures = {"atlas": (56.27, [50.6, 60.9]), "brook": (69.61, [64.5, 74.5])}
+    metric: dict[str, Any] = {"metric": "chrf", "higher_is_better": True, "signature": "metric:chrf", "tests": [test]}
+    metric["systems"] = [{"system": name, "score": score, "ci": ci} for name, (score, ci) in figures.items()]
+    found = {"segments": 110, "systems": list(SYSTEMS), "baseline": "atlas", "metrics": [metric]}
+    settings = {"test": "bootstrap", "resamples": 1000, "seed": 1}
+    return {**found, "settings": settings, "provenance": provenance("compare")}
 
 
 def disentangle(groups: int = 3) -> dict[str, Any]:

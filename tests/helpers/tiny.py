@@ -191,6 +191,7 @@ _MPNET = "<s> <pad> </s> [UNK] <mask>"
 _XLNET = "<unk> <s> </s> <cls> <sep> <pad> <mask>"
 _ALBERT = "<pad> <unk> [CLS] [SEP] [MASK]"
 _BIG_BIRD = "<pad> </s> <s> <unk> [CLS] [SEP] [MASK]"
+_DEBERTA_V2 = {"name": "DebertaV2Tokenizer", "special": "[PAD] [CLS] [SEP] [UNK]", "unk_id": 3}
 _PEGASUS = "<pad> </s> <mask_1> <mask_2> <unk>"
 Maker = Callable[[Path], Any]
 # From settings to the function that makes a tokenizer in a folder.
@@ -214,11 +215,7 @@ RECIPES: dict[str, Recipe] = {
     "electra": (_pieces(name="ElectraTokenizer"), "ElectraModel", _albert_shape),
     "albert": (_unigrams(name="AlbertTokenizer", special=_ALBERT), "AlbertModel", _albert_shape),
     "deberta": (_bytes(name="DebertaTokenizer"), "DebertaModel", _shape_of(**_DEBERTA)),
-    "deberta-v2": (
-        _unigrams(name="DebertaV2Tokenizer", special="[PAD] [CLS] [SEP] [UNK]", unk_id=3),
-        "DebertaV2Model",
-        _deberta_v2_shape,
-    ),
+    "deberta-v2": (_unigrams(**_DEBERTA_V2), "DebertaV2Model", _deberta_v2_shape),
     "mpnet": (_pieces(name="MPNetTokenizer", special=_MPNET), "MPNetModel", _roberta_shape),
     "t5": (_t5_tokenizer, "T5Model", _t5_shape),
     "byt5": (_byt5_tokenizer, "T5Model", _t5_shape),

@@ -33,7 +33,6 @@ from tests.analysis.perturbations.test_parsed import one, parse
         ("quotes", "de", "``Gut'', sagte sie.", "„Gut“, sagte sie."),
         ("quotes", "de", 'Das ist 5" lang.', None),
         # Spanish
-        ("negation", "es", "El pan es fresco.", "El pan no es fresco."),
         ("negation", "es", "¿Qué es para ti el pan?", None),
         ("negation", "es", "Eso no deja de doler.", None),
         ("negation", "es", "Vino por dinero y no por amor.", None),
@@ -42,7 +41,6 @@ from tests.analysis.perturbations.test_parsed import one, parse
         ("synonyms", "es", "Además de pan hay vino.", None),
         ("synonyms", "es", "También vino Ana.", None),
         # French
-        ("negation", "fr", "Le vin est cher.", "Le vin n'est pas cher."),
         ("negation", "fr", "Peu est dit sur lui.", None),
         ("negation", "fr", "Elle a des amis.", None),
         ("negation", "fr", "On le sait a posteriori.", None),
@@ -50,7 +48,6 @@ from tests.analysis.perturbations.test_parsed import one, parse
         ("opposites", "fr", "Il dort de plus en plus.", None),
         ("synonyms", "fr", "Une association à but non lucratif.", None),
         # Russian
-        ("negation", "ru", "Мост был построен весной.", "Мост не был построен весной."),
         ("negation", "ru", "Можно было пойти пешком.", None),
         ("negation", "ru", "Жди, пока я не приду.", None),
         ("synonyms", "ru", "Там также жил мой дед.", None),
