@@ -213,16 +213,16 @@ def reordered(rng: random.Random, n: int) -> list[int]:
 
 def test_nouns_change_places_and_nothing_else() -> None:
     texts = ["the Dog saw a Cat", "one Dog ran", "", "A B C D", "Cat and Cat"]
-    made = permute_nouns(texts, ["p"] * 5, by_case, seed=1)
+    made = permute_nouns(texts, ["p"] * 5, by_case, seed=5)
     assert (made.dropped, made.same) == ((2, 3), (5,))
     assert [t.row for t in made.triples] == [1, 4, 5]
     assert made.triples[0].nonparaphrase == "the Cat saw a Dog"
     for triple in made.triples:
         assert Counter(triple.nonparaphrase.split()) == Counter(triple.anchor.split())
-    rng = random.Random(1)  # noqa: S311 - a seed whose first order is no other
+    rng = random.Random(5)  # noqa: S311 - a seed whose first order is no other
     expected = [reordered(rng, n) for n in (2, 4, 2)]  # one generator for all texts; those dropped draw nothing
     assert made.triples[1].nonparaphrase.split() == ["ABCD"[i] for i in expected[1]]
-    assert permute_nouns(texts, ["p"] * 5, by_case, seed=1) == made
+    assert permute_nouns(texts, ["p"] * 5, by_case, seed=5) == made
     with pytest.raises(InputError, match="none of 1 texts has two nouns"):
         permute_nouns(["a"], ["b"], by_case)
 
