@@ -30,18 +30,15 @@ SIZES = {name: size for size, names in _SIZES.items() for name in names.split()}
 
 _EVERY_HEAD = {"num_key_value_heads": 4}
 _WHOLE_HEAD = {"head_dim": 8}
+_LINEAR = {"layer_types": ["linear_attention", "full_attention", "linear_attention"]}
 # What an architecture wants beside that.
 MORE: dict[str, dict[str, Any]] = {
     **dict.fromkeys(("axk1", "axk2", "deepseek_v3", "deepseek_v32", "glm4_moe_lite", "glm_moe_dsa"), _EVERY_HEAD),
     **dict.fromkeys(("longcat_flash", "minicpm3", "mistral_large4_text", "youtu"), _EVERY_HEAD),
     **dict.fromkeys(("hunyuan_v1_dense", "hunyuan_v1_moe", "ministral"), _WHOLE_HEAD),
-    "bailing_hybrid": {
-        **_EVERY_HEAD,
-        "n_group": 2,
-        "topk_group": 2,
-        "layer_group_size": 2,
-        "num_experts_per_token": 2,
-    },
+    **dict.fromkeys(("qwen3_5_moe_text", "qwen3_5_text", "qwen3_next"), _LINEAR),
+    "bailing_hybrid": _EVERY_HEAD
+    | dict.fromkeys(("n_group", "topk_group", "layer_group_size", "num_experts_per_token"), 2),
     "dbrx": {
         "attn_config": {"kv_n_heads": 2, "rope_theta": 10000.0, "clip_qkv": 8},
         "ffn_config": {"hidden_size": DIM, "ffn_hidden_size": 16, "moe_num_experts": 4, "moe_top_k": 2},
@@ -57,9 +54,6 @@ MORE: dict[str, dict[str, Any]] = {
     "luke": {"entity_vocab_size": 8, "entity_emb_size": 8},
     "mamba2": {"num_heads": 8},
     "mobilebert": {"intra_bottleneck_size": 16, "true_hidden_size": 16},
-    "qwen3_5_moe_text": {"layer_types": ["linear_attention", "full_attention", "linear_attention"]},
-    "qwen3_5_text": {"layer_types": ["linear_attention", "full_attention", "linear_attention"]},
-    "qwen3_next": {"layer_types": ["linear_attention", "full_attention", "linear_attention"]},
     "xlstm": {"num_heads": 4, "qk_dim_factor": 1.0},
     "zamba": {"layers_block_type": ["mamba", "hybrid", "hybrid"]},
     "zamba2": {"layers_block_type": ["mamba", "hybrid", "hybrid"], "n_mamba_heads": 8},

@@ -41,16 +41,9 @@ def build_comet(home: Path) -> None:
     names = {"bos": "<s>", "eos": "</s>", "unk": "<unk>", "pad": "<pad>", "cls": "<s>", "sep": "</s>", "mask": "<mask>"}
     special = {f"{name}_token": token for name, token in names.items()}
     XLMRobertaTokenizerFast(tokenizer_object=tokenizer, **special).save_pretrained(home / "encoder")
-    config = XLMRobertaConfig(
-        vocab_size=len(pieces),
-        hidden_size=32,
-        num_hidden_layers=3,
-        num_attention_heads=4,
-        intermediate_size=64,
-        max_position_embeddings=42,
-        type_vocab_size=1,
-        initializer_range=0.3,
-    )
+    sizes: dict[str, Any] = {"vocab_size": len(pieces), "hidden_size": 32, "intermediate_size": 64}
+    sizes |= {"num_hidden_layers": 3, "num_attention_heads": 4, "max_position_embeddings": 42, "type_vocab_size": 1}
+    config = XLMRobertaConfig(**sizes, initializer_range=0.3)
     XLMRobertaModel(config, add_pooling_layer=False).save_pretrained(home / "encoder")
     common: dict[str, Any] = {"pretrained_model": str(home / "encoder"), "hidden_sizes": [24, 8]}
     common["layer_transformation"] = "softmax"
@@ -125,20 +118,11 @@ def build_laser(home: Path) -> None:
     lstm = LaserLstmEncoder(**settings)
     dictionary = {name: at for at, name in enumerate(["<s>", "<pad>", "</s>", "<unk>", *names])}
     torch.save({"params": settings, "model": lstm.state_dict(), "dictionary": dictionary}, home / "laser2.pt")
-    config = Namespace(
-        encoder_embed_dim=32,
-        encoder_ffn_embed_dim=32,
-        encoder_layers=2,
-        encoder_attention_heads=2,
-        max_source_positions=128,
-        max_target_positions=128,
-        sentemb_criterion="maxpool",
-        prepend_bos=True,
-        left_pad_source=False,
-        decoder_embed_dim=32,
-        decoder_ffn_embed_dim=32,
-        decoder_attention_heads=2,
-    )
+    config = Namespace(encoder_layers=2, sentemb_criterion="maxpool", prepend_bos=True, left_pad_source=False)
+    vars(config).update({f"max_{side}_positions": 128 for side in ("source", "target")})
+    for side in ("encoder", "decoder"):
+        sizes = {"embed_dim": 32, "ffn_embed_dim": 32, "attention_heads": 2}
+        vars(config).update({f"{side}_{name}": size for name, size in sizes.items()})
     base_architecture(config)
     vocabulary = Dictionary.load(str(home / "laser2.cvocab"))
     transformer = TransformerEncoder(config, vocabulary, Embedding(len(vocabulary), 32, vocabulary.pad_index))

@@ -82,14 +82,11 @@ def serve() -> Iterator[Hub]:
             files = sorted(file for file in hub.models[model].rglob("*") if file.is_file())
             names = [file.relative_to(hub.models[model]).as_posix() for file in files]
             if tree:
-                rows = [
-                    {"type": "file", "path": name, "size": file.stat().st_size, "oid": COMMIT}
-                    for name, file in zip(names, files, strict=True)
-                ]
+                sizes = dict(zip(names, (file.stat().st_size for file in files), strict=True))
+                rows = [{"type": "file", "path": name, "size": sizes[name], "oid": COMMIT} for name in names]
                 return json.dumps(rows).encode()
-            return json.dumps(
-                {"id": model, "sha": COMMIT, "siblings": [{"rfilename": name} for name in names]}
-            ).encode()
+            siblings = [{"rfilename": name} for name in names]
+            return json.dumps({"id": model, "sha": COMMIT, "siblings": siblings}).encode()
 
         def file(self, parts: list[str]) -> Path | None:
             folder = hub.models.get("/".join(parts[:2]))

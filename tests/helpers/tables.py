@@ -23,6 +23,12 @@ def write_columns(file: Path, columns: Mapping[str, Iterable[object]]) -> Path:
     return write_lines(file, [columns, *zip(*columns.values(), strict=True)])
 
 
+def write_plain(file: Path, *lines: str) -> Path:
+    """Write lines as they are; return the file."""
+    file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="")
+    return file
+
+
 def write_lines(file: Path, lines: Iterable[Iterable[object]]) -> Path:
     """Write lines of cells, the first with the names; return the file."""
     file.write_text("".join("\t".join(map(str, line)) + "\n" for line in lines), encoding="utf-8")

@@ -155,24 +155,17 @@ def _shape_of(special: Mapping[str, str] = MappingProxyType({}), /, **sizes: Any
 
 
 _POSITIONS: dict[str, Any] = {"max_position_embeddings": POSITIONS}
-_BERT: dict[str, Any] = {
-    "hidden_size": DIM,
-    "num_hidden_layers": LAYERS,
-    "num_attention_heads": 4,
-    "intermediate_size": 48,
-}
-_BERT |= _POSITIONS
+_BERT: dict[str, Any] = {"hidden_size": DIM, "num_hidden_layers": LAYERS, "num_attention_heads": 4}
+_BERT |= {"intermediate_size": 48, **_POSITIONS}
 _ROBERTA: dict[str, Any] = {**_BERT, "max_position_embeddings": POSITIONS + 2, "type_vocab_size": 1}
 _DEBERTA: dict[str, Any] = {**_BERT, "relative_attention": True, "pos_att_type": ["c2p", "p2c"], "type_vocab_size": 0}
 _DEBERTA |= {"position_biased_input": False}
-_BART: dict[str, Any] = {
-    "d_model": DIM,
-    "encoder_layers": LAYERS,
-    "decoder_layers": 1,
-    "encoder_ffn_dim": 48,
-    "decoder_ffn_dim": 48,
-}
-_BART |= {"encoder_attention_heads": 4, "decoder_attention_heads": 4}
+_BART: dict[str, Any] = {"d_model": DIM, "encoder_layers": LAYERS, "decoder_layers": 1}
+_BART |= {"encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "encoder_attention_heads": 4, "decoder_attention_heads": 4}
+_PROPHETNET: dict[str, Any] = {"hidden_size": DIM, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48}
+_PROPHETNET |= {"num_encoder_layers": LAYERS, "num_encoder_attention_heads": 4}
+_PROPHETNET |= {"num_decoder_layers": 1, "num_decoder_attention_heads": 4, "max_position_embeddings": POSITIONS + 1}
+_WINDOWS: dict[str, Any] = {"attention_window": [8] * LAYERS}
 _LED: dict[str, Any] = {f"max_{side}_position_embeddings": POSITIONS for side in ("encoder", "decoder")}
 
 _bert_shape = _shape_of(**_BERT)
@@ -186,16 +179,6 @@ _xlm_shape = _shape_of({"pad": "<pad>"}, emb_dim=DIM, n_layers=LAYERS, n_heads=4
 _deberta_v2_shape = _shape_of(
     **_DEBERTA, position_buckets=16, norm_rel_ebd="layer_norm", share_att_key=True, max_relative_positions=POSITIONS
 )
-_prophetnet_shape = _shape_of(
-    hidden_size=DIM,
-    num_encoder_layers=LAYERS,
-    num_decoder_layers=1,
-    num_encoder_attention_heads=4,
-    num_decoder_attention_heads=4,
-    encoder_ffn_dim=48,
-    decoder_ffn_dim=48,
-    max_position_embeddings=POSITIONS + 1,
-)
 _convbert_shape = _shape_of(**_BERT, embedding_size=16, head_ratio=2, conv_kernel_size=3)
 _big_bird_shape = _shape_of({"bos": "<s>", "eos": "</s>", "sep": "[SEP]"}, **_BERT, block_size=16, num_random_blocks=1)
 _modernbert_shape = _shape_of(
@@ -208,12 +191,14 @@ _MPNET = "<s> <pad> </s> [UNK] <mask>"
 _XLNET = "<unk> <s> </s> <cls> <sep> <pad> <mask>"
 _ALBERT = "<pad> <unk> [CLS] [SEP] [MASK]"
 _BIG_BIRD = "<pad> </s> <s> <unk> [CLS] [SEP] [MASK]"
+_DEBERTA_V2 = {"name": "DebertaV2Tokenizer", "special": "[PAD] [CLS] [SEP] [UNK]", "unk_id": 3}
 _PEGASUS = "<pad> </s> <mask_1> <mask_2> <unk>"
 Maker = Callable[[Path], Any]
 # From settings to the function that makes a tokenizer in a folder.
 _bytes: Callable[..., Maker] = partial(partial, _byte_level_tokenizer)
 _pieces: Callable[..., Maker] = partial(partial, _bert_tokenizer)
 _unigrams: Callable[..., Maker] = partial(partial, _unigram_tokenizer)
+_words: Callable[..., Maker] = partial(partial, _words_tokenizer)
 _t5_tokenizer = _unigrams(name="T5Tokenizer", special="<pad> </s> <unk>", extra_ids=4)
 Recipe = tuple[Maker, str, Callable[[Any], dict[str, Any]]]
 """How to make a tokenizer (in a folder), the class of the model, and its shape, given the tokenizer."""
@@ -223,18 +208,14 @@ RECIPES: dict[str, Recipe] = {
     "bert-cased": (_pieces(do_lower_case=False, strip_accents=False), "BertModel", _bert_shape),
     "bert-chinese": (_pieces(do_lower_case=False), "BertModel", _bert_shape),
     "roberta": (_bytes(name="RobertaTokenizer"), "RobertaModel", _roberta_shape),
-    "xlm": (partial(_words_tokenizer, name="XLMTokenizer"), "XLMModel", _xlm_shape),
+    "xlm": (_words(name="XLMTokenizer"), "XLMModel", _xlm_shape),
     "xlnet": (_unigrams(name="XLNetTokenizer", special=_XLNET), "XLNetModel", _xlnet_shape),
     "xlm-roberta": (_unigrams(name="XLMRobertaTokenizer", special=_XLM_R), "XLMRobertaModel", _roberta_shape),
     "distilbert": (_pieces(name="DistilBertTokenizer"), "DistilBertModel", _distilbert_shape),
     "electra": (_pieces(name="ElectraTokenizer"), "ElectraModel", _albert_shape),
     "albert": (_unigrams(name="AlbertTokenizer", special=_ALBERT), "AlbertModel", _albert_shape),
     "deberta": (_bytes(name="DebertaTokenizer"), "DebertaModel", _shape_of(**_DEBERTA)),
-    "deberta-v2": (
-        _unigrams(name="DebertaV2Tokenizer", special="[PAD] [CLS] [SEP] [UNK]", unk_id=3),
-        "DebertaV2Model",
-        _deberta_v2_shape,
-    ),
+    "deberta-v2": (_unigrams(**_DEBERTA_V2), "DebertaV2Model", _deberta_v2_shape),
     "mpnet": (_pieces(name="MPNetTokenizer", special=_MPNET), "MPNetModel", _roberta_shape),
     "t5": (_t5_tokenizer, "T5Model", _t5_shape),
     "byt5": (_byt5_tokenizer, "T5Model", _t5_shape),
@@ -242,26 +223,14 @@ RECIPES: dict[str, Recipe] = {
     "mbart": (_unigrams(name="MBartTokenizer", special=_XLM_R, src_lang="en_XX"), "MBartModel", _bart_shape),
     "mt5": (_t5_tokenizer, "MT5Model", _t5_shape),
     "pegasus": (_unigrams(name="PegasusTokenizer", special=_PEGASUS, offset=6), "PegasusModel", _bart_shape),
-    "led": (
-        _bytes(name="RobertaTokenizer"),
-        "LEDModel",
-        _shape_of(**_BART, **_LED, attention_window=[8] * LAYERS),
-    ),
+    "led": (_bytes(name="RobertaTokenizer"), "LEDModel", _shape_of(**_BART, **_LED, **_WINDOWS)),
     "blenderbot": (_bytes(name="BlenderbotTokenizer"), "BlenderbotModel", _bart_shape),
-    "blenderbot-small": (
-        partial(_words_tokenizer, name="BlenderbotSmallTokenizer"),
-        "BlenderbotSmallModel",
-        _bart_shape,
-    ),
-    "prophetnet": (_prophetnet_tokenizer, "ProphetNetModel", _prophetnet_shape),
+    "blenderbot-small": (_words(name="BlenderbotSmallTokenizer"), "BlenderbotSmallModel", _bart_shape),
+    "prophetnet": (_prophetnet_tokenizer, "ProphetNetModel", _shape_of(**_PROPHETNET)),
     "convbert": (_bert_tokenizer, "ConvBertModel", _convbert_shape),
     "squeezebert": (_bert_tokenizer, "SqueezeBertModel", _shape_of(**_BERT, embedding_size=DIM)),
     "big_bird": (_unigrams(name="BigBirdTokenizer", special=_BIG_BIRD), "BigBirdModel", _big_bird_shape),
-    "longformer": (
-        _bytes(name="RobertaTokenizer"),
-        "LongformerModel",
-        _shape_of(**_ROBERTA, attention_window=[8] * LAYERS),
-    ),
+    "longformer": (_bytes(name="RobertaTokenizer"), "LongformerModel", _shape_of(**_ROBERTA, **_WINDOWS)),
     "modernbert": (_plain_bpe_tokenizer, "ModernBertModel", _modernbert_shape),
     "eurobert": (_plain_bpe_tokenizer, "EuroBertModel", _eurobert_shape),
     "xlm-roberta-xl": (_unigrams(name="XLMRobertaTokenizer", special=_XLM_R), "XLMRobertaXLModel", _roberta_shape),
@@ -400,15 +369,10 @@ def build_metricx(folder: Path, seed: int = 7, *, tied: bool = False) -> Path:
     row = torch.tensor([-4.0, -4, -4, -4, 4, -4, -4, 4])
     weights["shared.weight" if tied else "lm_head.weight"][250089] = row
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    more = {
-        "model_type": "mt5",
-        "vocab_size": pieces,
-        "tie_word_embeddings": tied,
-        "pad_token_id": 0,
-        "eos_token_id": 1,
-    }
-    said = {**shape, **more, "feed_forward_proj": "gated-gelu", "decoder_start_token_id": 0, "layer_norm_epsilon": 1e-6}
-    (folder / "config.json").write_text(json.dumps({**said, "architectures": ["MT5ForRegression"]}), encoding="utf-8")
+    config: dict[str, Any] = {"model_type": "mt5", "architectures": ["MT5ForRegression"], "vocab_size": pieces, **shape}
+    config |= {"pad_token_id": 0, "eos_token_id": 1, "decoder_start_token_id": 0, "tie_word_embeddings": tied}
+    config |= {"feed_forward_proj": "gated-gelu", "layer_norm_epsilon": 1e-6}
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
     _t5_tokenizer(folder).save_pretrained(folder)
     return folder
 
@@ -421,15 +385,8 @@ def build_gpt2(folder: Path, seed: int = 7) -> Path:
     vocabulary, merges = _byte_level(["<|endoftext|>"])
     # Typed for merges read from a file, "a b"; as pairs they are taken too.
     tokenizer = transformers.GPT2Tokenizer(vocab=vocabulary, merges=merges)  # type: ignore[arg-type]
-    config = transformers.GPT2Config(
-        vocab_size=len(vocabulary),
-        n_positions=POSITIONS,
-        n_embd=DIM,
-        n_layer=2,
-        n_head=4,
-        bos_token_id=0,
-        eos_token_id=0,
-    )
+    sizes: dict[str, Any] = {"n_positions": POSITIONS, "n_embd": DIM, "n_layer": 2, "n_head": 4}
+    config = transformers.GPT2Config(vocab_size=len(vocabulary), bos_token_id=0, eos_token_id=0, **sizes)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         model = transformers.GPT2LMHeadModel(config)
@@ -461,22 +418,10 @@ def build_trained(folder: Path, seed: int = 7) -> Path:
         save_tensors(network.state_dict(), file, {})
         log = [Epoch(epoch=1, loss=0.0, valid=0.0, learning_rate=config.learning_rate)]
         members.append(MemberRecord(seed=number, file=file.name, sha256=file_digest(file), log=log))
-    data = {"instances": 0, "digest": ""}
-    ModelRecord.model_validate(
-        {
-            "architecture": "esim",
-            "settings": config,
-            "encoder": encoder,
-            "train": data,
-            "valid": data,
-            "scale": 1.0,
-            "shift": 0.0,
-            "low": -2.0,
-            "ensemble_valid": 0.0,
-            "members": members,
-            "versions": {},
-        }
-    ).write(folder / MODEL)
+    record: dict[str, Any] = {"architecture": "esim", "settings": config, "encoder": encoder, "members": members}
+    record |= {part: {"instances": 0, "digest": ""} for part in ("train", "valid")}
+    record |= {"scale": 1.0, "shift": 0.0, "low": -2.0, "ensemble_valid": 0.0, "versions": {}}
+    ModelRecord.model_validate(record).write(folder / MODEL)
     return folder
 
 

@@ -20,6 +20,7 @@ from bsx.analysis.adversarial.challenge import ChallengeResult
 from bsx.analysis.datasets.challenge import MinimalPair, load_challenge
 from bsx.analysis.stats.preference import wilson_interval
 from bsx.errors import InputError, UnknownNameError
+from tests.helpers.tables import write_lines, write_plain
 
 Run = Callable[..., Any]
 HEADER = "phenomenon\tseverity\tid\treference\tgood\tbad"
@@ -31,24 +32,19 @@ def pair(phenomenon: str, severity: str = "", item: str = "1", good: str = "g", 
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    rows = [
+    rows = (
         "negation\tcritical\t1\tthe cat sat\tthe cat sat\tthe cat did not sit",
         "typo\tminor\t1\tthe cat sat\tthe cat sat\tthe cta sat",
         "typo\tminor\t2\ta dog ran off\ta dog ran away\ta dog ran off",
         "empty\tbase\t1\tthe cat sat\tthe cat sat\t.",
-    ]
-    file = tmp_path / "set.tsv"
-    file.write_text("\n".join([HEADER, *rows]) + "\n", encoding="utf-8")
-    return file
+    )
+    return write_plain(tmp_path / "set.tsv", HEADER, *rows)
 
 
 def test_counts_by_hand() -> None:
-    pairs = [
-        *(pair("a", "critical", str(i)) for i in range(4)),
-        *(pair("b", "minor", str(i)) for i in range(4)),
-        *(pair("empty", "base", str(i)) for i in range(4)),
-    ]
-    good = np.array([2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2.0])
+    kinds = (("a", "critical"), ("b", "minor"), ("empty", "base"))
+    pairs = [pair(*kind, str(i)) for kind in kinds for i in range(4)]
+    good = np.full(12, 2.0)
     bad = np.array([1, 1, 2, 3, 1, 1, 1, 2, 0, 0, 0, 0.0])
     found = analysis.challenge(pairs, {"m": (good, bad), "never": (bad, bad)}, correction="holm")
     one, never = found.metrics.values()
@@ -117,39 +113,20 @@ def test_layouts(table: Path, tmp_path: Path) -> None:
     packed = tmp_path / "set.tsv.gz"
     packed.write_bytes(gzip.compress(table.read_bytes()))
     assert [p[:8] for p in load_challenge(packed).pairs] == [p[:8] for p in plain.pairs]
-    aces = tmp_path / "aces.tsv"
-    aces.write_text(
-        "source\tgood-translation\tincorrect-translation\treference\tphenomena\tlangpair\n"
-        "Ja.\tYes.\tNo.\tYes.\tantonym\tde-en\n",
-        encoding="utf-8",
-    )
+    head = "source\tgood-translation\tincorrect-translation\treference\tphenomena"
+    aces = write_plain(tmp_path / "aces.tsv", f"{head}\tlangpair", "Ja.\tYes.\tNo.\tYes.\tantonym\tde-en")
     (one,) = load_challenge(aces).pairs
     assert (one.source, one.good, one.bad, one.phenomenon, one.lang) == ("Ja.", "Yes.", "No.", "antonym", "de-en")
-    hwtsc = tmp_path / "hwtsc.TSV"  # its header has "source" twice
-    hwtsc.write_text(
-        "source\tgood-translation\tincorrect-translation\treference\tphenomena\tsource\n是\tYes\tNo\tYes\tNum\tFlores\n",
-        encoding="utf-8",
-    )
+    # its header has "source" twice
+    hwtsc = write_plain(tmp_path / "hwtsc.TSV", f"{head}\tsource", "是\tYes\tNo\tYes\tNum\tFlores")
     (one,) = load_challenge(hwtsc).pairs
     assert (one.source, one.phenomenon, one.severity) == ("是", "Num", "")
-    item = {
-        "id": 3,
-        "src_sent": "Ja.",
-        "eng_sent": "Yes.",
-        "mt_sent": "Yes!",
-        "pert_sent": "No!",
-        "lang_tag": "german",
-        "pert_check": True,
-        "severity": "critical",
-        "pert_id": 7,
-        "pert_name": "critical_id7_antonym",
-    }
+    item = {"id": 3, "src_sent": "Ja.", "eng_sent": "Yes.", "mt_sent": "Yes!", "pert_sent": "No!"}
+    item |= {"lang_tag": "german", "severity": "critical", "pert_id": 7, "pert_name": "critical_id7_antonym"}
+    item["pert_check"] = True
     (tmp_path / "d").mkdir()
-    for name, items in {
-        "a": [item, {**item, "pert_check": False}],
-        "b": [{**item, "pert_name": "base_id33_x_y"}],
-    }.items():
-        (tmp_path / "d" / f"{name}.json").write_text(json.dumps(items), encoding="utf-8")
+    write_plain(tmp_path / "d" / "a.json", json.dumps([item, {**item, "pert_check": False}]))
+    write_plain(tmp_path / "d" / "b.json", json.dumps([{**item, "pert_name": "base_id33_x_y"}]))
     found = load_challenge(tmp_path / "d")
     assert [(p.phenomenon, p.severity, p.item) for p in found.pairs] == [
         ("antonym", "critical", "german 3"),
@@ -185,8 +162,7 @@ def test_the_command(cli: Run, table: Path, tmp_path: Path) -> None:
     done = cli("adversarial", "challenge", table, "--metrics", "chrf,bleu", "--format", "json")
     assert done.status == 0, done.err
     content = json.loads(done.out)
-    keys = {"metrics", "tests", "examples", "settings", "signatures", "notes", "provenance"}
-    assert keys == set(content)
+    assert set(content) == {"metrics", "tests", "examples", "settings", "signatures", "notes", "provenance"}
     assert ChallengeResult.from_dict(content).to_dict() == content
     for row in content["examples"]:  # of each phenomenon one row that fools a metric, with what all make of it
         assert set(row["scores"]) == {"chrf", "bleu"}
@@ -208,18 +184,14 @@ def test_the_command(cli: Run, table: Path, tmp_path: Path) -> None:
     assert text.status == 0, text.err
     assert len(cli(*command).out) < 0.55 * len(text.out)
     assert (tmp_path / "p.png").stat().st_size > 1000
-    result = tmp_path / "c.json"
-    result.write_text(done.out, encoding="utf-8")
-    made = cli("report", result, "-o", tmp_path / "r.html")
+    made = cli("report", write_plain(tmp_path / "c.json", done.out), "-o", tmp_path / "r.html")
     assert made.status == 0, made.err
     assert "Accuracy by phenomenon" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
 def test_columns_are_called_as_elsewhere_or_named(cli: Run, tmp_path: Path) -> None:
     head = ("gold", "src", "right", "wrong", "kind", "weight", "target", "sid")
-    row = ("r", "s", "g", "b", "typo", "minor", "de", "7")
-    file = tmp_path / "own.tsv"
-    file.write_text("".join("\t".join(cells) + "\n" for cells in (head, row)), encoding="utf-8")
+    file = write_lines(tmp_path / "own.tsv", [head, ("r", "s", "g", "b", "typo", "minor", "de", "7")])
     options = ("--reference", "--source", "--good", "--bad", "--phenomenon", "--severity", "--lang-column")
     named = [word for both in zip(options, head[:-1], strict=True) for word in both]
     done = cli("adversarial", "challenge", file, "--metrics", "chrf", "--format", "json", *named)
@@ -238,23 +210,18 @@ def test_columns_are_called_as_elsewhere_or_named(cli: Run, tmp_path: Path) -> N
     }.items():
         done = cli("adversarial", "challenge", file, "--metrics", "chrf", *wrong)
         assert (done.status, said in done.err) == (2, True), done.err
-    (tmp_path / "d.json").write_text("[{}]", encoding="utf-8")
     with pytest.raises(InputError, match="name columns of tables only"):
-        load_challenge(tmp_path / "d.json", (), {"good": "mt_sent"})
+        load_challenge(write_plain(tmp_path / "d.json", "[{}]"), (), {"good": "mt_sent"})
     with pytest.raises(UnknownNameError, match="a challenge set has no 'candidate'; it has good, bad, reference"):
         load_challenge(file, (), {"candidate": "right"})
 
 
 def test_scores_of_the_file(cli: Run, tmp_path: Path) -> None:
-    file = tmp_path / "s.tsv"
-    file.write_text(
-        "phenomenon\treference\tgood\tbad\ta-good\ta-bad\tt-good\tt-bad\n"
-        "p\tr\tg\tb\t0.9\t0.1\t10\t30\nq\tr\tg\tb\t0.5\t0.5\t10\tNA\n",
-        encoding="utf-8",
-    )
-    done = cli(
-        "adversarial", "challenge", file, "--columns", "a,t", "--lower", "t", "--nan", "omit", "--format", "json"
-    )
+    head = "phenomenon\treference\tgood\tbad\ta-good\ta-bad\tt-good\tt-bad"
+    rows = ("p\tr\tg\tb\t0.9\t0.1\t10\t30", "q\tr\tg\tb\t0.5\t0.5\t10\tNA")
+    file = write_plain(tmp_path / "s.tsv", head, *rows)
+    options = ("--columns", "a,t", "--lower", "t", "--nan", "omit", "--format", "json")
+    done = cli("adversarial", "challenge", file, *options)
     assert done.status == 0, done.err
     content = json.loads(done.out)
     assert content["metrics"]["a"]["overall"]["n"] == 1
@@ -267,8 +234,7 @@ def test_scores_of_the_file(cli: Run, tmp_path: Path) -> None:
         (): "name columns of scores",
     }.items():
         done = cli("adversarial", "challenge", file, *wrong)
-        assert done.status == 2, wrong
-        assert said in done.err, (wrong, done.err)
+        assert (done.status, said in done.err) == (2, True), (wrong, done.err)
 
 
 def test_an_example_is_a_row_that_metrics_disagree_on() -> None:
@@ -279,8 +245,7 @@ def test_an_example_is_a_row_that_metrics_disagree_on() -> None:
 
 
 def test_a_metric_gets_what_it_needs(cli: Run, tmp_path: Path) -> None:
-    file = tmp_path / "s.tsv"
-    file.write_text("phenomenon\tsource\tgood\tbad\np\tr\tg\tb\n", encoding="utf-8")
+    file = write_plain(tmp_path / "s.tsv", "phenomenon\tsource\tgood\tbad", "p\tr\tg\tb")
     done = cli("adversarial", "challenge", file, "--metrics", "chrf")
     assert (done.status, "chrf needs a reference, and" in done.err, "line 2 has none" in done.err) == (2, True, True)
 
@@ -295,10 +260,8 @@ def test_demetr(shared: Path) -> None:
     assert len({p.item for p in found.pairs}) == 1000
     pairs = found.pairs[::40]
     metric = CHRF()
-    sides = [[p.good for p in pairs], [p.bad for p in pairs]]
     scores = [
-        [metric.sentence_score(text, [str(p.reference)]).score for text, p in zip(side, pairs, strict=True)]
-        for side in sides
+        [metric.sentence_score(getattr(p, side), [str(p.reference)]).score for p in pairs] for side in ("good", "bad")
     ]
     one = analysis.challenge(pairs, {"chrf": (scores[0], scores[1])}).metrics["chrf"]
     for severity in ("critical", "major", "minor"):

@@ -9,12 +9,11 @@ import pytest
 
 from bsx.analysis import load_esa
 from bsx.errors import InputError
+from tests.helpers.tables import write_plain
 
 
 def test_error_span_annotation(tmp_path: Path) -> None:
-    def row(
-        system: str, item: int, score: object, doc: str, spans: object, kind: str = "TGT", whole: str = "False"
-    ) -> str:
+    def row(system: str, item: int, score: int, doc: str, spans: object, kind: str = "TGT", whole: bool = False) -> str:
         written = json.dumps(spans).replace('"', '""')
         return f'a1,{system},{item},{kind},eng,jpn,{score},{doc},{whole},"{written}",1.0,2.0'
 
@@ -25,10 +24,9 @@ def test_error_span_annotation(tmp_path: Path) -> None:
         row("X", 7, 60, "d1#incomplete", [minor, major]),
         row("X", 7, 20, "d1#bad", [major], "BAD"),
         row("Y", 7, 100, "d1", []),
-        row("Y", 7, 90, "d1", [], "TGT", "True"),
+        row("Y", 7, 90, "d1", [], "TGT", True),
     ]
-    file = tmp_path / "esa.csv"
-    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    file = write_plain(tmp_path / "esa.csv", *lines)
     table = load_esa(file)
     assert table["system"] == ["X", "Y"]
     assert table.numbers("human").tolist() == [70, 100]
@@ -37,35 +35,29 @@ def test_error_span_annotation(tmp_path: Path) -> None:
     assert set(table["lp"]) == {"eng-jpn"}
     counted = ("tutorials", "attention checks", "judgments of whole documents")
     assert all(f"1 {what} are left out" in table.notes for what in counted)
-    file.write_text(row("X", 7, 101, "d1", []) + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"line 1: the score 101 is not between 0 and 100"):
-        load_esa(file)
-    file.write_text(row("X", 7, 1, "d1", [{"severity": "huge"}]) + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match="the severity 'huge' is none of"):
-        load_esa(file)
-    file.write_text(row("X", 7, 1, "d1", {"a": 1}) + "\n", encoding="utf-8")
-    with pytest.raises(InputError, match="is no list of error spans"):
-        load_esa(file)
+    wrong: list[tuple[int, object, str]] = [
+        (101, [], "line 1: the score 101 is not between 0 and 100"),
+        (1, [{"severity": "huge"}], "the severity 'huge' is none of"),
+        (1, {"a": 1}, "is no list of error spans"),
+    ]
+    for score, spans, message in wrong:
+        with pytest.raises(InputError, match=message):
+            load_esa(write_plain(file, row("X", 7, score, "d1", spans)))
 
 
 @pytest.mark.parametrize("name", ["ref", "ref-A", "refB", "HUMAN", "Human-A.0", "reference"])
 def test_names_of_human_translations(name: str, tmp_path: Path) -> None:
-    file = tmp_path / "x.csv"
     machine = {"ref": "Reformer", "HUMAN": "humanoid"}.get(name, "GPT4_with_refA")
-    rows = [f"a,{system},1,TGT,eng,deu,5,d1,False,[],1.0,2.0\n" for system in (name, machine)]
-    file.write_text("".join(rows), encoding="utf-8")
+    rows = [f"a,{system},1,TGT,eng,deu,5,d1,False,[],1.0,2.0" for system in (name, machine)]
+    file = write_plain(tmp_path / "x.csv", *rows)
     assert load_esa(file).numbers("human_system").tolist() == [1, 0]
     assert load_esa(file, drop_human=True).texts("system") == [machine]
-    file.write_text(rows[0], encoding="utf-8")
     with pytest.raises(InputError, match="all systems are human translations"):
-        load_esa(file, drop_human=True)
-    file.write_text("a,b\n", encoding="utf-8")
+        load_esa(write_plain(file, rows[0]), drop_human=True)
     with pytest.raises(InputError, match="line 1 has 2 fields, 12 are due"):
-        load_esa(file)
+        load_esa(write_plain(file, "a,b"))
 
 
 def test_a_row_a_rater(tmp_path: Path) -> None:
-    file = tmp_path / "x.csv"
-    rows = [f"{who},X,{item},TGT,eng,deu,5,d1,False,[],1.0,2.0\n" for who, item in (("b", 2), ("a", 1), ("c", 2))]
-    file.write_text("".join(rows), encoding="utf-8")
-    assert load_esa(file, per_rater=True)["judge"] == ["b", "c", "a"]
+    rows = [f"{who},X,{item},TGT,eng,deu,5,d1,False,[],1.0,2.0" for who, item in (("b", 2), ("a", 1), ("c", 2))]
+    assert load_esa(write_plain(tmp_path / "x.csv", *rows), per_rater=True)["judge"] == ["b", "c", "a"]

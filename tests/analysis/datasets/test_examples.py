@@ -8,6 +8,7 @@ import pytest
 
 from bsx.analysis import load_data_or_example
 from bsx.errors import UnknownNameError
+from tests.helpers.tables import write_plain
 
 
 @pytest.mark.parametrize(
@@ -42,11 +43,9 @@ def test_a_second_reference_is_another_system_s_text_of_the_full_meaning(tmp_pat
 
 
 def test_real_data_win_over_the_example(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = tmp_path / "stsb"
-    folder.mkdir()
-    (folder / "stsb-de-dev.tsv").write_text(
-        "sentence1\tsentence2\tscore\nEin Haus.\tDas Haus.\t4.0\n", encoding="utf-8"
-    )
+    (tmp_path / "stsb").mkdir()
+    rows = ("sentence1\tsentence2\tscore", "Ein Haus.\tDas Haus.\t4.0")
+    write_plain(tmp_path / "stsb" / "stsb-de-dev.tsv", *rows)
     table = load_data_or_example("stsb-de-dev", data_dir=tmp_path)
     assert (table.name, len(table), table.example) == ("stsb-de-dev", 1, False)
     assert "real data" in capsys.readouterr().out

@@ -13,37 +13,27 @@ import pytest
 
 from bsx.analysis import load_data, load_realsumm, load_summeval
 from bsx.errors import InputError, UnknownNameError
+from tests.helpers.tables import write_plain
 
 ASPECTS = ("coherence", "consistency", "fluency", "relevance")
 
 
-def marks(*values: tuple[int, int, int, int]) -> list[dict[str, int]]:
-    return [dict(zip(ASPECTS, value, strict=True)) for value in values]
-
-
 def summaries() -> list[dict[str, Any]]:
-    shared = {"id": "dm-test-1", "references": ["a cat sat", "the cat was sitting"], "filepath": "cnndm/x.story"}
-    return [
-        {
-            **shared,
-            "model_id": "M8",
-            "decoded": "a cat sat there",
-            "expert_annotations": marks((1, 5, 5, 2), (2, 5, 4, 4), (3, 5, 3, 3)),
-            "turker_annotations": marks((4, 4, 4, 4), (5, 5, 5, 5)),
-        },
-        {
-            **shared,
-            "model_id": "M0",
-            "decoded": "rain",
-            "expert_annotations": marks((1, 1, 5, 1)),
-            "turker_annotations": marks((2, 2, 2, 2)),
-        },
-    ]
+    rows = []
+    for model, text, experts, turkers in (
+        ("M8", "a cat sat there", [(1, 5, 5, 2), (2, 5, 4, 4), (3, 5, 3, 3)], [(4,) * 4, (5,) * 4]),
+        ("M0", "rain", [(1, 1, 5, 1)], [(2,) * 4]),
+    ):
+        row: dict[str, Any] = {"id": "dm-test-1", "filepath": "cnndm/x.story", "model_id": model, "decoded": text}
+        row["references"] = ["a cat sat", "the cat was sitting"]
+        for kind, judged in (("expert", experts), ("turker", turkers)):
+            row[f"{kind}_annotations"] = [dict(zip(ASPECTS, marks, strict=True)) for marks in judged]
+        rows.append(row)
+    return rows
 
 
 def lines(path: Path, rows: list[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+    return write_plain(path, *map(json.dumps, rows))
 
 
 def test_summeval(tmp_path: Path) -> None:
@@ -69,9 +59,7 @@ def test_broken_summeval(tmp_path: Path) -> None:
     rows = summaries()
     del rows[1]["expert_annotations"][0]["fluency"]
     file = lines(tmp_path / "broken.jsonl", rows)
-    with pytest.raises(
-        InputError, match=r"broken\.jsonl: line 2, column 'expert_annotations': an annotation has no flu"
-    ):
+    with pytest.raises(InputError, match=r"broken\.jsonl: line 2, column 'expert_annotations': .* has no fluency"):
         load_summeval(file)
     assert len(load_summeval(file, skip_malformed=True)) == 1
     assert len(load_summeval(file, annotators="turker")) == 2
@@ -86,16 +74,11 @@ def test_broken_summeval(tmp_path: Path) -> None:
 
 def documents() -> dict[int, Any]:
     scores = {"litepyramid_recall": np.float64(0.3), "rouge_1_f_score": 0.5, "js-2": np.float32(-0.25)}
-    return {
-        52: {
-            "doc_id": 52,
-            "ref_summ": "<t> a cat sat . </t>",
-            "system_summaries": {
-                "bart_out.txt": {"system_summary": "<t> a cat . </t> <t> it sat </t>", "scores": scores},
-                "t5_out.txt": {"system_summary": "rain", "scores": {**scores, "litepyramid_recall": np.float64(0)}},
-            },
-        }
+    systems = {
+        "bart_out.txt": {"system_summary": "<t> a cat . </t> <t> it sat </t>", "scores": scores},
+        "t5_out.txt": {"system_summary": "rain", "scores": {**scores, "litepyramid_recall": np.float64(0)}},
     }
+    return {52: {"doc_id": 52, "ref_summ": "<t> a cat sat . </t>", "system_summaries": systems}}
 
 
 @pytest.mark.parametrize("protocol", [2, 3, 4])

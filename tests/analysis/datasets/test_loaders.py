@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from bsx.analysis.datasets.wmt import load_darr, load_mlqe, load_wmt_da, load_wm
 from bsx.catalog.datasets import DatasetEntry, LoaderName, load_datasets
 from bsx.catalog.entries import read_list
 from bsx.errors import InputError, RegistryError, UnknownNameError
+from tests.helpers.tables import write_plain
 
 Write = Callable[..., Path]
 
@@ -33,34 +34,31 @@ def write(tmp_path: Path) -> Write:
     def put(name: str, *lines: str) -> Path:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(line + "\n" for line in lines), encoding="utf-8", newline="")
-        return path
+        return write_plain(path, *lines)
 
     return put
 
 
-def columns(table: JudgedTable) -> dict[str, Any]:
-    return {name: list(values) for name, values in table.columns.items() if name != "dataset"}
+def cells(table: JudgedTable) -> list[tuple[Any, ...]]:
+    """Return the names of a table's columns, but for that of the data set, and its rows."""
+    shown = {name: list(values) for name, values in table.columns.items() if name != "dataset"}
+    return [tuple(shown), *zip(*shown.values(), strict=True)]
 
 
 DA = "lp\tsystem\tsid\tsource\treference\tcandidate\thuman"
+DARR, DARR_ROW = "LP DATA SID BETTER WORSE", "kk-en newstest2019 4 A B"
+PAIR = '{"candidate": "c", "reference": "a"}'
 
 
 def test_a_da_table_comes_out_tidy(write: Write) -> None:
     path = write("da.tsv", DA, 'cs-en\tA+B\t7\ts\t"r" x\tc\u2028d\t-0.5', "de-en\tA\t8\ts\tr\t\t1e-3")
     table = load_wmt_da(path)
-    assert columns(table) == {
-        "lp": ["cs-en", "de-en"],
-        "system": ["A+B", "A"],
-        "segment": ["7", "8"],
-        "source": ["s", "s"],
-        "candidate": ["c\u2028d", ""],
-        "reference": ['"r" x', "r"],
-        "human": [-0.5, 0.001],
-    }
-    assert table.name == "da"
-    assert table["dataset"] == ["da", "da"]
-    assert len(table) == 2
+    assert cells(table) == [
+        ("lp", "system", "segment", "source", "candidate", "reference", "human"),
+        ("cs-en", "A+B", "7", "s", "c\u2028d", '"r" x', -0.5),
+        ("de-en", "A", "8", "s", "", "r", 0.001),
+    ]
+    assert (table.name, table["dataset"], len(table)) == ("da", ["da", "da"], 2)
     assert table.references == [['"r" x'], ["r"]]
     assert list(load_wmt_da(path, lp="de-en")["segment"]) == ["8"]
     assert table.where(system="A")["human"].tolist() == [0.001]  # type: ignore[union-attr]
@@ -103,19 +101,33 @@ def test_missing_numbers_are_counted(write: Write) -> None:
     assert table.notes == ("2 of 3 rows have no 'human'",)
 
 
-def test_files_that_cannot_be_used(write: Write) -> None:
-    cases: list[tuple[Path, type[Exception], str]] = [
-        (write("head.tsv", DA), InputError, "holds no rows that can be used"),
-        (write("few.tsv", "lp\tcandidate\thuman", "a\tb\t1"), UnknownNameError, "has no column 'reference'; it has lp"),
-        (write("bad.jsonl", "[1]"), InputError, "line 1 is not a JSON object"),
-    ]
-    for path, kind, message in cases:
-        with pytest.raises(kind) as caught:
-            load_wmt_da(path)
-        assert message in str(caught.value), path
-    with pytest.raises(
-        InputError, match=r"holds no rows that can be used; all 2 are malformed, the first: .*line 2 has"
-    ):
+@pytest.mark.parametrize(
+    ("load", "name", "lines", "message"),
+    [
+        (load_wmt_da, "head.tsv", [DA], "holds no rows that can be used"),
+        (load_wmt_da, "few.tsv", ["lp\tcandidate\thuman", "a\tb\t1"], "has no column 'reference'; it has lp"),
+        (load_wmt_da, "bad.jsonl", ["[1]"], "line 1 is not a JSON object"),
+        (load_wmt_da_system, "s.csv", ["LP HUMAN", "cs-en 1"], "has no column 'system'; it has lp, human"),
+        (load_darr, "x.csv", [DARR, "kk-en newstest2019 4 A A"], "line 2 prefers A to itself"),
+        (load_darr, "x.csv", [DARR, f"{DARR_ROW} 25.5", DARR_ROW], "line 3 has 5 fields, 6 are due"),
+        (load_stsb, "y.tsv", ["sentence1\tsentence2\tscore", "a\tb\t7"], "'score' is '7', not a grade from 0 to 5"),
+        (load_multi_reference, "n.tsv", ["candidate\thuman", "c\t1"], "has no column of references"),
+        (load_table, "b.jsonl", [PAIR, '{"candidate": 3, "reference": "a"}'], "'candidate' is 3 (int), not a text"),
+        (load_table, "b.jsonl", [PAIR, '{"candidate": "c"}'], "'reference' is None (NoneType), not a text"),
+        (load_table, "b.jsonl", [PAIR, "{"], "line 2 is not JSON"),
+        (load_table, "b.jsonl", [PAIR, f'{PAIR[:-1]}, "human": true}}'], "'human' is 'True', not a finite number"),
+    ],
+)
+def test_files_that_cannot_be_used(
+    load: Callable[[Path], JudgedTable], name: str, lines: list[str], message: str, write: Write
+) -> None:
+    with pytest.raises((InputError, UnknownNameError)) as caught:
+        load(write(name, *lines))
+    assert message in str(caught.value)
+
+
+def test_rows_that_are_all_malformed_are_no_table(write: Write) -> None:
+    with pytest.raises(InputError, match=r"no rows that can be used; all 2 are malformed, the first: .*line 2 has"):
         load_wmt_da(write("all.tsv", DA, "x", "y"), skip_malformed=True)
 
 
@@ -129,14 +141,10 @@ def test_the_archive_of_2016(write: Write, tmp_path: Path) -> None:
         ):
             write(f"DAseg/inner/{name}.{kind}.{pair}", *texts)
     table = load_wmt_da(tmp_path / "DAseg", name="wmt")
-    assert columns(table) == {
-        "lp": ["cs-en", "cs-en", "ru-en", "ru-en"],
-        "segment": ["1", "2", "1", "2"],
-        "source": ["s1", "s2"] * 2,
-        "candidate": ["c1", "c2"] * 2,
-        "reference": ["r1", ""] * 2,
-        "human": [0.5, -1.0] * 2,
-    }
+    assert cells(table) == [
+        ("lp", "segment", "source", "candidate", "reference", "human"),
+        *((lp, *row) for lp in ("cs-en", "ru-en") for row in (("1", "s1", "c1", "r1", 0.5), ("2", "s2", "c2", "", -1))),
+    ]
     assert table.notes == ("2 rows have no reference ('NO REFERENCE AVAILABLE' in the file): an empty text",)
     assert len(load_wmt_da(tmp_path / "DAseg", lp="ru-en")) == 2
     write("DAseg/inner/newstest2015.human.ru-en", "1", "x")
@@ -166,19 +174,14 @@ def test_the_archive_of_2017(write: Write, tmp_path: Path) -> None:
         "cs-en newstest2017 old.3 2 -1",
     )
     table = load_wmt_da(tmp_path / "pack", renames={"old.3": "A.1"})
-    assert columns(table) == {
-        "lp": ["cs-en"] * 4,
-        "testset": ["newstest2017"] * 4,
-        "system": ["A.1", "Z.9+A.1", "B+C.2", "old.3"],
-        "segment": ["2", "1", "1", "2"],
-        "source": ["s2", "s1", "s1", "s2"],
-        "candidate": ["a2", "a1", "b1", "a2"],
-        "reference": ["r2", "r1", "r1", "r2"],
-        "human": [0.25, 1.0, 0.0, -1.0],
-    }
-    with pytest.raises(
-        InputError, match=r"DA-seglevel\.csv: line 5: there is no output of old\.3 in .*renames can map"
-    ):
+    assert cells(table) == [
+        ("lp", "testset", "system", "segment", "source", "candidate", "reference", "human"),
+        ("cs-en", "newstest2017", "A.1", "2", "s2", "a2", "r2", 0.25),
+        ("cs-en", "newstest2017", "Z.9+A.1", "1", "s1", "a1", "r1", 1),
+        ("cs-en", "newstest2017", "B+C.2", "1", "s1", "b1", "r1", 0),
+        ("cs-en", "newstest2017", "old.3", "2", "s2", "a2", "r2", -1),
+    ]
+    with pytest.raises(InputError, match=r"DA-seglevel\.csv: line 5: there is no output of old\.3 .*renames can map"):
         load_wmt_da(tmp_path / "pack")
     assert len(load_wmt_da(tmp_path / "pack", skip_malformed=True)) == 3
     alone = load_wmt_da(file)
@@ -193,36 +196,23 @@ def test_the_archive_of_2017(write: Write, tmp_path: Path) -> None:
 def test_system_level_da(write: Write) -> None:
     path = write("DA-syslevel.csv", "LP HUMAN SYSTEM", "cs-en 0.5 A", "cs-en x B", "de-en 0.25 A C")
     table = load_wmt_da_system(path, skip_malformed=True)
-    assert columns(table) == {"lp": ["cs-en"], "system": ["A"], "human": [0.5]}
+    assert cells(table) == [("lp", "system", "human"), ("cs-en", "A", 0.5)]
     assert [problem.partition("csv: ")[2] for problem in table.problems] == [
         "line 3, column 'human' is 'x', not a finite number",
         "line 4 has 4 fields, 3 are due",
     ]
-    with pytest.raises(UnknownNameError, match="has no column 'system'; it has lp, human"):
-        load_wmt_da_system(write("s.csv", "LP HUMAN", "cs-en 1"))
     comma = write("t.csv", "lp,system,human", 'cs-en,"A, B",1')
     assert load_wmt_da_system(comma)["system"] == ["A, B"]
 
 
 def test_darr_in_its_years(write: Write) -> None:
-    expected: Mapping[str, Any] = {
-        "lp": ["kk-en"],
-        "testset": ["newstest2019"],
-        "segment": ["4"],
-        "better": ["A"],
-        "worse": ["B"],
-    }
-    row = "kk-en newstest2019 4 A B"
-    assert columns(load_darr(write("2019.csv", "LP DATA SID BETTER WORSE", row))) == expected
-    assert columns(load_darr(write("2018.csv", "LP SID BETTER WORSE", row))) == expected
-    tabs = write("own.tsv", "lp\tdata\tsid\tbetter\tworse", row.replace(" ", "\t"))
-    assert columns(load_darr(tabs)) == expected
-    newer = load_darr(write("2020.csv", "LP DATA SID BETTER WORSE", row + " 25.5"))
-    assert columns(newer) == {**expected, "difference": [25.5]}
-    with pytest.raises(InputError, match="line 3 has 5 fields, 6 are due"):
-        load_darr(write("2020.csv", "LP DATA SID BETTER WORSE", row + " 25.5", row))
-    with pytest.raises(InputError, match="line 2 prefers A to itself"):
-        load_darr(write("x.csv", "LP DATA SID BETTER WORSE", "kk-en newstest2019 4 A A"))
+    names, row = ("lp", "testset", "segment", "better", "worse"), tuple(DARR_ROW.split())
+    assert cells(load_darr(write("2019.csv", DARR, DARR_ROW))) == [names, row]
+    assert cells(load_darr(write("2018.csv", DARR.replace("DATA ", ""), DARR_ROW))) == [names, row]
+    tabs = write("own.tsv", "lp\tdata\tsid\tbetter\tworse", "\t".join(row))
+    assert cells(load_darr(tabs)) == [names, row]
+    newer = load_darr(write("2020.csv", DARR, f"{DARR_ROW} 25.5"))
+    assert cells(newer) == [(*names, "difference"), (*row, 25.5)]
     with pytest.raises(InputError, match="holds no rows that can be used"):
         load_darr(tabs, lp="lt-en")
 
@@ -263,12 +253,8 @@ def test_system_outputs_meet_their_judgments(write: Write) -> None:
 
 
 def test_metric_scores(write: Write) -> None:
-    path = write(
-        "wmt-km-en.scores.tsv",
-        "system\tsid\thuman_raw\thuman_z\tchrF\tTER",
-        "A\td::1\t50\t0\t\t-1",
-        "A\td::2\t\t1\t2\t",
-    )
+    head = "system\tsid\thuman_raw\thuman_z\tchrF\tTER"
+    path = write("wmt-km-en.scores.tsv", head, "A\td::1\t50\t0\t\t-1", "A\td::2\t\t1\t2\t")
     table = load_metric_scores(path)
     assert table.metrics == ("chrF", "TER")
     assert list(table.columns) == ["dataset", "lp", "system", "segment", "human", "human_raw", "chrF", "TER"]
@@ -288,9 +274,8 @@ def test_columns_may_be_called_as_what_rows_hold(write: Write) -> None:
 
 def test_a_segment_with_a_malformed_source_is_left_out(write: Write) -> None:
     systems = write("newstest-de-en.systems.tsv", "system\tsid\tcandidate", "A\t1\tx", "A\t2\ty")
-    references = write(
-        "r.jsonl", *(f'{{"sid": "{sid}", "reference": "r", "source": {s}}}' for sid, s in (("1", '"s"'), ("2", "null")))
-    )
+    row = '{{"sid": "{}", "reference": "r", "source": {}}}'
+    references = write("r.jsonl", row.format(1, '"s"'), row.format(2, "null"))
     table = load_system_outputs(systems, references, skip_malformed=True)
     assert (list(table["candidate"]), list(table["source"]), len(table.problems)) == (["x"], ["s"], 2)
 
@@ -345,30 +330,21 @@ def test_mt_metrics_eval_layout(write: Write, tmp_path: Path) -> None:
 
 
 def test_sts_benchmark_in_its_layouts(write: Write) -> None:
-    original = write(
-        "sts-dev.csv", 'g\tf\t2012\t1\t5.000\tA "b, c\td', "g\tf\t2012\t2\t0.5\te\tf\tlicence", "g\tf\t2012\t3\t0.5\te"
-    )
+    rows = ('1\t5.000\tA "b, c\td', "2\t0.5\te\tf\tlicence", "3\t0.5\te")
+    original = write("sts-dev.csv", *(f"g\tf\t2012\t{row}" for row in rows))
     with pytest.raises(InputError, match=r"sts-dev\.csv: line 3 has 6 fields, at least 7 are due"):
         load_stsb(original)
     table = load_stsb(original, skip_malformed=True)
-    assert columns(table) == {
-        "segment": ["1", "2"],
-        "candidate": ['A "b, c', "e"],
-        "reference": ["d", "f"],
-        "human": [5.0, 0.5],
-        "genre": ["g", "g"],
-        "file": ["f", "f"],
-        "year": ["2012", "2012"],
-        "index": ["1", "2"],
-    }
+    assert cells(table) == [
+        ("segment", "candidate", "reference", "human", "genre", "file", "year", "index"),
+        ("1", 'A "b, c', "d", 5, "g", "f", "2012", "1"),
+        ("2", "e", "f", 0.5, "g", "f", "2012", "2"),
+    ]
     assert "1 rows have further fields" in table.notes[0]
     plain = load_stsb(write("x.tsv", "sentence1\tsentence2\tscore", "a\tb\t2.5"))
-    assert columns(plain) == {"segment": ["1"], "candidate": ["a"], "reference": ["b"], "human": [2.5]}
+    assert cells(plain) == [("segment", "candidate", "reference", "human"), ("1", "a", "b", 2.5)]
     headless = load_stsb(write("de.csv", '"a, b",c,2.5', "d,e,0.0"))
-    assert headless["candidate"] == ["a, b", "d"]
-    assert headless["segment"] == ["1", "2"]
-    with pytest.raises(InputError, match="line 2, column 'score' is '7', not a grade from 0 to 5"):
-        load_stsb(write("y.tsv", "sentence1\tsentence2\tscore", "a\tb\t7"))
+    assert (headless["candidate"], headless["segment"]) == (["a, b", "d"], ["1", "2"])
 
 
 def test_paraphrase_pairs(write: Write) -> None:
@@ -376,7 +352,7 @@ def test_paraphrase_pairs(write: Write) -> None:
     with pytest.raises(InputError, match="line 4, column 'label' is '2', not 0 or 1"):
         load_paws(path)
     kept = load_paws(path, skip_malformed=True)
-    assert columns(kept) == {"segment": ["5", "6"], "candidate": ["a", "NS"], "reference": ["b", "b"], "label": [0, 1]}
+    assert cells(kept)[1:] == [("5", "a", "b", 0), ("6", "NS", "b", 1)]
     assert "1 rows with the placeholder 'NS' instead of a sentence are kept" in kept.notes[0]
     dropped = load_paws(path, skip_malformed=True, drop_placeholders=True)
     assert dropped["segment"] == ["5"]
@@ -390,10 +366,8 @@ def test_qqp_quoted_and_not(write: Write) -> None:
     plain = write("plain.tsv", head, '1\t2\t3\tIs "x" y?\t"z"\t1')
     assert load_qqp(plain)["candidate"] == ['Is "x" y?']
     assert load_qqp(plain)["reference"] == ['"z"']
-    quoted = write(
-        "quoted.tsv", head, '1\t2\t3\t"Is ""x""\ty?', 'really"\tz\t0', '4\t5\t6\t"a"b\tc\t0', "7\t8\t9\td\te\t1"
-    )
-    table = load_qqp(quoted, quoted=True, skip_malformed=True)
+    rows = ('1\t2\t3\t"Is ""x""\ty?', 'really"\tz\t0', '4\t5\t6\t"a"b\tc\t0', "7\t8\t9\td\te\t1")
+    table = load_qqp(write("quoted.tsv", head, *rows), quoted=True, skip_malformed=True)
     assert table["candidate"] == ['Is "x"\ty?\nreally', "d"]
     assert table["segment"] == ["1", "7"]
     assert "quoted.tsv: line 4:" in table.problems[0]
@@ -401,26 +375,16 @@ def test_qqp_quoted_and_not(write: Write) -> None:
 
 def test_mlqe(write: Write, tmp_path: Path) -> None:
     head = "index\toriginal\ttranslation\tscores\tmean\tz_scores\tz_mean\tmodel_scores"
-    path = write(
-        "en-de/test20.ende.df.short.tsv",
-        head,
-        '0\ts "\tt\t[90, 80.5]\t85.25\t[0.1, 0.3]\t0.2\t-0.5',
-        "1\ts\tt\t90\t1\t\t1\t1",
-    )
+    rows = ('0\ts "\tt\t[90, 80.5]\t85.25\t[0.1, 0.3]\t0.2\t-0.5', "1\ts\tt\t90\t1\t\t1\t1")
+    path = write("en-de/test20.ende.df.short.tsv", head, *rows)
     with pytest.raises(InputError, match="line 3, column 'scores' is '90', not a list of numbers"):
         load_mlqe(path)
     table = load_mlqe(tmp_path, skip_malformed=True)
     assert table.name == "test20.ende"
-    assert columns(table) == {
-        "lp": ["en-de"],
-        "segment": ["0"],
-        "source": ['s "'],
-        "candidate": ["t"],
-        "human": [0.2],
-        "human_raw": [85.25],
-        "judgments": [2],
-        "model_scores": [-0.5],
-    }
+    assert cells(table) == [
+        ("lp", "segment", "source", "candidate", "human", "human_raw", "judgments", "model_scores"),
+        ("en-de", "0", 's "', "t", 0.2, 85.25, 2, -0.5),
+    ]
     with pytest.raises(UnknownNameError, match="has no column 'reference'"):
         _ = table.references
     write("en-de/again.df.short.tsv", head)
@@ -468,8 +432,6 @@ def test_several_references(write: Write, tmp_path: Path) -> None:
     write("folder/DA-z.scores", "0.5", "1")
     with pytest.raises(InputError, match="line counts differ"):
         load_multi_reference(tmp_path / "folder")
-    with pytest.raises(UnknownNameError, match="has no column of references"):
-        load_multi_reference(write("n.tsv", "candidate\thuman", "c\t1"))
 
 
 def test_a_plain_table_in_every_format(write: Write, tmp_path: Path) -> None:
@@ -494,24 +456,11 @@ def test_a_plain_table_in_every_format(write: Write, tmp_path: Path) -> None:
     assert json.loads((tmp_path / "p.jsonl").read_text().splitlines()[1])["human"] is None
     frame = table.to_frame()
     assert frame["reference2"].tolist() == ["b", ""]
-    lists = write(
-        "l.jsonl",
-        '{"candidate": "c", "reference": ["a", "b"], "human": 1, "extra": 5}',
-        '{"candidate": "d", "reference": "a"}',
-    )
-    loaded = load_table(lists)
+    lists = '{"candidate": "c", "reference": ["a", "b"], "human": 1, "extra": 5}'
+    loaded = load_table(write("l.jsonl", lists, PAIR))
     assert loaded.references == [["a", "b"], ["a"]]
     assert loaded["extra"] == ["5", ""]
     assert "1 of 2 rows have no 'human'" in loaded.notes
-    for row, message in (
-        ('{"candidate": 3, "reference": "a"}', "column 'candidate' is 3 (int), not a text"),
-        ('{"candidate": "c"}', "column 'reference' is None (NoneType), not a text"),
-        ("{", "line 2 is not JSON"),
-        ('{"candidate": "c", "reference": "a", "human": true}', "column 'human' is 'True', not a finite number"),
-    ):
-        with pytest.raises(InputError) as caught:
-            load_table(write("b.jsonl", '{"candidate": "c", "reference": "a"}', row))
-        assert message in str(caught.value)
     with pytest.raises(UnknownNameError, match="columns: 'humman' is not one of lp, "):
         load_table(path, columns={"humman": "score"})
     with pytest.raises(UnknownNameError, match="has no column 'bleu'"):

@@ -12,6 +12,7 @@ import pytest
 from bsx.analysis import load_mqm
 from bsx.data.tables import Table
 from bsx.errors import InputError, UnknownNameError
+from tests.helpers.tables import write_plain
 
 Run = Callable[..., Any]
 HEADER = "system\tdoc\tseg_id\trater\tsource\ttarget\tcategory\tseverity"
@@ -26,9 +27,7 @@ ROWS = (
 
 @pytest.fixture
 def spans(tmp_path: Path) -> Path:
-    file = tmp_path / "mqm_en-de.tsv"
-    file.write_text("\n".join([HEADER, *ROWS]) + "\n", encoding="utf-8")
-    return file
+    return write_plain(tmp_path / "mqm_en-de.tsv", HEADER, *ROWS)
 
 
 def test_spans_become_scores(spans: Path) -> None:
@@ -47,10 +46,8 @@ def test_spans_become_scores(spans: Path) -> None:
         "1 rows are human translations (ref)",
     )
     assert table.numbers("human_system").tolist() == [0, 0, 1]
-    whole = ["human_accuracy", "human_fluency", "human_non_translation"]
-    assert np.sum([table.numbers(part) for part in whole], axis=0).tolist() == pytest.approx(
-        table.numbers("human").tolist()
-    )
+    parts = [table.numbers(f"human_{part}") for part in ("accuracy", "fluency", "non_translation")]
+    np.testing.assert_allclose(sum(parts), table.numbers("human"))
 
 
 def test_weights_references_and_raters(spans: Path) -> None:
@@ -66,23 +63,19 @@ def test_weights_references_and_raters(spans: Path) -> None:
 
 
 def test_segments_numbered_by_document(tmp_path: Path) -> None:
-    file = tmp_path / "x.tsv"
     rows = [f"A\td{k}\t1\tr1\ts\tt\tNo-error\tNo-error" for k in (1, 2)]
-    file.write_text("\n".join([HEADER, *rows]) + "\n", encoding="utf-8")
-    assert load_mqm(file)["segment"] == ["d1:1", "d2:1"]
+    assert load_mqm(write_plain(tmp_path / "x.tsv", HEADER, *rows))["segment"] == ["d1:1", "d2:1"]
 
 
 def test_wrong_spans(spans: Path, tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match="has no system 'Ref' to take references from; it has A, ref"):
         load_mqm(spans, reference="Ref")
-    file = tmp_path / "y.tsv"
-    file.write_text(f"{HEADER}\nA\td\t1\tr\ts\tt\tStyle/Awkward\tTerrible\n", encoding="utf-8")
+    file = write_plain(tmp_path / "y.tsv", HEADER, "A\td\t1\tr\ts\tt\tStyle/Awkward\tTerrible")
     with pytest.raises(InputError, match=r"y.tsv: line 2: the severity 'Terrible' .* has no weight; weights "):
         load_mqm(file)
     assert load_mqm(file, weights={"terrible": 9}).numbers("human").tolist() == [-9]
-    file.write_text("system\tdoc\nA\td\n", encoding="utf-8")
     with pytest.raises(UnknownNameError, match="has no column 'seg'"):
-        load_mqm(file)
+        load_mqm(write_plain(file, "system\tdoc", "A\td"))
 
 
 def test_attention_checks_among_spans(spans: Path) -> None:
@@ -103,11 +96,8 @@ def test_the_command_writes_a_table(cli: Run, spans: Path, tmp_path: Path) -> No
     options = ("--per-rater", "--drop-human", "--weights", "major=3, minor fluency/punctuation=1")
     done = cli("data", "table", spans, "--loader", "mqm", *options, "-o", kept)
     assert done.status == 0, done.err
-    assert [(row.name("judge"), row.number("human")) for row in Table(kept).rows()] == [
-        ("r1", -4),
-        ("r2", 0),
-        ("r1", -25),
-    ]
+    by_rater = [(row.name("judge"), row.number("human")) for row in Table(kept).rows()]
+    assert by_rater == [("r1", -4), ("r2", 0), ("r1", -25)]
     for arguments, said in {
         ("--loader", "mqm", "--weights", "major"): "weights: 'major': write WHAT=NUMBER",
         ("--loader", "mqn"): "loader: there is no 'mqn'",

@@ -88,7 +88,6 @@ def changed(name: str, text: str, lang: str = "en", strength: float | None = Non
         ("negation", "de", "Eine Frau lacht.", "Keine Frau lacht."),
         ("negation", "de", "Er hat ein paar Bücher.", None),
         ("negation", "de", "Er kauft morgen ein.", None),
-        ("negation", "de", "Das Haus ist groß.", "Das Haus ist nicht groß."),
         ("negation", "de", "Er kommt nie zu spät.", "Er kommt immer zu spät."),
         ("negation", "fr", "Je n'ai pas faim.", "J'ai faim."),
         ("negation", "fr", "Ce n'est pas vrai.", "C'est vrai."),
@@ -106,7 +105,6 @@ def changed(name: str, text: str, lang: str = "en", strength: float | None = Non
         ("negation", "ru", "Никто не пришёл.", None),
         ("negation", "zh", "他不是老师。", "他是老师。"),
         ("negation", "zh", "他没有钱。", "他有钱。"),
-        ("negation", "zh", "他是老师。", "他不是老师。"),
         ("negation", "zh", "但是他来了。", None),
         ("negation", "zh", "可惜的是他没来。", None),
         ("negation", "ru", "Не может быть.", None),
@@ -202,23 +200,16 @@ def test_numbers_keep_their_length_and_script() -> None:
     for seed in range(20):
         for text, lang in (("It cost 1,234.50 in 1999.", "en"), ("عندي ٣ كتب.", "ar"), ("मेरे पास ३ किताबें हैं।", "hi")):
             new = changed("numbers", text, lang, seed=seed) or ""
-            different = [(a, b) for a, b in zip(text, new, strict=True) if a != b]
-            assert len(different) == 1
-            assert ord(different[0][1]) - unicodedata.decimal(different[0][1]) == ord(
-                different[0][0]
-            ) - unicodedata.decimal(different[0][0])
+            ((old, put),) = [(a, b) for a, b in zip(text, new, strict=True) if a != b]
+            assert ord(put) - unicodedata.decimal(put) == ord(old) - unicodedata.decimal(old)
             assert "0,234" not in new
             assert lang != "en" or "19" in new  # a year keeps its century
     assert changed("numbers", "Seven men and a dog.", "en") != "Seven men and a dog."
     assert (changed("numbers", "Zwei Männer.", "de") or "")[0].isupper()
     for seed in range(8):
         assert changed("numbers", "У него три брата.", "ru", seed=seed) == "У него четыре брата."
-        assert (changed("numbers", "Их было пять.", "ru", seed=seed) or "")[8:-1] in [
-            "шесть",
-            "семь",
-            "восемь",
-            "девять",
-        ]
+        number = (changed("numbers", "Их было пять.", "ru", seed=seed) or "")[8:-1]
+        assert number in {"шесть", "семь", "восемь", "девять"}
         assert (changed("numbers", "他有三个苹果。", "zh", seed=seed) or "")[2] in "四五六七八九"
 
 

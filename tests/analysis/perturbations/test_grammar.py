@@ -12,25 +12,17 @@ from bsx.analysis.perturbations.grammar.inflections import Inflections
 from bsx.analysis.perturbations.perturb import perturb
 from bsx.errors import InputError
 from tests.analysis.perturbations.test_parsed import DOG, I_SAW, one, parse
+from tests.helpers.tables import write_plain
 
 PAST = "Mood=Ind|Number=Sing|Person=3|Tense=Past|VerbForm=Fin"
 PRESENT = "Mood=Ind|Number=Sing|Person=3|Tense=Pres|VerbForm=Fin"
 BIT = parse(
-    ("The", 2, "DET", "det"),
-    ("dog", 3, "NOUN", "nsubj", "Number=Sing"),
-    ("bit", 0, "VERB", "root", PAST),
-    ("him", 3, "PRON", "obj", "Case=Acc|Number=Sing"),
-    ("in", 7, "ADP", "case"),
-    ("the", 7, "DET", "det"),
-    ("parks", 3, "NOUN", "obl", "Number=Plur"),
-    (".", 3, "PUNCT", "punct"),
+    f"The/2/DET/det dog/3/NOUN/nsubj/Number=Sing bit/0/VERB/root/{PAST} him/3/PRON/obj/Case=Acc|Number=Sing "
+    "in/7/ADP/case the/7/DET/det parks/3/NOUN/obl/Number=Plur ./3/PUNCT/punct"
 )
 CATS = parse(
-    ("He", 2, "PRON", "nsubj", "Case=Nom"),
-    ("likes", 0, "VERB", "root", PRESENT),
-    ("cats", 2, "NOUN", "obj", "Number=Plur"),
-    ("and", 5, "CCONJ", "cc"),
-    ("dogs", 3, "NOUN", "conj", "Number=Plur"),
+    f"He/2/PRON/nsubj/Case=Nom likes/0/VERB/root/{PRESENT} cats/2/NOUN/obj/Number=Plur "
+    "and/5/CCONJ/cc dogs/3/NOUN/conj/Number=Plur"
 )
 
 
@@ -80,27 +72,20 @@ def test_english_rules(
 
 
 def test_a_treebank_knows_forms(tmp_path: Path) -> None:
-    rows = [
-        "1\tHunde\tHund\tNOUN\t_\tCase=Nom|Number=Plur\t0\troot\t_\t_",
-        "1\tHund\tHund\tNOUN\t_\tCase=Nom|Number=Sing\t0\troot\t_\t_",
-        "1\tHunden\tHund\tNOUN\t_\tCase=Dat|Number=Plur\t0\troot\t_\t_",
-    ]
-    file = tmp_path / "de.conllu"
-    file.write_text("\n\n".join(rows) + "\n\n", encoding="utf-8")
+    row = "1\t{}\t{}\tNOUN\t_\t{}\t0\troot\t_\t_\n"
+    forms = {"Hunde": "Case=Nom|Number=Plur", "Hund": "Case=Nom|Number=Sing", "Hunden": "Case=Dat|Number=Plur"}
+    file = write_plain(tmp_path / "de.conllu", *(row.format(form, "Hund", feats) for form, feats in forms.items()))
     known = Inflections.from_treebanks([file])
     assert known.form("Hund", "NOUN", "Case=Nom|Number=Sing", {"Number": "Plur"}) == "hunde"
     assert known.form("Hund", "NOUN", "Case=Dat|Number=Sing", {"Number": "Plur"}) == "hunden"
     assert known.form("Katze", "NOUN", "Number=Sing", {"Number": "Plur"}) is None
-    tree = parse(
-        ("Er", 2, "PRON", "nsubj"), ("sah", 0, "VERB", "root"), ("Hunde", 2, "NOUN", "obj", "Case=Nom|Number=Plur")
-    )
+    tree = parse("Er/2/PRON/nsubj sah/0/VERB/root Hunde/2/NOUN/obj/Case=Nom|Number=Plur")
     found = perturb(["Er sah Hunde"], "noun-number", lang="nl", parses=[tree], inflections=known)
     assert found.texts == ("Er sah Hund",)
     with pytest.raises(InputError, match="noun-number needs a treebank"):
         perturb(["Er sah Hunde"], "noun-number", lang="nl", parses=[tree])
-    file.write_text("1\tHunde\t_\tNOUN\t_\t_\t0\troot\t_\t_\n\n", encoding="utf-8")
     with pytest.raises(InputError, match="no words with lemmas and features"):
-        Inflections.from_treebanks([file])
+        Inflections.from_treebanks([write_plain(file, row.format("Hunde", "_", "_"))])
 
 
 @pytest.mark.parametrize("name", ["reorder", "voice", "agreement", "case", "noun-number", "tense", "synonyms"])
@@ -119,9 +104,6 @@ def test_real_sentences_change_in_few_words(shared: Path) -> None:
     for name, least in shares.items():
         found = perturb(texts, name, lang="en", parses=parses)
         assert found.changed.mean() > least, name
-        words = [
-            len(set(after.lower().replace(",", "").split()) ^ set(before.lower().replace(",", "").split()))
-            for after, before, changed in zip(found.texts, texts, found.changed, strict=True)
-            if changed
-        ]
+        sides = [[set(text.lower().replace(",", "").split()) for text in side] for side in (texts, found.texts)]
+        words = [len(before ^ after) for before, after in zip(*sides, strict=True)]
         assert max(words) <= {"reorder": 4, "voice": 12}.get(name, 2), name

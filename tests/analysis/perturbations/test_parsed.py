@@ -12,43 +12,25 @@ from bsx.analysis.perturbations.names import names_of, word_spans
 from bsx.analysis.perturbations.perturb import perturb
 
 
-def parse(*rows: tuple[str, int, str, str] | tuple[str, int, str, str, str]) -> Parse:
-    """Build a parse from (word, head, part of speech, relation[, features])."""
-    return Parse.of(
-        {
-            "words": [row[0] for row in rows],
-            "heads": [row[1] for row in rows],
-            "upos": [row[2] for row in rows],
-            "deprels": [row[3] for row in rows],
-            "feats": [row[4] if len(row) == 5 else "" for row in rows],
-        }
-    )
+def parse(words: str) -> Parse:
+    """Build a parse from words with their head, part of speech, relation and perhaps features: ``dog/3/NOUN/nsubj``."""
+    rows = [(*word.split("/"), "")[:5] for word in words.split()]
+    names = ("words", "heads", "upos", "deprels", "feats")
+    parts: dict[str, list[Any]] = {
+        name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)
+    }
+    return Parse.of({**parts, "heads": [int(head) for head in parts["heads"]]})
 
 
 DOG = parse(
-    ("The", 2, "DET", "det"),
-    ("dog", 3, "NOUN", "nsubj", "Number=Sing"),
-    ("bit", 0, "VERB", "root"),
-    ("the", 6, "DET", "det"),
-    ("old", 6, "ADJ", "amod"),
-    ("man", 3, "NOUN", "obj", "Number=Sing"),
-    ("in", 8, "ADP", "case"),
-    ("Rome", 3, "PROPN", "obl"),
-    (".", 3, "PUNCT", "punct"),
+    "The/2/DET/det dog/3/NOUN/nsubj/Number=Sing bit/0/VERB/root the/6/DET/det old/6/ADJ/amod "
+    "man/3/NOUN/obj/Number=Sing in/8/ADP/case Rome/3/PROPN/obl ./3/PUNCT/punct"
 )
-I_SAW = parse(
-    ("I", 2, "PRON", "nsubj"), ("saw", 0, "VERB", "root"), ("him", 2, "PRON", "obj"), (".", 2, "PUNCT", "punct")
-)
-WHO = parse(("Who", 2, "PRON", "nsubj", "PronType=Int"), ("saw", 0, "VERB", "root"), ("him", 2, "PRON", "obj"))
+I_SAW = parse("I/2/PRON/nsubj saw/0/VERB/root him/2/PRON/obj ./2/PUNCT/punct")
+WHO = parse("Who/2/PRON/nsubj/PronType=Int saw/0/VERB/root him/2/PRON/obj")
 NAMED = parse(
-    ("New", 2, "PROPN", "nmod"),
-    ("York", 4, "PROPN", "nsubj"),
-    ("'s", 2, "PART", "case"),
-    ("fell", 0, "VERB", "root"),
-    ("and", 7, "CCONJ", "cc"),
-    ("New", 7, "PROPN", "nmod"),
-    ("York", 4, "PROPN", "conj"),
-    ("rose", 4, "VERB", "conj"),
+    "New/2/PROPN/nmod York/4/PROPN/nsubj 's/2/PART/case fell/0/VERB/root "
+    "and/7/CCONJ/cc New/7/PROPN/nmod York/4/PROPN/conj rose/4/VERB/conj"
 )
 
 
@@ -70,14 +52,13 @@ def test_subject_and_object_change_places() -> None:
 
 
 def test_names_keep_their_capital_and_others_lose_it() -> None:
-    tree = parse(("Rome", 2, "PROPN", "nsubj"), ("conquered", 0, "VERB", "root"), ("most", 2, "ADJ", "obj"))
+    tree = parse("Rome/2/PROPN/nsubj conquered/0/VERB/root most/2/ADJ/obj")
     assert one("Rome conquered most", "subject-object", tree) == "Most conquered Rome"
 
 
 def test_nouns_change_places() -> None:
     assert one("The dog bit the old man in Rome.", "noun-swap", DOG) == "The man bit the old dog in Rome."
-    hunde, katzen = (("Hunde", 2, "NOUN", "nsubj", "Number=Plur"), ("Katzen", 2, "NOUN", "obj", "Number=Plur"))
-    tree = parse(hunde, ("jagen", 0, "VERB", "root"), katzen)
+    tree = parse("Hunde/2/NOUN/nsubj/Number=Plur jagen/0/VERB/root Katzen/2/NOUN/obj/Number=Plur")
     assert one("Hunde jagen Katzen", "noun-swap", tree, "de") is None  # no articles that tell their form
     assert one("I saw him.", "noun-swap", I_SAW) is None
 
@@ -92,11 +73,11 @@ def test_a_name_becomes_another_texts_name_everywhere() -> None:
 
 def tagged(*words: str, flat: int = -1) -> Parse:
     """Build a parse of names, the word at ``flat`` joined to the one before it."""
-    return parse(*((word, 0, "PROPN", "flat" if place == flat else "root") for place, word in enumerate(words)))
+    return parse(" ".join(f"{word}/0/PROPN/{'flat' if at == flat else 'root'}" for at, word in enumerate(words)))
 
 
 def test_a_name_becomes_one_of_its_own_kind_or_stays() -> None:
-    on = parse(("On", 2, "ADP", "case"), ("Wednesday", 0, "PROPN", "root"))
+    on = parse("On/2/ADP/case Wednesday/0/PROPN/root")
     others = {"1.1262": tagged("1.1262"), "May": tagged("May"), "Ann Lee": tagged("Ann", "Lee", flat=1)}
     others |= {"NATO": tagged("NATO"), "G20": tagged("G20"), "%": tagged("%"), "May 3": tagged("May", "3")}
     assert one("On Wednesday", "entities", on, others=others) is None
@@ -111,7 +92,7 @@ def test_a_name_becomes_one_of_its_own_kind_or_stays() -> None:
 
 
 def test_words_that_the_text_does_not_spell_have_no_place() -> None:
-    tree = parse(*((word, 0, "X", "dep") for word in ("Er", "geht", "in", "dem", "Zoo", "zu", "dem", "Bären")))
+    tree = parse("Er/0/X/dep geht/0/X/dep in/0/X/dep dem/0/X/dep Zoo/0/X/dep zu/0/X/dep dem/0/X/dep Bären/0/X/dep")
     text = "Er geht im Zoo zum Bären"
     spans = word_spans(text, tree)
     assert [text[slice(*span)] if span else None for span in spans][:5] == ["Er", "geht", None, None, "Zoo"]
@@ -125,13 +106,8 @@ def test_relations_survive_joining_dropping_and_the_cache(tmp_path: Path) -> Non
     cache = ParseCache(tmp_path, {"parser": "x"})
     cache.parse(["a"], lambda texts: iter([[DOG]]), lambda done, total: None)
     assert ParseCache(tmp_path, {"parser": "x"}).parse(["a"], lambda texts: iter([]), lambda done, total: None) == [DOG]
-    before: dict[str, list[Any]] = {
-        "words": ["a"],
-        "heads": [0],
-        "upos": ["X"],
-        "feats": [""],
-    }  # as earlier caches have it
-    assert Parse.of(before).deprels == ()
+    before: dict[str, list[Any]] = {"words": ["a"], "heads": [0], "upos": ["X"], "feats": [""]}
+    assert Parse.of(before).deprels == ()  # as earlier caches have it
 
 
 @pytest.mark.parametrize(
@@ -143,10 +119,8 @@ def test_real_treebanks(shared: Path, folder: str, lang: str, least: int | None)
     if not files:
         pytest.skip(f"the treebank {folder} is not here")
     parses = [sentence.parse for sentence in read_conllu(files[0])]
-    marked = "# text = "
-    texts = [
-        line[len(marked) :] for line in files[0].read_text(encoding="utf-8").split("\n") if line.startswith(marked)
-    ]
+    lines = files[0].read_text(encoding="utf-8").split("\n")
+    texts = [line.removeprefix("# text = ") for line in lines if line.startswith("# text = ")]
     assert len(texts) == len(parses)
     for name in ("noun-swap", *(["entities", "subject-object"] if least else [])):
         result = perturb(texts, name, lang=lang, parses=parses)
