@@ -19,7 +19,7 @@ from scipy import stats
 
 import bsx
 from bsx.errors import InputError, RegistryError, UnknownNameError
-from tests.helpers.tables import read_rows, write_columns, write_rows
+from tests.helpers.tables import read_rows, write_rows
 
 Run = Callable[..., Any]
 LONGER = "chrf:word_order=2,char_order=4"
@@ -77,26 +77,6 @@ def entry(name: str, normalise: str, members: list[dict[str, Any]]) -> str:
 def columns(table: Path) -> dict[str, Any]:
     read = read_rows(table)
     return {name: [row[name] for row in read] for name in read[0]}
-
-
-def test_the_document_that_others_read(cli: Run, tmp_path: Path) -> None:
-    rng = np.random.default_rng(1)
-    human = rng.normal(size=60)
-    table = {"a": human + rng.normal(size=60), "b": human + rng.normal(size=60), "h": human}
-    file = write_columns(tmp_path / "t.tsv", {"lp": ["x-en"] * 30 + ["y-en"] * 30, **table})
-    done = cli("ensemble", file, "--columns", "a,b", "--human", "h", "--group", "lp", "--how", "z", "--format", "json")
-    assert done.status == 0, done.err
-    content = json.loads(done.out)
-    z = stats.zscore(table["a"]) + stats.zscore(table["b"])
-    for group, part in zip(content["groups"], (slice(30), slice(30, None)), strict=True):
-        assert group["ensemble"] == pytest.approx(stats.pearsonr(z[part], human[part])[0], abs=1e-9)
-        assert [*group["tests"]] == ["williams", "bootstrap"]
-    assert [group["n"] for group in content["groups"]] == [30, 30]
-    assert (content["how"], content["members"], content["weights"]) == ("z", ["a", "b"], {"a": 0.5, "b": 0.5})
-    assert content["provenance"]["kind"] == "ensemble"
-    assert content["provenance"]["files"][0]["name"] == "t.tsv"
-    assert content["settings"]["seed"] == 1
-    assert "best-of-the-same-rows" in [notice["name"] for notice in content["warnings"]]
 
 
 def test_a_saved_ensemble_scores_as_the_columns_did(
@@ -328,6 +308,7 @@ def test_members_are_computed_where_no_column_holds_them(cli: Run, scores: Path,
     content, expected = json.loads(done.out), json.loads(stored.out)
     assert (content["members"], content["lower"]) == (["chrf", "ter"], ["ter"])
     assert content["groups"][0]["ensemble"] == pytest.approx(expected["groups"][0]["ensemble"], abs=1e-6)
+    assert content["provenance"]["kind"] == "ensemble"
     assert content["provenance"]["signatures"] == expected["provenance"]["signatures"]
     kept = yaml.safe_load(file.read_text(encoding="utf-8"))
     assert [member["lower"] for member in kept["combination"]["members"]] == [False, True]
