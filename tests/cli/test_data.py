@@ -366,11 +366,3 @@ def test_list_and_show(registry: Server, cli: Cli, tmp_path: Path) -> None:
     assert json.loads(cli("data", "show", "toy", "--format", "json").out) == rows["toy"]
     assert "unknown data set 'tooy'. Near: toy" in cli("data", "get", "tooy").err
     assert "List, show, fetch and verify" in cli("data").out
-
-
-def test_registry_validate_reads_the_data_sets(cli: Cli, tmp_path: Path) -> None:
-    assert "17 curves of differences: all valid" in cli("registry", "validate").out
-    (tmp_path / "datasets.yaml").write_text("- name: x\n")
-    result = cli("registry", "validate", tmp_path)
-    assert result.status == 2
-    assert "[0].title: Field required" in result.err

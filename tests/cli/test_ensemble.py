@@ -93,17 +93,17 @@ def test_a_saved_ensemble_scores_as_the_columns_did(
     got = metric.score(candidates, references)
     np.testing.assert_allclose(got, expected, atol=1e-6)  # the table has nine digits
     assert metric.needs == {"candidate", "reference"}
+    assert metric.score_matrix(["a cat", "it rains"], ["a cat", "a dog", "rain"]).shape == (2, 3)
     by_file = bsx.get_metric(f"ensemble:{saved}").score(candidates, references)
     assert str(by_file.signature) == str(got.signature)
     assert got.signature["file"].startswith("mine@")
     assert got.signature["normalise"] == "z"
     assert "(metric:ter " in got.signature["members"]
-    assert content["fitted"]["rows"] == len(rows)
-    assert content["fitted"]["human"] == "human"
+    assert (content["fitted"]["rows"], content["fitted"]["human"]) == (len(rows), "human")
     assert content["fitted"]["files"][0]["sha256"]
-    assert set(content["fitted"]["signatures"]) <= {"chrf", "chrf:word_order=2,char_order=4", "ter"}
     assert metric.notes == ()
     signatures = content["fitted"]["signatures"]
+    assert set(signatures) <= {"chrf", LONGER, "ter"}
     ter = signatures["ter"]
     signatures["ter"] = ter.replace("case_sensitive:no", "case_sensitive:yes")
     saved.write_text(yaml.safe_dump(content))
@@ -112,19 +112,6 @@ def test_a_saved_ensemble_scores_as_the_columns_did(
     signatures["ter"] = ter.replace("sacrebleu:", "sacrebleu:0")
     saved.write_text(yaml.safe_dump(content))
     assert "ter was fitted with other versions" in bsx.get_metric("ensemble:mine").notes[0]
-
-
-def test_a_saved_ensemble_is_a_metric_everywhere(saved: Path, scores: Path, cli: Run, tmp_path: Path) -> None:
-    texts = scores.with_name("texts.tsv")
-    out = tmp_path / "with.tsv"
-    done = cli("score", texts, "--metrics", "ensemble:mine,chrf", "-o", out)
-    assert done.status == 0, done.err
-    assert list(columns(out))[-2:] == ["ensemble:mine", "chrf"]
-    done = cli("meta", texts, "--metrics", "ensemble:mine,chrf", "--human", "human", "--format", "json")
-    assert done.status == 0, done.err
-    assert "ensemble:mine" in done.out
-    metric = bsx.get_metric("ensemble:mine")
-    assert metric.score_matrix(["a cat", "it rains"], ["a cat", "a dog", "rain"]).shape == (2, 3)
 
 
 def test_an_ensemble_is_never_replaced(saved: Path, scores: Path, cli: Run) -> None:
@@ -224,7 +211,6 @@ def test_ensembles_that_are_not_there_or_not_right(saved: Path, tmp_path: Path, 
     ):
         with pytest.raises(kind, match=message):
             bsx.get_metric(spec)
-    assert cli("score", saved, "--metrics", "ensemble:nosuch", "-c", "x").status == 2
     content = yaml.safe_load(saved.read_text())
     content["combination"]["members"][0]["metric"] = "ensemble:mine"
     nested = tmp_path / "nested.yaml"
@@ -236,9 +222,6 @@ def test_ensembles_that_are_not_there_or_not_right(saved: Path, tmp_path: Path, 
     saved.write_text(yaml.safe_dump(content))
     with pytest.raises(RegistryError, match="needs centre"):
         bsx.get_metric("ensemble:mine")
-    done = cli("registry", "validate", saved.parent.parent)
-    assert done.status == 2
-    assert "mine.yaml" in done.err
 
 
 def test_members_share_encoders_and_read_sources(tmp_path: Path, tiny_model: Callable[[str], str], cli: Run) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 from typing import Any
@@ -97,7 +98,6 @@ PROBE = "probe task.tsv -m minilm"
 WRONG = [
     ("models --prefer quality", "name it with --lang"),
     ("plan compare --batch-size 3", "--batch-tokens is of bsx "),
-    ("report --refs x", "--references is of bsx "),
     ("intervene judged.tsv --metrics chrf", "say which it is with lang"),
     (f"{INTERVENE} --factors mor", "mor: needs word vectors: --vectors"),
     (f"{INTERVENE} --plot x.gif", "cannot draw this format"),
@@ -107,7 +107,6 @@ WRONG = [
     (f"{PERTURB} --perturbations noun-swap", "perturbation noun-swap needs parses of the texts"),
     (f"{PERTURB} --parser stanza", "parser needs to know the language"),
     ("adversarial pairs labels.tsv", "--columns names the scores in it, --metrics computes some"),
-    ("adversarial pairs labels.tsv --columns m --label x", "has no column 'x'"),
     ("adversarial pairs labels.tsv --columns m --model minilm", "model has no effect without metrics"),
     ("adversarial pairs labels.tsv --columns m --lower n", "none of the scores"),
     ("adversarial triples labels.tsv", "has no column 'sentence1'"),
@@ -129,7 +128,6 @@ WRONG = [
     ("plan meta --correlations=.9,.9,1", "both metrics have the same"),
     ("plan meta --correlations .5,.4,x", "correlations: without a pilot, state three"),
     (f"{TRAIN} -m minilm --human huma", "has no column 'huma'"),
-    (f"{TRAIN} -m minilm --network hidden=0", "hidden"),
     (f"{FIT} --document a", "document: the column 'a' is named twice"),
     (f"{FIT} --document human --cluster segment", "document has no effect with cluster"),
     ("compare scores.tsv --columns a --document system", "document: 'system' is the column of systems"),
@@ -140,7 +138,6 @@ WRONG = [
     (f"{PROBE} --layers 9", "layer: 9 is too deep"),
     (f"{PROBE} --plot p.gif", "p.gif: the name must end in .png, .svg, .pdf"),
     (f"{PROBE} -o o.xyz", "o.xyz: the name must end in .tsv"),
-    (f"{PROBE} --judged labels.tsv", "has no column 'candidate'"),
     (f"{PROBE} --detail parallel=true", "parallel is about further files"),
     (f"{PROBE} --labels Number", "labels has no effect without a file in CoNLL-U"),
     ("probe task.tsv task.tsv -m minilm", "two files would both be the task 'task'"),
@@ -186,38 +183,28 @@ FILES = [
     (f"score -m minilm lack.jsonl {ROWS}", "line 2: has no 'ref'"),
 ]
 VALUES = [
-    (f"{TEXTS} --layer -1", "layer: must be at least 0 (got '-1')"),
     (f"{TEXTS} --layer x", "layer: must be a whole number (got 'x')"),
     (f"{TEXTS} --layer 3 --all-layers", "--layer and --all-layers exclude each"),
     (f"{TEXTS} --encoder backend=tpu", "--encoder backend: must be 'auto', 'torch' or 'onnx' (got 'tpu')"),
-    (f"{TEXTS} --encoder memory=", "memory: cannot read the size ''"),
     (f"{TEXTS} --encoder memory=1GB,", "memory: cannot read the size '1GB,'"),
     (f"{TEXTS} --encoder nosuch=1", "--encoder: 'nosuch=1' is not NAME=VALUE with one of normalize"),
     (f"{TEXTS} --encoder dtype=fp16,dtype=fp32", "--encoder: dtype is given twice"),
     (f"{TEXTS} --encoder leading_space=perhaps", "error: --encoder leading_space: "),
     (f"{TEXTS} --encoder cache=a,b", "error: --encoder cache: "),
-    (f"{TEXTS} --encoder batch_tokens=0", "error: --encoder batch_tokens: "),
     (f"{TEXTS} --normalize none", "No such option: --normalize; write --encoder norm"),
     ("score -c c.txt -r r.txt --metrics bertr:layer=-1", "layer: must be at least 0"),
     ("score -c c.txt -r r.txt --metrics chrf:beta=x", "beta: must be a whole number (got 'x')"),
-    ("score --device cpu", "No such option: --device; write --encoder device=VALUE"),
     ("score --no-final-norm", "No such option: --no-final-norm; write --encoder final_norm=VALUE"),
     ("train esim --epochs 2", "No such option: --epochs; write --network epochs=VALUE"),
-    ("factors --translation t", "No such option: --translation; write --detail translation=VALUE"),
     ("meta --also all", "No such option: --also; write --detail also=VALUE"),
     ("meta scores.tsv --columns ,", "columns is given without any name"),
     ("meta scores.tsv --columns a --lower ''", "lower is given without any name"),
     ("meta scores.tsv --columns a --resamples 0", "resamples: must be at least 1 (got '0')"),
-    ("meta scores.tsv --columns a --alpha 2", "error: --alpha: "),
-    ("meta scores.tsv --columns a --seed x", "error: --seed: "),
     ("meta '' --columns a", "the name of a file to read is empty"),
     ("meta scores.tsv --columns a --level system", "'hybrid'. Near: sys."),
     (f"{PERTURB} --strengths 5", "strengths: must be at most 1 (got '5')"),
     (f"{PROBE} --train-sizes 5,x", "train-sizes: must be a whole number (got 'x')"),
-    (f"{PROBE} --train-sizes 5,1", "train-sizes: must be at least 2 (got '1')"),
-    (f"{TRAIN} -m minilm --seeds 1,-1", "seeds: must be at least 0 (got '-1')"),
     (f"{FIT} --reliability human=.9,human=.8", "reliability: human is given twice"),
-    (f"{FIT} --confidence 2", "--confidence: "),
     ("compare -c c.txt -c r.txt --metrics chrf --resamples 15", "at --confidence=0.95 takes at least 20"),
 ]
 
@@ -291,8 +278,6 @@ def test_an_error_names_its_metric_among_several(wrong: str, folder: Path, cli: 
 
 
 def test_the_cells_of_acc_eq_are_pooled_where_that_is_asked_for(folder: Path, cli: Cli) -> None:
-    import json
-
     def figures(*more: str) -> Any:
         words = "meta scores.tsv --human human --columns a --statistic acc_eq --resamples 20 --format json"
         done = cli(*words.split(), *more)
