@@ -70,12 +70,10 @@ class Server:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self._server.server_port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
-        self._thread.start()
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
     def close(self) -> None:
         self._server.shutdown()
-        self._thread.join()
         self._server.server_close()
 
 
@@ -108,41 +106,30 @@ def test_a_download_arrives_whole_and_reports(server: Server, target: Path) -> N
     assert [path.name for path in target.parent.iterdir()] == ["x.bin"]
 
 
-@pytest.mark.parametrize("ranges", [True, False])
-def test_an_interrupted_download_goes_on(ranges: bool, server: Server, target: Path) -> None:
-    server.ranges = ranges
-    server.stop_after = 1000
+@pytest.mark.parametrize(
+    ("tags", "ranges", "resumed"),
+    [
+        (('"v1"', '"v1"'), True, True),
+        (('"v1"', '"v1"'), False, True),
+        (('"v1"', '"v2"'), True, True),  # the file changed meanwhile
+        ((None, None), True, False),  # nothing is resumed that cannot be told apart
+        (('W/"weak"', 'W/"weak"'), True, False),
+    ],
+)
+def test_an_interrupted_download_goes_on_or_begins_anew(
+    tags: tuple[str | None, str | None], ranges: bool, resumed: bool, server: Server, target: Path
+) -> None:
+    server.tag, server.ranges, server.stop_after = tags[0], ranges, 1000
     with pytest.raises(DataUnavailableError, match=r"ended after 1,000 of 10,240 bytes; the same command resumes"):
         download(f"{server.url}/x", target, None, None)
     assert not target.exists()
     assert target.with_name("x.bin.part").read_bytes() == BODY[:1000]
-    server.stop_after = None
-    download(f"{server.url}/x", target, sha256(BODY), None)
-    assert target.read_bytes() == BODY
-    assert server.asked == [None, "bytes=1000-"]
+    server.tag, server.stop_after = tags[1], None
+    server.content["/x"] = now = BODY if tags[0] == tags[1] else BODY[::-1]
+    download(f"{server.url}/x", target, sha256(now), None)
+    assert target.read_bytes() == now
+    assert server.asked == [None, "bytes=1000-" if resumed else None]
     assert [path.name for path in target.parent.iterdir()] == ["x.bin"]
-
-
-def test_a_file_that_changed_meanwhile_is_fetched_anew(server: Server, target: Path) -> None:
-    server.stop_after = 1000
-    with pytest.raises(DataUnavailableError):
-        download(f"{server.url}/x", target, None, None)
-    server.stop_after, server.tag = None, '"v2"'
-    server.content["/x"] = newer = BODY[::-1]
-    download(f"{server.url}/x", target, None, None)
-    assert target.read_bytes() == newer
-
-
-def test_nothing_is_resumed_that_cannot_be_told_apart(server: Server, target: Path) -> None:
-    for tag in (None, 'W/"weak"'):
-        server.tag, server.stop_after = tag, 1000
-        with pytest.raises(DataUnavailableError):
-            download(f"{server.url}/x", target, None, None)
-        server.stop_after = None
-        server.asked.clear()
-        download(f"{server.url}/x", target, None, None)
-        assert server.asked == [None]
-        assert target.read_bytes() == BODY
 
 
 def test_a_part_that_is_already_whole_or_too_long(server: Server, target: Path) -> None:
@@ -278,6 +265,12 @@ def test_get_load_and_verify(registry: Server, cli: Cli, tmp_path: Path) -> None
     with pytest.raises(DataUnavailableError, match="toy is not in .*: `bsx data get toy` fetches it"):
         load_data("toy")
     assert "toy is not in" in cli("data", "verify", "toy").err
+    registry.content["/da.tsv"] = TABLE.replace("c7", "d7").encode()
+    result = cli("data", "get", "toy")
+    assert (result.status, result.err.count("\n")) == (2, 1)
+    assert "is expected" in result.err
+    assert list((tmp_path / "data/toy").iterdir()) == []
+    registry.content["/da.tsv"] = TABLE.encode()
     for name, status in (("toy", "da.tsv: ok"), ("toy-pack", "pack.tgz, pack/inside/da.tsv: unchanged")):
         result = cli("data", "get", name)
         assert (result.status, result.out) == (0, f"{name}: in {tmp_path / 'data' / name}\n")
@@ -319,25 +312,11 @@ def test_where_the_data_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     assert data_folder("~/x") == tmp_path / "x"
 
 
-def test_a_wrong_checksum_leaves_nothing(registry: Server, cli: Cli, tmp_path: Path) -> None:
-    registry.content["/da.tsv"] = TABLE.replace("c7", "d7").encode()
-    result = cli("data", "get", "toy")
-    assert result.status == 2
-    assert "is expected" in result.err
-    assert len(result.err.splitlines()) == 1
-    assert list((tmp_path / "data/toy").iterdir()) == []
-    registry.content.clear()
-    assert "the server answers 404" in cli("data", "get", "toy").err
-
-
 def test_a_local_folder_instead_of_the_network(registry: Server, cli: Cli, tmp_path: Path) -> None:
     folder = tmp_path / "mine"
     (folder / "wmt").mkdir(parents=True)
     assert "nobody publishes it in this form; put wmt/da.tsv there" in cli("data", "get", "toy-local").err
-    assert (
-        "mine: toy-local needs wmt/da.tsv, which is not there"
-        in cli("data", "get", "toy-local", "--from-folder", folder).err
-    )
+    assert "toy-local needs wmt/da.tsv, which is not" in cli("data", "get", "toy-local", "--from-folder", folder).err
     assert "there is no folder" in cli("data", "get", "toy", "--from-folder", tmp_path / "none").err
     (folder / "wmt/da.tsv").write_text(TABLE)
     other = tmp_path / "other"
@@ -346,13 +325,10 @@ def test_a_local_folder_instead_of_the_network(registry: Server, cli: Cli, tmp_p
     assert verify_dataset("toy-local", data_dir=other) == {"wmt/da.tsv": "unchanged"}
     # A data folder may also be somebody's own collection, which nobody fetched.
     assert len(load_data("toy-local", data_dir=folder)) == 500
-    assert cli("data", "verify", "toy-local", "--data-dir", folder).out == (
-        "toy-local: wmt/da.tsv: no checksum is known\n"
-    )
+    assert cli("data", "verify", "toy-local", "--data-dir", folder).out.endswith("no checksum is known\n")
     # With a checksum in the registry, a changed table is refused, by verify and by get.
     listed = tmp_path / "registry/datasets.yaml"
-    digest = hashlib.sha256(TABLE.encode()).hexdigest()
-    local = f"local: {{path: wmt/da.tsv, loader: wmt_da, sha256: {{wmt/da.tsv: {digest}}}}}"
+    local = f"local: {{path: wmt/da.tsv, loader: wmt_da, sha256: {{wmt/da.tsv: {sha256(TABLE.encode())}}}}}"
     listed.write_text(listed.read_text().replace("local: {path: wmt/da.tsv, loader: wmt_da}", local))
     assert cli("data", "verify", "toy-local", "--data-dir", folder).out == "toy-local: wmt/da.tsv: ok\n"
     (folder / "wmt/da.tsv").write_text(TABLE + "x")
@@ -390,11 +366,3 @@ def test_list_and_show(registry: Server, cli: Cli, tmp_path: Path) -> None:
     assert json.loads(cli("data", "show", "toy", "--format", "json").out) == rows["toy"]
     assert "unknown data set 'tooy'. Near: toy" in cli("data", "get", "tooy").err
     assert "List, show, fetch and verify" in cli("data").out
-
-
-def test_registry_validate_reads_the_data_sets(cli: Cli, tmp_path: Path) -> None:
-    assert "17 curves of differences: all valid" in cli("registry", "validate").out
-    (tmp_path / "datasets.yaml").write_text("- name: x\n")
-    result = cli("registry", "validate", tmp_path)
-    assert result.status == 2
-    assert "[0].title: Field required" in result.err

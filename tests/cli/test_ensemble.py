@@ -19,7 +19,7 @@ from scipy import stats
 
 import bsx
 from bsx.errors import InputError, RegistryError, UnknownNameError
-from tests.helpers.tables import read_rows, write_columns, write_rows
+from tests.helpers.tables import read_rows, write_rows
 
 Run = Callable[..., Any]
 LONGER = "chrf:word_order=2,char_order=4"
@@ -79,26 +79,6 @@ def columns(table: Path) -> dict[str, Any]:
     return {name: [row[name] for row in read] for name in read[0]}
 
 
-def test_the_document_that_others_read(cli: Run, tmp_path: Path) -> None:
-    rng = np.random.default_rng(1)
-    human = rng.normal(size=60)
-    table = {"a": human + rng.normal(size=60), "b": human + rng.normal(size=60), "h": human}
-    file = write_columns(tmp_path / "t.tsv", {"lp": ["x-en"] * 30 + ["y-en"] * 30, **table})
-    done = cli("ensemble", file, "--columns", "a,b", "--human", "h", "--group", "lp", "--how", "z", "--format", "json")
-    assert done.status == 0, done.err
-    content = json.loads(done.out)
-    z = stats.zscore(table["a"]) + stats.zscore(table["b"])
-    for group, part in zip(content["groups"], (slice(30), slice(30, None)), strict=True):
-        assert group["ensemble"] == pytest.approx(stats.pearsonr(z[part], human[part])[0], abs=1e-9)
-        assert [*group["tests"]] == ["williams", "bootstrap"]
-    assert [group["n"] for group in content["groups"]] == [30, 30]
-    assert (content["how"], content["members"], content["weights"]) == ("z", ["a", "b"], {"a": 0.5, "b": 0.5})
-    assert content["provenance"]["kind"] == "ensemble"
-    assert content["provenance"]["files"][0]["name"] == "t.tsv"
-    assert content["settings"]["seed"] == 1
-    assert "best-of-the-same-rows" in [notice["name"] for notice in content["warnings"]]
-
-
 def test_a_saved_ensemble_scores_as_the_columns_did(
     saved: Path, scores: Path, cli: Run, rows: list[dict[str, str]]
 ) -> None:
@@ -113,17 +93,17 @@ def test_a_saved_ensemble_scores_as_the_columns_did(
     got = metric.score(candidates, references)
     np.testing.assert_allclose(got, expected, atol=1e-6)  # the table has nine digits
     assert metric.needs == {"candidate", "reference"}
+    assert metric.score_matrix(["a cat", "it rains"], ["a cat", "a dog", "rain"]).shape == (2, 3)
     by_file = bsx.get_metric(f"ensemble:{saved}").score(candidates, references)
     assert str(by_file.signature) == str(got.signature)
     assert got.signature["file"].startswith("mine@")
     assert got.signature["normalise"] == "z"
     assert "(metric:ter " in got.signature["members"]
-    assert content["fitted"]["rows"] == len(rows)
-    assert content["fitted"]["human"] == "human"
+    assert (content["fitted"]["rows"], content["fitted"]["human"]) == (len(rows), "human")
     assert content["fitted"]["files"][0]["sha256"]
-    assert set(content["fitted"]["signatures"]) <= {"chrf", "chrf:word_order=2,char_order=4", "ter"}
     assert metric.notes == ()
     signatures = content["fitted"]["signatures"]
+    assert set(signatures) <= {"chrf", LONGER, "ter"}
     ter = signatures["ter"]
     signatures["ter"] = ter.replace("case_sensitive:no", "case_sensitive:yes")
     saved.write_text(yaml.safe_dump(content))
@@ -132,19 +112,6 @@ def test_a_saved_ensemble_scores_as_the_columns_did(
     signatures["ter"] = ter.replace("sacrebleu:", "sacrebleu:0")
     saved.write_text(yaml.safe_dump(content))
     assert "ter was fitted with other versions" in bsx.get_metric("ensemble:mine").notes[0]
-
-
-def test_a_saved_ensemble_is_a_metric_everywhere(saved: Path, scores: Path, cli: Run, tmp_path: Path) -> None:
-    texts = scores.with_name("texts.tsv")
-    out = tmp_path / "with.tsv"
-    done = cli("score", texts, "--metrics", "ensemble:mine,chrf", "-o", out)
-    assert done.status == 0, done.err
-    assert list(columns(out))[-2:] == ["ensemble:mine", "chrf"]
-    done = cli("meta", texts, "--metrics", "ensemble:mine,chrf", "--human", "human", "--format", "json")
-    assert done.status == 0, done.err
-    assert "ensemble:mine" in done.out
-    metric = bsx.get_metric("ensemble:mine")
-    assert metric.score_matrix(["a cat", "it rains"], ["a cat", "a dog", "rain"]).shape == (2, 3)
 
 
 def test_an_ensemble_is_never_replaced(saved: Path, scores: Path, cli: Run) -> None:
@@ -244,7 +211,6 @@ def test_ensembles_that_are_not_there_or_not_right(saved: Path, tmp_path: Path, 
     ):
         with pytest.raises(kind, match=message):
             bsx.get_metric(spec)
-    assert cli("score", saved, "--metrics", "ensemble:nosuch", "-c", "x").status == 2
     content = yaml.safe_load(saved.read_text())
     content["combination"]["members"][0]["metric"] = "ensemble:mine"
     nested = tmp_path / "nested.yaml"
@@ -256,9 +222,6 @@ def test_ensembles_that_are_not_there_or_not_right(saved: Path, tmp_path: Path, 
     saved.write_text(yaml.safe_dump(content))
     with pytest.raises(RegistryError, match="needs centre"):
         bsx.get_metric("ensemble:mine")
-    done = cli("registry", "validate", saved.parent.parent)
-    assert done.status == 2
-    assert "mine.yaml" in done.err
 
 
 def test_members_share_encoders_and_read_sources(tmp_path: Path, tiny_model: Callable[[str], str], cli: Run) -> None:
@@ -328,6 +291,7 @@ def test_members_are_computed_where_no_column_holds_them(cli: Run, scores: Path,
     content, expected = json.loads(done.out), json.loads(stored.out)
     assert (content["members"], content["lower"]) == (["chrf", "ter"], ["ter"])
     assert content["groups"][0]["ensemble"] == pytest.approx(expected["groups"][0]["ensemble"], abs=1e-6)
+    assert content["provenance"]["kind"] == "ensemble"
     assert content["provenance"]["signatures"] == expected["provenance"]["signatures"]
     kept = yaml.safe_load(file.read_text(encoding="utf-8"))
     assert [member["lower"] for member in kept["combination"]["members"]] == [False, True]

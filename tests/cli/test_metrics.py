@@ -11,7 +11,7 @@ import pytest
 
 import bsx
 from tests.conftest import Cli, Model
-from tests.helpers.tables import read_rows
+from tests.helpers.tables import read_rows, write_columns
 
 CANDIDATES = ["the cat sat on the mat", "a dog", "the old train station", "rain"]
 REFERENCES = ["the cat is on the mat", "the dog walked", "a new train station", "the rain"]
@@ -20,10 +20,8 @@ SOURCES = ["le chat", "un chien", "la gare", "la pluie"]
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    path = tmp_path / "data.tsv"
-    rows = zip(CANDIDATES, REFERENCES, SOURCES, "abcd", strict=True)
-    path.write_text("candidate\treference\tsource\tname\n" + "".join("\t".join(row) + "\n" for row in rows))
-    return path
+    columns = {"candidate": CANDIDATES, "reference": REFERENCES, "source": SOURCES, "name": "abcd"}
+    return write_columns(tmp_path / "data.tsv", columns)
 
 
 def test_a_wide_table_keeps_the_input_and_adds_a_column_a_metric(
@@ -67,17 +65,13 @@ def test_parquet_keeps_types_and_several_systems_make_several_rows(cli: Cli, tmp
     expected = bsx.get_metric("chrf").score(CANDIDATES, [[text, "x"] for text in REFERENCES])
     assert written["chrf"][::2].tolist() == pytest.approx(expected.values.tolist())
     assert (written["chrf"][1::2] == 100).all()
-    assert "chrf" in done.out
-    assert "ter" in done.out
 
 
 def long_table(folder: Path) -> Path:
     """Two systems one below the other, the second of them with one row less."""
-    rows = [("a", text, reference) for text, reference in zip(CANDIDATES, REFERENCES, strict=True)]
-    rows += [("b", text, text) for text in REFERENCES[:-1]]
-    lines = ["system\tcandidate\treference\tnote", *("\t".join([*row, "kept"]) for row in rows)]
-    (folder / "long.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return folder / "long.tsv"
+    columns = {"system": "aaaabbb", "candidate": CANDIDATES + REFERENCES[:-1]}
+    columns |= {"reference": REFERENCES + REFERENCES[:-1], "note": ["kept"] * 7}
+    return write_columns(folder / "long.tsv", columns)
 
 
 def test_systems_below_one_another_are_several_systems(cli: Cli, tmp_path: Path) -> None:
@@ -98,12 +92,9 @@ def test_systems_below_one_another_are_several_systems(cli: Cli, tmp_path: Path)
     answer, _, head, *table = cli(*command).out.splitlines()[:5]
     assert answer.startswith("2 systems, 3 to 4 segments each; corpus scores: bleu from ")
     assert head.split()[:3] == ["system", "n", "bleu"]
-    for line, (place, system, n) in zip(table, ((0, "a", 4), (1, "b", 3)), strict=True):
-        assert line.split() == [
-            system,
-            str(n),
-            *(f"{entry['scores'][place]['score']:.4f}" for entry in result["metrics"]),
-        ]
+    for place, (line, head) in enumerate(zip(table, ("a 4", "b 3"), strict=True)):
+        corpus = [f"{entry['scores'][place]['score']:.4f}" for entry in result["metrics"]]
+        assert line.split() == [*head.split(), *corpus]
 
 
 def test_systems_below_one_another_under_bertscore(cli: Cli, tiny_model: Model, tmp_path: Path) -> None:
@@ -209,13 +200,10 @@ def test_a_registry_folder_adds_a_metric(cli: Cli, tmp_path: Path, monkeypatch: 
     given = own_metric(
         f"return PairScores(np.array([len(a & b) / len(a | b) for a, b in {both}]))", tmp_path, monkeypatch
     )
-    folder = tmp_path / "mine"
     done = cli("score", *given, "--metrics", "chrf", "--format", "json")
     assert done.status == 0, done.err
-    for metric in (
-        bsx.get_metric("jaccard", encoders=bsx.Encoders(registry=str(folder))),
-        bsx.get_metrics("jaccard", registry=folder)[0],
-    ):
+    shared = bsx.get_metric("jaccard", encoders=bsx.Encoders(registry=str(tmp_path / "mine")))
+    for metric in (shared, *bsx.get_metrics("jaccard", registry=tmp_path / "mine")):
         assert metric.score(["a b"], ["b c"])[0] == pytest.approx(1 / 3)
 
 

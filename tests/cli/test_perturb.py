@@ -30,19 +30,9 @@ def table(tmp_path: Path) -> Path:
 
 def test_what_it_writes_and_leaves_out(cli: Cli, table: Path, tmp_path: Path) -> None:
     kept = tmp_path / "kept.jsonl"
-    command = [
-        "adversarial",
-        "perturb",
-        table,
-        "--metrics",
-        "chrf,ter",
-        "--candidate",
-        "candidate",
-        "--source",
-        "source",
-    ]
-    command += ["--lang", "en", "--strengths", ".2,.5", "--resamples", 50, "--format", "json", "--edits-out", kept]
-    done = cli(*command)
+    texts = ("--candidate", "candidate", "--source", "source", "--lang", "en", "--edits-out", kept)
+    drawn = ("--strengths", ".2,.5", "--resamples", 50, "--format", "json")
+    done = cli("adversarial", "perturb", table, "--metrics", "chrf,ter", *texts, *drawn)
     assert done.status == 0, done.err
     content = json.loads(done.out)
     assert (content["settings"]["clean"], content["settings"]["column"]) == ("candidates", "candidate")
@@ -66,8 +56,7 @@ def test_references_are_the_texts_unless_told(cli: Cli, table: Path, tmp_path: P
     target = tmp_path / "out.txt"
     command = ["adversarial", "perturb", table, "--metrics", "chrf", "--perturbations", "lower,negation"]
     done = cli(*command, "--lang", "en", "-o", target)
-    assert done.status == 0, done.err
-    assert done.out == ""
+    assert (done.status, done.out) == (0, ""), done.err
     text = target.read_text(encoding="utf-8")
     assert "the clean texts are the references themselves" in text
     table_of = text.split("\n\n")[1].splitlines()

@@ -16,6 +16,7 @@ from bsx.encode.features import Features, Pooling, pooled_features
 from bsx.encode.session import Encoders
 from bsx.errors import InputError
 from tests.conftest import Cli, Model
+from tests.helpers.tables import read_rows
 
 TEXTS = ["the cat sat on the mat", "rain", "an old station un-slowly said", "the cat sat on the mat"]
 WORDS = [tuple(text.split()) for text in TEXTS]
@@ -135,7 +136,7 @@ def test_json_of_a_tiny_model(cli: Cli, task: Path, tiny_model: Model, tmp_path:
     assert found["layers"][0]["accuracy"] > 0.9 > found["baseline"] + 0.2
     assert found["control"]["types"] == 2
     assert [size["size"] for size in found["curve"]] == [10]
-    rows = list(csv.DictReader(io.StringIO(out.read_text()), delimiter="\t"))
+    rows = read_rows(out)
     assert [row["task"] for row in rows] == ["first"] * 4
     assert float(rows[2]["accuracy"]) == pytest.approx(found["layers"][2]["accuracy"])
     assert float(rows[2]["accuracy_at_10"]) == pytest.approx(found["curve"][0]["accuracy"][2])
@@ -166,7 +167,7 @@ def test_other_formats_and_a_judged_table(cli: Cli, task: Path, tiny_model: Mode
     assert float(table[1]["selectivity"]) == pytest.approx(difference, abs=2e-6)
 
 
-def test_words_and_the_split_of_senteval(cli: Cli, tiny_model: Model, tmp_path: Path) -> None:
+def test_words_with_labels(cli: Cli, tiny_model: Model, tmp_path: Path) -> None:
     tags = {"the": "D", "cat": "N", "sat": "V", "slowly": "A"}
     orders = list(itertools.permutations(tags)) * 2  # each sentence stands twice
     lines = [f"{word}\t{tags[word]}" if word else "" for order in orders for word in (*order, "")]
@@ -178,10 +179,6 @@ def test_words_and_the_split_of_senteval(cli: Cli, tiny_model: Model, tmp_path: 
     assert 157 <= found["n"] <= 160
     assert found["layers"][0]["accuracy"] == 1
     assert "vector:word" in next(iter(json.loads(done.out)["signatures"].values()))
-    parts = ["tr"] * 30 + ["te"] * 20
-    (tmp_path / "s.txt").write_text("".join(f"{p}\t{'AB'[i % 2]}\tcat {i}\n" for i, p in enumerate(parts)))
-    (found,) = json.loads(cli("probe", tmp_path / "s.txt", *command).out)["tasks"]
-    assert (found["split"], found["test"], found["train"] + found["validation"]) == ("given", 20, 30)
 
 
 def test_probes_are_tested_on_further_files(cli: Cli, task: Path, tiny_model: Model, tmp_path: Path) -> None:
@@ -207,17 +204,12 @@ def test_probes_are_tested_on_further_files(cli: Cli, task: Path, tiny_model: Mo
 
 @pytest.fixture
 def treebank(tmp_path: Path) -> Path:
-    """48 sentences in CoNLL-U; a word in three has the feature Number, by its form."""
-    rng, blocks = np.random.default_rng(2), []
-    words = {"the": ("DET", "_"), "cat": ("NOUN", "Number=Sing"), "cats": ("NOUN", "Number=Plur"), "sat": ("VERB", "_")}
-    for _ in range(48):
-        chosen = rng.permutation(list(words))
-        rows = [
-            f"{at}\t{word}\t_\t{words[word][0]}\t_\t{words[word][1]}\t{at - 1}\tdep\t_\t_"
-            for at, word in enumerate(chosen, 1)
-        ]
-        blocks.append("\n".join(rows))
-    (tmp_path / "en.conllu").write_text("\n\n".join(blocks) + "\n\n", encoding="utf-8")
+    """48 sentences in CoNLL-U."""
+    tags = {"the": "DET\t_\t_", "cat": "NOUN\t_\tNumber=Sing", "cats": "NOUN\t_\tNumber=Plur", "sat": "VERB\t_\t_"}
+    lines: list[str] = []
+    for order in [*itertools.permutations(tags)] * 2:
+        lines += [f"{at}\t{word}\t_\t{tags[word]}\t{at - 1}\tdep\t_\t_" for at, word in enumerate(order, 1)] + [""]
+    (tmp_path / "en.conllu").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return tmp_path / "en.conllu"
 
 

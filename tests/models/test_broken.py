@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import re
 import shutil
 from collections.abc import Callable
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("any_backend")
 
 
 def config(**changes: Any) -> Change:
-    return edit("config.json", lambda content: content.update(changes))
+    return lambda folder: tiny.rewrite(folder, **changes)
 
 
 def edit(name: str, change: Callable[[Any], object]) -> Change:
@@ -48,29 +49,19 @@ def gone(pattern: str, *, folder_instead: bool = False) -> Change:
 
 
 def put(name: str, content: bytes) -> Change:
-    def apply(folder: Path) -> None:
-        (folder / name).write_bytes(content)
-
-    return apply
+    return lambda folder: (folder / name).write_bytes(content)
 
 
 def cut(name: str, share: float) -> Change:
-    def apply(folder: Path) -> None:
-        content = (folder / name).read_bytes()
-        (folder / name).write_bytes(content[: int(len(content) * share)])
-
-    return apply
+    return lambda folder: os.truncate(folder / name, int((folder / name).stat().st_size * share))
 
 
 def tensors(change: Callable[[dict[str, Any]], object]) -> Change:
-    def apply(folder: Path) -> None:
-        from safetensors.torch import load_file, save_file
-
-        held = load_file(folder / "model.safetensors")
+    def changed(held: dict[str, Any]) -> dict[str, Any]:
         change(held)
-        save_file(held, folder / "model.safetensors", metadata={"format": "pt"})
+        return held
 
-    return apply
+    return lambda folder: tiny.rewrite(folder, changed)
 
 
 def header(change: Callable[[dict[str, Any]], object]) -> Change:
@@ -88,17 +79,10 @@ def header(change: Callable[[dict[str, Any]], object]) -> Change:
 
 def strange_template(content: dict[str, Any]) -> None:
     """Have a token stand before every text that the model has no vector for."""
-    piece, special = (
-        {"SpecialToken": {"id": "[X]", "type_id": 0}},
-        {"[X]": {"id": "[X]", "ids": [70_000], "tokens": ["[X]"]}},
-    )
-    single = [piece, {"Sequence": {"id": "A", "type_id": 0}}]
-    content["post_processor"] = {
-        "type": "TemplateProcessing",
-        "single": single,
-        "pair": single,
-        "special_tokens": special,
-    }
+    single = [{"SpecialToken": {"id": "[X]", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}]
+    special = {"[X]": {"id": "[X]", "ids": [70_000], "tokens": ["[X]"]}}
+    template = {"type": "TemplateProcessing", "single": single, "pair": single, "special_tokens": special}
+    content["post_processor"] = template
 
 
 def overlapping(content: dict[str, Any]) -> None:
@@ -196,17 +180,12 @@ SENTENCE_CORRUPTIONS: dict[str, Change] = {
     "modules above": put("modules.json", b'[{"type": "Pooling", "path": "../whole/1_Pooling"}]'),
     "limits not a number": put("sentence_bert_config.json", b'{"max_seq_length": NaN}'),
 }
+ALIKE = ("config empty", "config list", "heads zero", "activation unknown", "tokenizer cut", "weights cut")
 BLEURT_CORRUPTIONS: dict[str, Change] = {
-    "config empty": put("config.json", b""),
-    "config list": put("config.json", b"[]"),
+    **{name: CORRUPTIONS[name] for name in (*ALIKE, "weights of nothing")},
     "config without size": without("config.json", "hidden_size"),
     "config without layers": without("config.json", "num_hidden_layers"),
-    "config activation": config(hidden_act="no-such"),
-    "config heads": config(num_attention_heads=0),
     "weights not a number": tensors(lambda held: [tensor.fill_(float("nan")) for tensor in held.values()]),
-    "weights cut": cut("model.safetensors", 0.5),
-    "weights of nothing": put("model.safetensors", (2).to_bytes(8, "little") + b"{}"),
-    "tokenizer cut": cut("tokenizer.json", 0.5),
 }
 
 
@@ -264,9 +243,6 @@ def test_a_damaged_encoder(
 def test_a_damaged_sentence_encoder(
     name: str, score: Callable[..., Outcome], tiny_model: Model, tmp_path: Path
 ) -> None:
-    import torch
-    from safetensors.torch import save_file
-
     whole = tmp_path / "whole"
     shutil.copytree(tiny_model("bert"), whole)
     kinds = ("Transformer", "Pooling", "Dense")
@@ -276,8 +252,7 @@ def test_a_damaged_sentence_encoder(
         (whole / at).mkdir()
     (whole / POOLING).write_text(json.dumps({"pooling_mode_mean_tokens": True}))
     (whole / DENSE).write_text(json.dumps({"activation_function": "torch.nn.modules.activation.Tanh"}))
-    weights = {"linear.weight": torch.eye(tiny.DIM), "linear.bias": torch.zeros(tiny.DIM)}
-    save_file(weights, whole / "2_Dense/model.safetensors")
+    dense()(whole)
     assert score("--metrics", f"sentence:model={whole}").status == 0
     folder = damaged(whole, SENTENCE_CORRUPTIONS[name], tmp_path)
     check(score("--metrics", f"sentence:model={folder}"), folder)

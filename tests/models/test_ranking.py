@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.resources
 import json
 import os
 import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
@@ -20,7 +22,7 @@ from bsx.errors import InputError, RegistryError, UnknownNameError
 from bsx.models.evidence import Pooled, by_evidence, pooled, rows_of
 from bsx.models.files import config_digest, is_here
 from bsx.models.ranking import PERMISSIVE, SelectSettings, cost, parse_count, rank, select_model, unranked
-from tests.conftest import REPOSITORY, Cli
+from tests.conftest import REPOSITORY, Cli, Model
 
 PAPERS = {
     "en": "roberta-large",
@@ -72,15 +74,11 @@ def test_one_answer_at_all_doors(cli: Cli) -> None:
         assert chosen.name == (here[0].entry.name if here else choice.name)
         assert chosen.note == (None if chosen.name == choice.name else f"{choice.advice} {chosen.name} is used.")
         result = json.loads(cli("models", "--lang", code, "--format", "json").out)
-        assert (result["selected"], result["recommended"], result["advice"]) == (
-            choice.name,
-            choice.recommended,
-            choice.advice,
-        )
+        found = [result[name] for name in ("selected", "recommended", "advice")]
+        assert found == [choice.name, choice.recommended, choice.advice]
         shown = cli("models", "--lang", code).out.splitlines()
         assert shown[0] == choice.advice
-        first = "chrF" if choice.recommended == "chrf" else choice.name
-        assert shown[3].split()[0] == first
+        assert shown[3].split()[0] == ("chrF" if choice.recommended == "chrf" else choice.name)
 
 
 def test_what_was_measured_besides_bertscore_is_named() -> None:
@@ -206,15 +204,8 @@ def test_chrf_is_advised_where_the_best_model_is_not_better(overlay: Path) -> No
     for name, entry in shipped().models.items():
         if "af" in entry.languages:
             fields = yaml.safe_load((shipped_folder() / "models" / f"{name}.yaml").read_text(encoding="utf-8"))
-            poor = {
-                **GERMAN,
-                "dataset": "A",
-                "language": "af",
-                "direction": "en-af",
-                "n": 9000,
-                "value": 0.0,
-                "chrf": 0.9,
-            }
+            poor = {**GERMAN, "dataset": "A", "language": "af", "direction": "en-af"}
+            poor |= {"n": 9000, "value": 0.0, "chrf": 0.9}
             write_minilm(overlay, **fields | {"evidence": [poor, {**poor, "dataset": "B"}]})
     choice = select_model("af", registry=overlay)
     assert choice.recommended == "chrf"
@@ -362,6 +353,9 @@ def test_overlays_win_in_order(overlay: Path, tmp_path: Path, monkeypatch: pytes
     second = tmp_path / "second"
     (second / "models").mkdir(parents=True)
     write_minilm(second, layer=3)
+    monkeypatch.setattr("bsx.catalog.catalog.user_folder", lambda: second)
+    assert overlay_folders() == [second]
+    assert load_registry().model("minilm").layer == 3
     assert load_registry(overlay).model("minilm").layer == 2
     monkeypatch.setenv("BSX_REGISTRY", str(overlay))
     assert load_registry().model("minilm").layer == 2
@@ -371,15 +365,6 @@ def test_overlays_win_in_order(overlay: Path, tmp_path: Path, monkeypatch: pytes
     assert str(overlay / "models" / "minilm.yaml") in cli("models", "show", "minilm").out
     assert bsx.Scorer(model="minilm", registry=second).layers == (3,)
     assert shipped().model("minilm").layer == 4
-
-
-def test_the_users_own_folder_is_an_overlay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    home = tmp_path / "registry"
-    (home / "models").mkdir(parents=True)
-    write_minilm(home, name="mine", aliases=[], layer=5)
-    monkeypatch.setattr("bsx.catalog.catalog.user_folder", lambda: home)
-    assert overlay_folders() == [home]
-    assert load_registry().model("mine").layer == 5
 
 
 def test_missing_overlays_are_errors(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -394,6 +379,7 @@ def test_a_broken_overlay_file_costs_only_its_entry(overlay: Path, cli: Cli) -> 
     write_minilm(overlay, layer=99)
     (overlay / "baselines" / "en").mkdir(parents=True)
     (overlay / "baselines" / "en" / "roberta-large.yaml").write_text("f1: no", encoding="utf-8")
+    (overlay / "datasets.yaml").write_text("- name: x\n", encoding="utf-8")
     catalog = load_registry(overlay)
     with pytest.raises(RegistryError, match=r"mine.models.minilm.yaml: .*layer 99"):
         catalog.model("minilm")
@@ -406,12 +392,12 @@ def test_a_broken_overlay_file_costs_only_its_entry(overlay: Path, cli: Cli) -> 
     assert "layer 99" in listing.err
     report = cli("registry", "validate", overlay)
     assert report.status == 2
-    assert "2 problems" in report.err
+    assert "3 problems" in report.err
+    assert "[0].title: Field required" in report.err
     assert "all valid" in cli("registry", "validate").out
 
 
-def test_relative_paths_are_relative_to_the_overlay(overlay: Path, tiny_model: object) -> None:
-    assert callable(tiny_model)
+def test_relative_paths_are_relative_to_the_overlay(overlay: Path, tiny_model: Model) -> None:
     shutil.copytree(tiny_model("bert"), overlay / "weights")
     changes = {"name": "tiny", "aliases": [], "source": {"path": "weights"}, "layers": 3, "layer": 2, "dimensions": 32}
     write_minilm(overlay, **changes)
@@ -443,10 +429,6 @@ def test_every_entry_of_the_registry_is_right() -> None:
 
 
 def test_every_figure_of_bert_score_is_ours() -> None:
-    import csv
-    import importlib.resources
-    import re
-
     from bert_score import utils
 
     catalog = shipped()
@@ -465,10 +447,8 @@ def test_every_figure_of_bert_score_is_ours() -> None:
         language, _, name = table.relative_to(tables).with_suffix("").as_posix().partition("/")
         baseline = catalog.baseline(language, catalog.model(name).name)
         assert baseline is not None, table
-        with table.open(encoding="utf-8", newline="") as stream:
-            rows = list(csv.DictReader(stream))
-        for figure, column in (("precision", "P"), ("recall", "R"), ("f1", "F")):
-            assert getattr(baseline, figure) == [float(row[column]) for row in rows], table
+        columns = np.loadtxt(table, delimiter=",", skiprows=1, ndmin=2).T.tolist()  # LAYER, P, R, F
+        assert [baseline.precision, baseline.recall, baseline.f1] == columns[1:], table
         count += 1
     assert count > 70
 
@@ -476,15 +456,10 @@ def test_every_figure_of_bert_score_is_ours() -> None:
 def test_figures_and_lists_are_shown_with_their_sources(cli: Cli) -> None:
     model = cli("models", "show", "XLM-100", "--full").out
     assert re.search(r"^evidence +WMT17 en-tr segment tau \.628; Zhang et al\. 2020, Table 14$", model, re.MULTILINE)
-    assert re.search(r"^evidence +WMT16 segment DA to-English r \.648; bert-score", model, re.MULTILINE)
     assert "facebookresearch/XLM, README.md" in model
-    assert (
-        "evidence: WMT17 en-zh segment r .803; Mathur et al. 2019, Table 2"
-        in cli("metrics", "show", "bertr", "--full").out
-    )
+    assert "evidence: WMT17 en-zh segment r .803; Mathur" in cli("metrics", "show", "bertr", "--full").out
     shown = json.loads(cli("metrics", "show", "laser", "--format", "json").out)
     assert "laser_encoders/language_list.py" in shown["languages_source"]
-    assert json.loads(cli("metrics", "show", "ter", "--format", "json").out)["evidence"][0]["level"] == "system"
 
 
 def test_a_choice_speaks_of_its_first_model_and_sizes_are_numbers_or_texts(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from bsx.encode.model import identified
 from bsx.errors import InputError
 from bsx.models.files import config_digest, file_digest, weight_files
 from tests.conftest import Model
-from tests.helpers import tiny
+from tests.helpers.tiny import build_gpt2, rewrite
 
 TEXTS = (["a cat sat on the mat", "rain"], ["the cat is on the mat", "a train"])
 BACKENDS = ("onnx", "torch")
@@ -29,11 +29,6 @@ pytestmark = pytest.mark.usefixtures("one_thread")
 
 def scores(folder: Path, backend: Any, **settings: Any) -> Any:
     return Scorer(model=str(folder), layer=2, backend=backend, **settings).score(*TEXTS)
-
-
-def change(folder: Path, **said: Any) -> None:
-    file = folder / "config.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | said))
 
 
 @pytest.fixture
@@ -61,9 +56,11 @@ def test_files_beside_the_weights_are_not_read(backend: str, parts: bool, folder
     from safetensors.torch import load_file, save_file
 
     other = {name: tensor + 1 for name, tensor in load_file(folder / "model.safetensors").items()}
+    whole = scores(folder, backend)
     if parts:
         in_parts(folder)
     before, identity = scores(folder, backend), [file.name for file in weight_files(folder)]
+    np.testing.assert_allclose(before.f1, whole.f1, atol=1e-5)
     for name in ("adapter_model", "checkpoint-old", "zz"):
         save_file(other, folder / f"{name}.safetensors", {"format": "pt"})
     after = scores(folder, backend)
@@ -72,24 +69,13 @@ def test_files_beside_the_weights_are_not_read(backend: str, parts: bool, folder
     assert [file.name for file in weight_files(folder)] == identity
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_weights_in_parts_are_the_same_weights(backend: str, folder: Path) -> None:
-    whole = scores(folder, backend)
-    in_parts(folder)
-    np.testing.assert_allclose(scores(folder, backend).f1, whole.f1, atol=1e-5)
-
-
 def test_an_index_cannot_bring_other_weights_past_the_digest(folder: Path, tmp_path: Path) -> None:
     source = Source(path=str(folder), sha256=file_digest(folder / "model.safetensors"))
     assert identified(source, folder, "pinned").identity == f"sha256:{source.sha256}"
     shutil.copytree(folder, tmp_path / "other")
     (folder / "model.safetensors").rename(folder / "kept.safetensors")
-    for name in (
-        "../other/model.safetensors",
-        str(tmp_path / "other/model.safetensors"),
-        "..",
-        "a/../kept.safetensors",
-    ):
+    outside = str(tmp_path / "other/model.safetensors")
+    for name in ("../other/model.safetensors", outside, "..", "a/../kept.safetensors"):
         index = {"metadata": {}, "weight_map": {"x": name}}
         (folder / "model.safetensors.index.json").write_text(json.dumps(index))
         with pytest.raises(InputError, match="index"):
@@ -134,7 +120,7 @@ def test_another_configuration_is_another_model(said: dict[str, Any], folder: Pa
     pinned = Source(path=str(folder), sha256=before.identity.partition(":")[2], config=before.config)
     assert identified(pinned, folder, "pinned").label == before.label[: len("sha256-") + 12]
     first = Scorer(model=str(folder), layer=2)
-    change(folder, **said)
+    rewrite(folder, **said)
     after = identified(Source(path=str(folder)), folder, "model")
     assert after.identity == before.identity
     assert after.label != before.label
@@ -145,7 +131,7 @@ def test_another_configuration_is_another_model(said: dict[str, Any], folder: Pa
 
 def test_what_changes_no_score_is_no_other_configuration(folder: Path) -> None:
     before = config_digest(folder)
-    change(folder, transformers_version="9.9", _name_or_path="elsewhere", dtype="bfloat16")
+    rewrite(folder, transformers_version="9.9", _name_or_path="elsewhere", dtype="bfloat16")
     assert config_digest(folder) == before
 
 
@@ -169,13 +155,13 @@ SAME = {
 def test_how_an_encoder_is_run_is_not_for_its_configuration_to_say(backend: str, name: str, folder: Path) -> None:
     before = scores(folder, backend)
     shutil.copy(folder / "model.safetensors", folder / "other.safetensors")
-    change(folder, **{name: SAME[name]})
+    rewrite(folder, **{name: SAME[name]})
     np.testing.assert_allclose(scores(folder, backend).f1, before.f1, atol=1e-5)
 
 
 def test_vectors_of_another_configuration_are_not_served_from_the_cache(folder: Path, tmp_path: Path) -> None:
     scores(folder, "onnx", cache=tmp_path / "cache")
-    change(folder, num_attention_heads=8)
+    rewrite(folder, num_attention_heads=8)
     np.testing.assert_array_equal(
         scores(folder, "onnx", cache=tmp_path / "cache").f1, scores(folder, "onnx", cache=tmp_path / "new").f1
     )
@@ -184,12 +170,10 @@ def test_vectors_of_another_configuration_are_not_served_from_the_cache(folder: 
 def test_a_language_model_brings_no_code_of_its_own(tmp_path: Path) -> None:
     from bsx.metrics.embedding.fluency import LanguageModel
 
-    folder = tiny.build_gpt2(tmp_path / "gpt2")
+    folder = build_gpt2(tmp_path / "gpt2")
     plain = LanguageModel(str(folder), bsx.Encoders()).score(["the cat sat on the mat"])
     (folder / "evil.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
-    config = json.loads((folder / "config.json").read_text())
-    config["auto_map"] = {"AutoConfig": "evil.Config", "AutoModelForCausalLM": "evil.Model"}
-    (folder / "config.json").write_text(json.dumps(config))
+    rewrite(folder, auto_map={"AutoConfig": "evil.Config", "AutoModelForCausalLM": "evil.Model"})
     with contextlib.suppress(InputError):
         assert LanguageModel(str(folder), bsx.Encoders()).score(["the cat sat on the mat"]) == pytest.approx(plain)
     assert not (tmp_path / "ran").exists()

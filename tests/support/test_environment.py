@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -53,18 +54,15 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(program: list[str], folder: Path, **told: str) -> tuple[str, list[str]]:
     """Run a program with a fresh home; return what it said, and the files it made there and among temporary ones."""
     home, temporary = folder / "home", folder / "tmp"
-    home.mkdir(exist_ok=True)
-    temporary.mkdir(exist_ok=True)
-    (folder / "guard").mkdir(exist_ok=True)
+    for place in (home, temporary, folder / "guard"):
+        place.mkdir(exist_ok=True)
     (folder / "guard" / "sitecustomize.py").write_text(GUARD)
-    inherited = {
-        name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "SYSTEMROOT", "LD_LIBRARY_PATH")
-    }
+    kept = ("PATH", "LANG", "SYSTEMROOT", "LD_LIBRARY_PATH")
+    inherited = {name: value for name, value in os.environ.items() if name in kept}
     path = os.pathsep.join([str(folder / "guard"), *(part for part in sys.path if part)])
     environment = {**inherited, "HOME": str(home), "TMPDIR": str(temporary), "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
     environment |= told
-    tracer = shutil.which("strace")
-    trace = folder / "trace"
+    tracer, trace = shutil.which("strace"), folder / "trace"
     if tracer is not None:
         traced = "trace=connect,sendto,sendmsg,sendmmsg"
         program = [tracer, "-f", "--seccomp-bpf", "-o", str(trace), "-e", traced, *program]
@@ -118,13 +116,8 @@ def test_nobody_is_asked_where_the_network_is_forbidden(whole: bool, tmp_path: P
         "adversarial build-triples t.tsv -o x.tsv --recipe nouns --detail tagger=nltk",
     ]
     if not whole:
-        quick = (
-            "models pull",
-            "models pull --lang",
-            "data get",
-            f"{score} --metrics bleu:tokenize=flores200",
-            f"{score} -m",
-        )
+        tokenizer = f"{score} --metrics bleu:tokenize=flores200"
+        quick = ("models pull", "models pull --lang", "data get", tokenizer, f"{score} -m")
         calls = [next(call for call in calls if call.startswith(kind)) for kind in quick]
     program = [sys.executable, "-c", f"import io, sys; sys.stdin = io.StringIO({json.dumps(calls)!r})\n{MANY}"]
     said, made = run(program, tmp_path, HF_HUB_OFFLINE="1")
@@ -150,8 +143,7 @@ def test_what_may_be_fetched_goes_into_the_cache_of_bsx(tmp_path: Path, monkeypa
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(spm, "SACREBLEU_DIR", str(tmp_path / "home"))
     monkeypatch.setenv("BSX_CACHE", str(tmp_path / "cache"))
-    server = Server()
-    try:
+    with contextlib.closing(Server()) as server:
         server.content["/spm.model"] = model.read_bytes()
         known = {"url": f"{server.url}/spm.model", "signature": "flores200"}
         monkeypatch.setattr(spm, "SPM_MODELS", {**spm.SPM_MODELS, "flores200": known})
@@ -161,8 +153,6 @@ def test_what_may_be_fetched_goes_into_the_cache_of_bsx(tmp_path: Path, monkeypa
         assert not (tmp_path / "cache").exists()
         monkeypatch.setenv("HF_HUB_OFFLINE", "0")
         found = bsx.get_metric("bleu:tokenize=flores200").score(["the a sat"], [["the a sat"]])
-    finally:
-        server.close()
     assert found.values.tolist() == [pytest.approx(100)]
     assert (tmp_path / "cache/sacrebleu/models/spm.model").read_bytes() == model.read_bytes()
     assert not (tmp_path / "home").exists()

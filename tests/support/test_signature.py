@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tokenizers
 
+import bsx
 from bsx import Scorer
+from bsx.support.provenance import Signature
 from tests.conftest import Model
+from tests.helpers import tiny
 
 CANDIDATES, REFERENCES = ["the cat", "a dog"], ["a cat", "rain"]
 
@@ -48,23 +53,16 @@ def test_every_setting_shows(tiny_model: Model, tmp_path: Path) -> None:
 
 
 def test_other_weights_or_tokenizer_show(tiny_model: Model, tmp_path: Path) -> None:
-    import shutil
-
-    from bsx.support.provenance import Signature
-    from tests.helpers import tiny
-
     folder = tiny_model("bert")
     fields = Scorer(model=folder, layer=2).signature()
     other = Scorer(model=str(tiny.build("bert", tmp_path / "other", seed=8)), layer=2).signature()
     assert fields["model"].partition("@")[2] != other["model"].partition("@")[2]
-    copy = tmp_path / "copy"
-    shutil.copytree(folder, copy)
+    copy = Path(shutil.copytree(folder, tmp_path / "copy"))
     config = copy / "tokenizer_config.json"
     config.write_text(config.read_text().replace("{", '{"extra": 1,', 1))
     changed = Scorer(model=str(copy), layer=2).signature()
     assert changed["model"].partition("@")[2] == fields["model"].partition("@")[2]
     assert changed["tokenizer"] != fields["tokenizer"]
-    assert isinstance(fields, Signature)
     assert len(fields.digest) == 12
     assert fields.digest != changed.digest
 
@@ -76,10 +74,6 @@ def test_what_cannot_change_a_score_does_not_show(tiny_model: Model) -> None:
 
 @pytest.mark.usefixtures("any_backend")
 def test_versions_are_in(tiny_model: Model) -> None:
-    import tokenizers
-
-    import bsx
-
     fields = Scorer(model=tiny_model("bert"), layer=2).signature()
     assert fields["bsx"] == bsx.__version__
     assert fields["tokenizer"].startswith(f"tokenizers-{tokenizers.__version__}@")
@@ -89,6 +83,4 @@ def test_versions_are_in(tiny_model: Model) -> None:
 
 @pytest.mark.parametrize("value", ["a|b", "c:d"])
 def test_values_cannot_forge_fields(value: str) -> None:
-    from bsx.support.provenance import Signature
-
     assert str(Signature.of({"model": value, "layer": 1})).count("|") == 1
