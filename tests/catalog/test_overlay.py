@@ -19,8 +19,9 @@ from bsx.errors import RegistryError
 def test_shipped_models_and_a_baseline_survive_being_written(tmp_path: Path) -> None:
     baseline = shipped().baseline("en", "minilm")
     assert baseline is not None
-    for entry in (*shipped().models.values(), baseline):
-        write_entry(entry, tmp_path)
+    for model in shipped().models.values():
+        write_entry(model, tmp_path)
+    write_entry(baseline, tmp_path)
     again = Catalog(shipped_folder(), tmp_path)
     assert again.problems == []
     assert again.baseline("en", "minilm") == baseline

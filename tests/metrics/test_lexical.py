@@ -49,7 +49,7 @@ def by_characters(rows: Sequence[tuple[str, ...]], orders: int) -> Values:
     return count_ngrams(letters_of(texts), np.arange(len(texts)), np.array([len(row) for row in rows]), orders)
 
 
-CHRF = [
+CHRF: list[dict[str, Any]] = [
     {},
     {"word_order": 2},
     {"word_order": 1, "lowercase": True, "eps_smoothing": True, "beta": 3},
@@ -58,7 +58,7 @@ CHRF = [
     {"char_order": 4, "beta": 3, "lowercase": True, "whitespace": True},
     {"eps_smoothing": True},
 ]
-BLEU = [
+BLEU: list[dict[str, Any]] = [
     {"tokenize": "13a"},
     {"tokenize": "13a", "lowercase": True, "smooth_method": "floor"},
     {"tokenize": "intl", "smooth_method": "add-k", "smooth_value": 0.5},
@@ -68,7 +68,7 @@ BLEU = [
     {"tokenize": "char", "lowercase": True},
     {"tokenize": "13a", "smooth_method": "add-k"},
 ]
-TER = [
+TER: list[dict[str, Any]] = [
     {"normalized": False, "asian_support": False},
     {"normalized": True, "asian_support": True, "no_punct": True, "case_sensitive": True},
 ]

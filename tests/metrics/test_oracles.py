@@ -571,7 +571,8 @@ def test_sentence_transformers_folders(
     assert metric.notes == ()
     if isinstance(pooling, str) and limit is None and dense is None:
         # A plain encoder is averaged, which is said, unless the user says otherwise.
-        plain = get_metric("sentence", model=bert, **({} if pooling == "mean" else {"pooling": pooling}))
+        settings: dict[str, Any] = {} if pooling == "mean" else {"pooling": pooling}
+        plain = get_metric("sentence", model=bert, **settings)
         np.testing.assert_allclose(plain.score(CANDIDATES, REFERENCES), expected, atol=1e-5)
         assert any("tokens are averaged" in note for note in plain.notes) == (pooling == "mean")
 

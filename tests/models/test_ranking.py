@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -138,7 +139,8 @@ def test_figures_are_of_the_same_rows_whatever_their_statistic_is_of_and_with() 
 
 def test_metrics_without_references_may_lie_far_from_chrf() -> None:
     registry = shipped()
-    arms = {name: entry.evidence for name, entry in (*registry.metrics.items(), *registry.models.items())}
+    arms = {name: metric.evidence for name, metric in registry.metrics.items()}
+    arms |= {name: model.evidence for name, model in registry.models.items()}
     free = [name for name, metric in registry.metrics.items() if "reference" not in metric.needs]
     expected = Pooled(arms, registry.languages, models=registry.models, wide=free)
     for metric in ("sentence-qe", "xmoverscore", "bleu"):
@@ -204,7 +206,7 @@ def test_chrf_is_advised_where_the_best_model_is_not_better(overlay: Path) -> No
     for name, entry in shipped().models.items():
         if "af" in entry.languages:
             fields = yaml.safe_load((shipped_folder() / "models" / f"{name}.yaml").read_text(encoding="utf-8"))
-            poor = {**GERMAN, "dataset": "A", "language": "af", "direction": "en-af"}
+            poor: dict[str, Any] = {**GERMAN, "dataset": "A", "language": "af", "direction": "en-af"}
             poor |= {"n": 9000, "value": 0.0, "chrf": 0.9}
             write_minilm(overlay, **fields | {"evidence": [poor, {**poor, "dataset": "B"}]})
     choice = select_model("af", registry=overlay)

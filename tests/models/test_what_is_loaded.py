@@ -139,7 +139,7 @@ def test_the_shipped_model_is_called_by_its_weights_alone(minilm: Scorer) -> Non
     assert minilm.metric.located.identity == "minilm@sha256-53aa51172d14"
 
 
-SAME = {
+SAME: dict[str, Any] = {
     "return_dict": False,
     "chunk_size_feed_forward": 3,
     "output_hidden_states": True,

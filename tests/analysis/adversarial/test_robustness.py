@@ -257,14 +257,14 @@ def test_an_edit_towards_the_reference_is_no_failure() -> None:
     references = ["It cost 45 euros.", "The cat sat here."]
     candidates = ["It cost 15 euros.", "The cat sat there."]
     seed = next(s for s in range(200) if perturb(candidates, "numbers", seed=s).texts[0] == references[0])
-    how: dict[str, Any] = {"metrics": {"overlap": overlap}, "perturbations": ["numbers"], "seed": seed, "worst": 3}
-    found = robustness(references, candidates=candidates, **how)
+    how: dict[str, Any] = {"perturbations": ["numbers"], "seed": seed, "worst": 3}
+    found = robustness(references, {"overlap": overlap}, candidates=candidates, **how)
     one = case(found, "overlap", "numbers")
     assert (one.n, one.nearer, one.drop < 0) == (1, 1, True)
     assert worst_of(found, "numbers") == []
     assert any("1 change of meaning brought a text nearer" in note for note in found.notes)
     how |= {"perturbations": ["empty", "truncate"], "candidates": ["Oh no, it rained all day."]}
-    longer = robustness(["Rain fell."], **how)
+    longer = robustness(["Rain fell."], {"overlap": overlap}, **how)
     assert [one.nearer for one in longer.results] == [0] * len(longer.results)  # less is not nearer
     own = robustness(candidates, {"overlap": overlap}, perturbations=["numbers"], seed=seed, worst=3)
     assert case(own, "overlap", "numbers").nearer == 0

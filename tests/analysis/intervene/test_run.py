@@ -333,7 +333,7 @@ def test_what_cannot_be_done(how: dict[str, object], message: str) -> None:
     given: dict[str, Any] = {"references": ["Children often win.", "The doctor is Here."]}
     given |= {"metrics": {"m": planted(1, 0, {})}, "factors": {"lex": lex}, "lang": "en"} | how
     with pytest.raises(InputError, match=message):
-        intervene_texts(**given)
+        intervene_texts(given.pop("references"), given.pop("metrics"), **given)
 
 
 def test_pairs_without_a_score_are_refused_or_left_out() -> None:
@@ -345,8 +345,8 @@ def test_pairs_without_a_score_are_refused_or_left_out() -> None:
         return scores
 
     pairs: list[EditedText] = []
-    how: dict[str, Any] = {"metrics": {"m": metric}, "factors": {"lex": lex}, "lang": "en"}
+    how: dict[str, Any] = {"factors": {"lex": lex}, "lang": "en"}
     with pytest.raises(InputError, match="m: row 5 has no score"):
-        intervene_texts(references, edits=["typos"], **how)
-    found = intervene_texts(references, edits=["synonyms"], nan="omit", keep=pairs.extend, **how)
+        intervene_texts(references, {"m": metric}, edits=["typos"], **how)
+    found = intervene_texts(references, {"m": metric}, edits=["synonyms"], nan="omit", keep=pairs.extend, **how)
     assert found.fits[0].n_edited == len(pairs) - sum(pair.row == 5 for pair in pairs)
