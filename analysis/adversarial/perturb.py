@@ -128,10 +128,12 @@ class MetricFunctions:
 
     def left_out(self) -> list[str]:
         """Return how many texts metrics failed on, if they were skipped, and the first of them."""
+        if not self.skipped:
+            return []
+        first = self.skipped[0]
         return [
             f"{len(self.skipped)} texts are left out because a metric failed on them, the first {first['metric']} "
             f"on row {first['row']}: {first['error']}"
-            for first in self.skipped[:1]
         ]
 
     def _scores(self, metric: Metric, candidates: Sequence[str], references: Sequence[str]) -> Array:

@@ -174,7 +174,9 @@ def _called(case: Perturbed) -> str:
 def _towards(case: Perturbed, clean: Sequence[str], references: Sequence[str]) -> NDArray[np.bool_]:
     """Return where a change of meaning left a text more like its reference than the clean text is, (n,)."""
     nearer = np.zeros(len(clean), dtype=np.bool_)
-    for row in () if case.perturbation.preserves else np.flatnonzero(case.changed).tolist():
+    if case.perturbation.preserves:
+        return nearer
+    for row in np.flatnonzero(case.changed).tolist():
         before, wanted = _words(clean[row]), _words(references[row])
         nearer[row] = before != wanted and _alike(_words(case.texts[row]), wanted) > _alike(before, wanted)
     return nearer

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -86,7 +87,7 @@ class ChallengeSet:
     scores: Mapping[str, tuple[Array, Array]]
     notes: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def has(self) -> frozenset[str]:
         """What beside candidates every pair has: ``reference``, ``source``."""
         kinds = ("reference", "source")
@@ -153,9 +154,8 @@ def load_challenge_table(path: Path | str, *, name: str | None = None) -> Judged
     """
     result, builder = load_challenge(path), Builder(path, name)
     builder.notes.extend(result.notes)
-    sides = sorted(result.has)
     for pair in result.pairs:
-        texts: dict[str, Given] = {side: str(getattr(pair, side)) for side in sides}
+        texts: dict[str, Given] = {side: str(getattr(pair, side)) for side in sorted(result.has)}
         texts |= {"good": pair.good, "bad": pair.bad, "phenomenon": pair.phenomenon, "severity": pair.severity}
         builder.add(lp=pair.lang, segment=pair.item, **texts)
     return builder.finish()

@@ -355,7 +355,7 @@ def _ranks(
         ranks, *of_tasks = ({name: i for i, name in enumerate(values, start=1)} for values in (averages, *orders))
         return ranks, {}, of_tasks, set()
     p_tasks = [np.ones((len(order), len(order))) for order in orders]
-    reached, drawn = counts = np.ones((2, len(averages), len(averages)))
+    reached, drawn = counts = np.ones((2, len(averages), len(averages)))  # two views of what is counted below
     every = list(dict.fromkeys([*averages, *(name for result in computed for name in result.values)]))
 
     def count(of: Sequence[_Computed], first: str, second: str) -> tuple[int, int]:

@@ -303,8 +303,10 @@ def _planned(
         warnings.append(Notice("few-documents", values={"documents": drawn}))
     # The interval of the number of units is from the spread of the logarithm of resampled variances. Of few units a
     # resample does not show how heavy tails are: the spread is at least that of normal scores.
-    needed, variances = plan.needed.units, totals + (spread.weighted_size - 1) * parts
-    ends, variances = (needed, needed), variances[variances > 0]
+    needed = plan.needed.units
+    ends = needed, needed
+    variances = totals + (spread.weighted_size - 1) * parts
+    variances = variances[variances > 0]
     if len(variances) > 1:
         wide = need("scipy.stats", "intervals").t.isf(0.025, drawn - 1)
         wide *= max(float(np.log(variances).std(ddof=1)) * math.sqrt(drawn / (drawn - 1)), math.sqrt(2 / (drawn - 1)))

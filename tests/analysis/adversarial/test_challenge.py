@@ -110,6 +110,7 @@ def test_layouts(table: Path, tmp_path: Path) -> None:
     plain = load_challenge(table)
     assert [p.phenomenon for p in plain.pairs] == ["negation", "typo", "typo", "empty"]
     assert plain.has == {"reference"}
+    assert plain.has is plain.has  # looked up for each pair
     packed = tmp_path / "set.tsv.gz"
     packed.write_bytes(gzip.compress(table.read_bytes()))
     assert [p[:8] for p in load_challenge(packed).pairs] == [p[:8] for p in plain.pairs]
