@@ -84,7 +84,7 @@ def test_a_pilot_gives_back_what_documents_share() -> None:
     assert plan.needed.units == pytest.approx(stated.needed.units, rel=0.05)
 
 
-def _plan_of(differences: np.ndarray, documents: np.ndarray) -> PlanResult:
+def _plan_of(differences: np.ndarray, documents: np.ndarray, effect: float = 0.2) -> PlanResult:
     n = len(differences)
     table: dict[str, Any] = {
         "system": ["a"] * n + ["b"] * n,
@@ -92,7 +92,7 @@ def _plan_of(differences: np.ndarray, documents: np.ndarray) -> PlanResult:
         "document": [f"d{k}" for k in documents] * 2,
         "score": np.concatenate([differences, np.zeros(n)]),
     }
-    return plan_compare(table, effect=0.2, columns=["score"], **COLUMNS)
+    return plan_compare(table, effect=effect, columns=["score"], **COLUMNS)
 
 
 def test_a_pilots_standard_error_is_that_of_whole_documents() -> None:
@@ -105,6 +105,8 @@ def test_a_pilots_standard_error_is_that_of_whole_documents() -> None:
     assert plan.pilot.estimate == pytest.approx(values.mean())
     assert plan.needed_ci is not None
     assert plan.needed_ci[0] < plan.needed.units < plan.needed_ci[1]
+    small = _plan_of(values.ravel() / 100, np.repeat(np.arange(400), 8), effect=0.002)
+    assert (small.needed.units, small.needed_ci) == (plan.needed.units, plan.needed_ci)  # the scale does not matter
 
 
 def test_a_pilots_standard_error_is_the_robust_one_where_small_documents_hang_together_more() -> None:
