@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import bsx
 from bsx import Scorer, get_metric
@@ -20,7 +24,21 @@ from bsx.errors import InputError
 from bsx.metrics.run import block_tokens, blocks_of
 from tests.conftest import Model
 from tests.helpers import tiny
+from tests.helpers.oracle import bertscore
 from tests.helpers.sample import sampled
+
+TEXTS = [
+    "the cat sat on the mat",
+    "a young woman walked to the station",
+    "rain",
+    "The old man had money, and the city had water!",
+    "我们在这里看见一只猫",
+    "it was one year",
+    "",
+    "government",
+    "said slowly",
+    "quickly quickly quickly " * 8,
+]
 
 
 @pytest.fixture(scope="module", params=["torch", "onnx"])
@@ -35,25 +53,63 @@ def columns(scores: bsx.Scores) -> np.ndarray:
     return np.stack([scores.precision, scores.recall, scores.f1])
 
 
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.tuples(st.sampled_from(TEXTS), st.sampled_from(TEXTS)), min_size=1, max_size=12),
+    st.integers(1, 300),
+    st.randoms(use_true_random=False),
+)
+def test_scores_depend_on_the_pair_alone(
+    tiny_bert: Scorer, pairs: list[tuple[str, str]], batch_tokens: int, random: Any
+) -> None:
+    batcher: Any = tiny_bert.metric.encoding.shared.batcher
+    batcher.batch_tokens = batch_tokens
+    candidates, references = zip(*pairs, strict=True)
+    expected = columns(tiny_bert.score(candidates, references))
+    order = list(range(len(pairs)))
+    random.shuffle(order)
+    shuffled = tiny_bert.score([candidates[i] for i in order], [references[i] for i in order])
+    np.testing.assert_allclose(columns(shuffled), expected[:, order], atol=1e-5)
+    for i, (candidate, reference) in enumerate(pairs):
+        alone = tiny_bert.score([candidate], [reference])
+        np.testing.assert_allclose(columns(alone)[:, 0], expected[:, i], atol=1e-5)
+
+
 def test_identity_scores_one_and_swapping_swaps(tiny_bert: Scorer) -> None:
-    texts = [
-        "the cat sat on the mat",
-        "a young woman walked to the station",
-        "rain",
-        "The old man had money, and the city had water!",
-        "我们在这里看见一只猫",
-        "it was one year",
-        "government",
-        "said slowly",
-        "quickly quickly quickly " * 8,
-        "ж",  # an unknown word is a word
-    ]
+    texts = [*filter(None, TEXTS), "ж"]  # an unknown word is a word
     same = tiny_bert.score(texts, texts)
     np.testing.assert_allclose(columns(same), 1, atol=1e-5)
     assert len(same.empty) == 0
     forth, back = tiny_bert.score(texts, texts[::-1]), tiny_bert.score(texts[::-1], texts)
     np.testing.assert_allclose(forth.precision, back.recall, atol=1e-5)
     np.testing.assert_allclose(forth.f1, back.f1, atol=1e-5)
+
+
+def test_equals_the_literal_formula_on_the_encoders_vectors(tiny_model: Model) -> None:
+    from transformers import AutoModel, AutoTokenizer
+
+    folder = tiny_model("distilbert")
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
+    references = ["the dog walked", "a cat sat on the mat", "the house had rain"]
+    candidates = ["a dog", "the cat sat", "it was rain"]
+
+    def vectors(text: str) -> np.ndarray:
+        with torch.no_grad():
+            output = model(**tokenizer(text, return_tensors="pt"), output_hidden_states=True)
+        return output.hidden_states[2][0].numpy()
+
+    df = Counter(token for text in references for token in set(tokenizer(text)["input_ids"]))
+
+    def weights(text: str, idf: bool) -> list[float]:
+        ids = tokenizer(text)["input_ids"]
+        inner = [math.log(4 / (df[i] + 1)) if idf else 1.0 for i in ids[1:-1]]
+        return [0.0, *inner, 0.0]
+
+    for idf in (False, True):
+        got = Scorer(model=folder, layer=2, idf=idf).score(candidates, references)
+        for i, (c, r) in enumerate(zip(candidates, references, strict=True)):
+            expected = bertscore(vectors(c), vectors(r), weights(c, idf), weights(r, idf))
+            assert (got.precision[i], got.recall[i], got.f1[i]) == pytest.approx(expected, abs=1e-5)
 
 
 def test_several_references_take_the_best(tiny_bert: Scorer, tiny_model: Model) -> None:

@@ -63,6 +63,16 @@ def test_every_layer_of_every_graph_is_that_of_pytorch(kind: str, tiny_model: Mo
         assert (ours <= np.maximum(1e-6 * size, 3 * theirs)).all(), (ours / size, theirs / size)
 
 
+@pytest.mark.parametrize("dtype", ["fp32", "int8"])
+def test_batches_padding_and_order_do_not_matter(dtype: Any, tiny_model: Model) -> None:
+    scorer = bsx.Scorer(model=tiny_model("bert"), layer=2, backend="onnx", dtype=dtype)
+    together = scorer.score(CANDIDATES, REFERENCES).f1
+    turned = scorer.score(CANDIDATES[::-1], REFERENCES[::-1]).f1[::-1]
+    alone = [float(scorer.score([c], [r]).f1[0]) for c, r in zip(CANDIDATES, REFERENCES, strict=True)]
+    np.testing.assert_allclose(turned, together, atol=TOLERANCE)
+    np.testing.assert_allclose(alone, together, atol=TOLERANCE)
+
+
 def backend(scorer: bsx.Scorer) -> str:
     return scorer.metric.encoding.shared.opener.backend.partition("-")[0]
 
@@ -217,6 +227,16 @@ def test_products_in_eight_bits_are_those_of_rounded_numbers(byte: Any) -> None:
     assert off.max() < 1.1
     assert (off > 1e-3).mean() < 0.05
     np.testing.assert_array_equal(got[0, 0], bias)
+
+
+def test_products_in_eight_bits_know_nothing_of_other_tokens() -> None:
+    rng = np.random.default_rng(4)
+    states = rng.standard_normal((4, 7, 64)).astype(np.float32)
+    matrix, bias = rng.standard_normal((32, 64)).astype(np.float32), np.ones(32, dtype=np.float32)
+    together = eight_bit_product(states, matrix, bias, fast_bytes())
+    for i, j in np.ndindex(4, 7):
+        alone = eight_bit_product(states[i : i + 1, j : j + 1], matrix, bias, fast_bytes())
+        np.testing.assert_array_equal(alone[0, 0], together[i, j])
 
 
 def test_int8_is_the_same_on_processors_with_and_without_instructions_for_it(
