@@ -56,3 +56,13 @@ def test_a_flipped_byte_of_a_saved_ensemble_is_found(tmp_path: Path) -> None:
     file.write_bytes(written)
     file.write_text(file.read_text(encoding="utf-8").partition("\n")[2], encoding="utf-8")
     assert read() == content  # without its seal it may be changed by hand
+
+
+def test_files_of_no_kind_are_problems_however_deep_they_lie(tmp_path: Path) -> None:
+    files = [tmp_path / "models" / "old" / "x.yaml", tmp_path / "y.yml"]
+    files[0].parent.mkdir(parents=True)
+    for file in files:
+        file.write_text("name: x\n")
+    problems = [str(problem) for problem in Catalog(shipped_folder(), tmp_path).check()]
+    assert [problem.partition(": ")[0] for problem in problems] == list(map(str, files))
+    assert all("is no file of a registry" in problem for problem in problems)

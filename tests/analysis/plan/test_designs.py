@@ -35,6 +35,16 @@ def test_the_variance_of_a_difference_of_correlations_is_that_of_normal_scores()
     assert found.needed.units == pytest.approx(stated.needed.units, rel=0.03)
 
 
+def test_metrics_that_have_little_in_common_vary_more() -> None:
+    r = np.array([[1, 0.6, 0.5], [0.6, 1, 0.1], [0.5, 0.1, 1]])  # human, a, b
+    drawn = np.random.default_rng(1).normal(size=(50_000, 3))
+    drawn -= drawn.mean(axis=0)
+    whitened = drawn @ np.linalg.inv(np.linalg.cholesky(np.cov(drawn.T))).T
+    scores = dict(zip(("human", "a", "b"), (whitened @ np.linalg.cholesky(r).T).T, strict=True))
+    stated, found = plan_meta(correlations=[0.6, 0.5, 0.1]), plan_meta(scores, **METRICS)
+    assert found.needed.units == pytest.approx(stated.needed.units, rel=0.03)
+
+
 def test_the_variance_of_a_pilots_correlations_is_over_n_minus_3() -> None:
     """As in Fisher's interval: with each row twice, only n is another, for the texts are the same units."""
     pilot = metrics(np.random.default_rng(1), 30)

@@ -22,6 +22,9 @@ def test_z_scores_of_raters_who_saw_other_systems_are_said_with_the_table() -> N
     assert notice.values["common"] == pytest.approx(6 / 15)  # of 15 pairs, 6 are neighbours, who share one system
     assert notice.values["table"]["r5"] == {"s5": 50, "s0": 50}
     assert not raters_apart(human, "score", systems, [""] * len(raters))
+    human[0] = np.nan  # no judgment, whoever should have judged
+    (fewer,) = raters_apart(human, "score", systems, raters)
+    assert fewer.values["table"][raters[0]][systems[0]] == 49
     for name, seen, z in (("score", 6, True), ("score", 2, False), ("human_z", 2, False)):  # the last is called so
         human, systems, raters = rated(np.random.default_rng(1), seen=seen, z=z)
         assert bool(raters_apart(human, name, systems, raters)) == (name == "human_z")
