@@ -91,4 +91,4 @@ def test_nobody_asks_a_card_whether_a_padded_batch_is_padded(
         assert asked == 0
     vectors = finish()
     assert type(vectors) is np.ndarray
-    np.testing.assert_array_equal(vectors[:, mask > 0], plain.numpy()[:, mask > 0])
+    np.testing.assert_allclose(vectors[:, mask > 0], plain.numpy()[:, mask > 0], rtol=0, atol=1e-5)  # --ulps moves one
