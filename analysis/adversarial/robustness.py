@@ -152,7 +152,7 @@ def robustness(references: Sequence[str], metrics: Mapping[str, Function], setti
         tuple(examples),
         tuple(ranges),
         tuple(NotApplied(name, why) for name, why in left_out.items()),
-        (),
+        skipped=(),
         notes=tuple(notes),
         settings={
             "clean": "references" if settings.candidates is None else "candidates",

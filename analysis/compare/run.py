@@ -82,8 +82,10 @@ def compared(frame: Frame, settings: CompareRun) -> CompareResult:
     rows_of_first = next(iter(places.values())).tolist()
     documents, kept = None, [segments[row] for row in rows_of_first]
     if unit.document is not None:
-        of = document_of_segment(segments, list(map(str, unit.values[unit.document])), unit.document, frame.name)
-        documents = [of[name] for name in kept]
+        document_of = document_of_segment(
+            segments, list(map(str, unit.values[unit.document])), unit.document, frame.name
+        )
+        documents = [document_of[name] for name in kept]
         refuse_single(documents, unit.document, frame.name)
     known = {entry.metric: entry for entry in known_metrics(frame.name) if entry.metric in frame.columns}
     warnings, compared, first = [], [], dict[str, Array]()

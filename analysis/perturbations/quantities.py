@@ -16,8 +16,9 @@ _NUMBER = regex.compile(
     r"(?<![\p{Latin}\p{Cyrillic}\p{Greek}\p{Nd}])\p{Nd}+(?:[.,:]\p{Nd}+)*(?![\p{Latin}\p{Nd}])|\p{Nd}+(?=(?:st|nd|rd|th|s)\b)"
 )
 _YEAR = regex.compile(r"(?:1[0-9]|20)[0-9]{2}")
-Listed = tuple[list[str], regex.Pattern[str]]
 _NOT_NUMBERS = regex.compile(r"&#\p{Nd}+;")  # an apostrophe written as in HTML
+Listed = tuple[list[str], regex.Pattern[str]]
+"""Words of which each may stand for another, and what finds them."""
 
 
 @cache

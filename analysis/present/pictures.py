@@ -77,10 +77,10 @@ def picture(chart: Chart) -> Picture:
             drawn["width"] = _NARROW if several else _WIDTH
         panels.append(drawn | ({"title": title} if title else {}))
     whole: dict[str, Any] = {"concat": panels, "columns": _ACROSS} if several else panels[0]
+    called = {"text": chart.title} if several else {"text": chart.title, "anchor": "start"}
     about = {"$schema": chart.panels[0][1].get("$schema"), "description": chart.alt, "background": _NAMED["paper"]}
-    named = {} if several else {"title": {"text": chart.title, "anchor": "start"}}
     config = {"view": {"stroke": None}, "axisY": {"grid": False}, "axis": {"titleFontWeight": "normal"}}
-    return Picture({**whole, **about, **(named or {"title": {"text": chart.title}}), "config": config})
+    return Picture({**whole, **about, "title": called, "config": config})
 
 
 def svg(chart: Chart) -> str:

@@ -222,22 +222,22 @@ def perm_both(
         across = np.arange(shape[1]) if clusters is None else clusters
         unit = {"cells": across if pooled else np.arange(present.size), "segments": np.tile(across, shape[0])}
         unit["systems"] = np.repeat(np.arange(shape[0]), shape[1])
-        of = unit[swap][present.ravel()]
-        parts = [_swapped_pearson(x[present], y[present], h[present], of, resamples, seed)]
+        units = unit[swap][present.ravel()]
+        parts = [_swapped_pearson(x[present], y[present], h[present], units, resamples, seed)]
     elif (by, swap) in (("item", "segments"), ("sys", "systems")):
         # To swap a whole group swaps its two statistics, which are therefore computed once.
-        of_x, of_y = (group_values(z, h, by, statistic) for z in (x, y))
+        first, second = (group_values(z, h, by, statistic) for z in (x, y))
         parts = [
-            group_mean(np.where(mask, of_y, of_x), constant) - group_mean(np.where(mask, of_x, of_y), constant)
-            for mask in swaps(resamples, len(of_x), seed, clusters)
+            group_mean(np.where(mask, second, first), constant) - group_mean(np.where(mask, first, second), constant)
+            for mask in swaps(resamples, len(first), seed, clusters)
         ]
     elif (by, swap) == ("means", "segments"):
         judged = np.maximum((~np.isnan(h)).sum(axis=1), 1)
-        (of_x, of_y, of_h), change = (system_means(z) for z in (x, y, h)), np.nan_to_num(y - x).T / judged
+        (mean_x, mean_y, mean_h), change = (system_means(z) for z in (x, y, h)), np.nan_to_num(y - x).T / judged
         rows, parts = ROWS[statistic], []
         for mask in swaps(resamples, h.shape[1], seed, clusters):
             moved = mask.astype(np.float64) @ change
-            parts.append(rows(of_x + moved, of_h) - rows(of_y - moved, of_h))
+            parts.append(rows(mean_x + moved, mean_h) - rows(mean_y - moved, mean_h))
     else:
         shape, parts = {"cells": h.shape, "segments": (1, h.shape[1]), "systems": (h.shape[0], 1)}[swap], []
         for block in swaps(resamples, math.prod(shape), seed, clusters):
@@ -262,11 +262,11 @@ def _standardised(scores: Array, scale: str) -> Array:
     return np.asarray((scores - np.nanmean(scores)) / np.nanstd(scores))
 
 
-def _swapped_pearson(x: Array, y: Array, h: Array, of: NDArray[np.int64], resamples: int, seed: Seed) -> Array:
+def _swapped_pearson(x: Array, y: Array, h: Array, units: NDArray[np.int64], resamples: int, seed: Seed) -> Array:
     """Return the difference of pooled Pearson correlations after random swaps of units, by sums: (resamples,)."""
     h = h - h.mean()
     change = np.stack([y - x, y * y - x * x, (y - x) * h], axis=1)  # what a swap adds to a's sums and takes from b's
-    number = np.unique(of, return_inverse=True)[1]
+    number = np.unique(units, return_inverse=True)[1]
     change = np.stack([np.bincount(number, weights=column) for column in change.T], axis=1)
     start_x = np.array([x.sum(), (x * x).sum(), x @ h])
     start_y = np.array([y.sum(), (y * y).sum(), y @ h])

@@ -10,9 +10,13 @@ from bsx.cli.options import Format, Full, Registry
 from bsx.cli.output import group, print_rows, refuse_before_command, say
 from bsx.support.untyped import to_json
 
-metrics = group()
 if TYPE_CHECKING:
     from bsx.catalog.published import PublishedEntry
+
+_WITH_MODEL = "with model or lang"
+_EVIDENCE = 5  # figures of evidence that are shown without --full
+_SUMMARISED = ("title", "needs", "higher_is_better", "range", "runs")  # fields that the first line says
+metrics = group()
 
 
 @metrics.callback(invoke_without_command=True)
@@ -69,9 +73,6 @@ def list_metrics(
         ]
         print("\nPublished scores")
         print_rows("published metrics", shown, full=True)
-
-
-_WITH_MODEL = "with model or lang"
 
 
 @metrics.command()
@@ -135,7 +136,3 @@ def _show_published(entry: PublishedEntry, format: str, full: bool) -> None:
     if entry.here is not None:
         print(f"nearest that runs here: {entry.here}")
     print(f"citation: {entry.citation}" + (f"\nnotes: {entry.notes}" if entry.notes else ""))
-
-
-_EVIDENCE = 5
-_SUMMARISED = ("title", "needs", "higher_is_better", "range", "runs")

@@ -205,11 +205,11 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
     gates = read_gates(settings.fail_under, metrics or None) if settings.fail_under else {}
     if gates and settings.all_layers:
         raise InputError("fail_under is about one layer: choose it with layer", setting="fail_under")
-    elsewhere, devices = settings.engine == "ray", list[str]()
+    on_ray, devices = settings.engine == "ray", list[str]()
     if settings.on_several:
         devices = choose_devices(settings.device)
         settings = settings.model_copy(update={"device": devices[0]})
-    if elsewhere:
+    if on_ray:
         from bsx.cluster.corpus import alike
 
         settings = alike(settings)
@@ -243,11 +243,13 @@ def score_files(settings: ScoreRun) -> ScoredFiles:
             raise InputError(f"fail_under: {name} cannot be judged: {why}", setting="fail_under")
 
         def blocks(start: int, tokens: int) -> Iterator[ScoredBlock]:
-            if elsewhere:
-                from bsx.cluster.corpus import stream as on_ray
+            if on_ray:
+                from bsx.cluster.corpus import stream as stream_on_ray
 
                 at, workers = settings.address, settings.workers
-                scored = on_ray(prepared, tokens=tokens, address=at, workers=workers, progress=progress, start=start)
+                scored = stream_on_ray(
+                    prepared, tokens=tokens, address=at, workers=workers, progress=progress, start=start
+                )
             else:
                 spread = settings.spread == "auto"
                 scored = computed(prepared, start, tokens, progress=progress, devices=devices, spread=spread)

@@ -35,6 +35,11 @@ from bsx.analysis.stats.validate import clusters_of, grids, settings
 from bsx.errors import InputError
 from bsx.support.checks import Array, NanPolicy, choice
 
+SegmentsToSystems = Callable[[Array], Array]
+By = Literal["none", "item", "sys", "means"]
+Statistic = Literal["pearson", "spearman", "kendall", "kendall_c", "pairwise_accuracy"]
+POOLING = {"none": "pooled", "item": "by segment", "sys": "by system", "means": "of systems"}
+
 
 def grid(
     system: Sequence[Hashable], segment: Sequence[Hashable], columns: Mapping[str, ArrayLike]
@@ -66,12 +71,6 @@ def grid(
         matrices[name] = np.full((len(systems), len(segments)), np.nan)
         matrices[name].flat[cells] = column
     return tuple(systems), matrices
-
-
-SegmentsToSystems = Callable[[Array], Array]
-By = Literal["none", "item", "sys", "means"]
-Statistic = Literal["pearson", "spearman", "kendall", "kendall_c", "pairwise_accuracy"]
-POOLING = {"none": "pooled", "item": "by segment", "sys": "by system", "means": "of systems"}
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
