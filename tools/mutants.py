@@ -43,7 +43,7 @@ AREAS = {
 NOT_DRAWN = ("workers/",)
 # Checks of the code itself and of whole pages, which a copy with switches cannot pass.
 NOT_RUN = [f"--ignore=tests/test_{name}.py" for name in ("docs", "notebooks", "packaging", "rooms", "words", "types")]
-NOT_RUN += [f"--ignore=tests/{name}.py" for name in ("test_signatures", "data/test_writes", "data/test_readers")]
+NOT_RUN += [f"--ignore=tests/{name}.py" for name in ("test_signatures", "data/test_writes")]
 SWAPPED: dict[type, type] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,

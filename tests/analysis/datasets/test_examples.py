@@ -49,8 +49,5 @@ def test_real_data_win_over_the_example(tmp_path: Path, capsys: pytest.CaptureFi
     table = load_data_or_example("stsb-de-dev", data_dir=tmp_path)
     assert (table.name, len(table), table.example) == ("stsb-de-dev", 1, False)
     assert "real data" in capsys.readouterr().out
-
-
-def test_an_unknown_data_set_has_no_example(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError):
         load_data_or_example("no-such-set", data_dir=tmp_path)

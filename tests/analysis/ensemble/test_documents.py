@@ -69,15 +69,6 @@ def test_one_document_that_nobody_named_is_noted(name: str) -> None:
         assert refused.value.setting == "document"
 
 
-def test_systems_are_only_counted() -> None:
-    columns = {name: list(column) for name, column in table().items()}
-    columns["system"] = [None if row % 3 == 0 else f"s{row % 3}" for row in range(len(columns["a"]))]
-    found = bsx.ensemble(columns, columns=["a", "b"], human="human", resamples=20)
-    assert any("names 2 systems" in note for note in found.notes)
-    with pytest.raises(InputError, match="system"):
-        bsx.ensemble(columns, columns=["a", "b"], human="human", system="system", resamples=20)
-
-
 def test_rows_of_one_unit_are_refused() -> None:
     columns = table()
     of_rows = {name: column[:20] for name, column in columns.items() if name not in ("doc", "segment")}

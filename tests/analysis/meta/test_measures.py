@@ -13,7 +13,7 @@ from bsx.analysis.meta.run import meta_evaluate
 from bsx.analysis.meta.settings import MetaSettings
 from bsx.analysis.stats.correlation import bootstrap_correlations, kendall, pairwise_accuracy, pearson, spearman
 from bsx.analysis.stats.resample import percentile_interval
-from bsx.analysis.stats.significance import perm_both, williams
+from bsx.analysis.stats.significance import perm_both
 
 DRAWS: dict[str, Any] = {"resamples": 50, "seed": 3}
 MEASURES: dict[str, Any] = {"pearson": pearson, "spearman": spearman, "kendall": kendall}
@@ -79,10 +79,6 @@ def test_the_scale_of_a_permutation_that_was_chosen(n: int, asked: Any, scale: A
     found = items_compared({"x": x, "y": y}, human, "permutation", settings)("x", "y")
     expected = perm_both(x, y, human, plus_one=True, scale=scale, **DRAWS)
     assert (found.p, found.p_two_sided, found.difference) == (expected.p, expected.p_two_sided, expected.difference)
-    plain = items_compared({"x": x, "y": y}, human, "perm-both", MetaSettings(test="perm-both", **DRAWS))("x", "y")
-    assert plain.p == perm_both(x, y, human, **DRAWS).p
-    asked_for = items_compared({"x": x, "y": y}, human, "williams", settings)("x", "y")
-    assert (asked_for.p, asked_for.ci) == (williams(x, y, human).p, williams(x, y, human).ci)
 
 
 def test_heavy_tails_of_one_metric_of_systems_leave_the_others_interval_as_it_is() -> None:

@@ -16,8 +16,8 @@ from bsx import protocol_table
 from bsx.analysis.datasets.mtme import load_mt_metrics_eval, load_mt_metrics_eval_tables, references_of
 from bsx.analysis.datasets.testsets import load_test_set
 from bsx.analysis.meta.protocol import ProtocolResult
-from bsx.catalog.protocols import ProtocolEntry, find_protocol, load_protocols
-from bsx.errors import DataUnavailableError, InputError, UnknownNameError
+from bsx.catalog.protocols import ProtocolEntry, load_protocols
+from bsx.errors import DataUnavailableError, InputError
 from tests.conftest import Outcome
 
 Run = Callable[..., Outcome]
@@ -72,17 +72,11 @@ def folder(tmp_path: Path) -> Path:
 def test_what_the_shipped_protocols_state() -> None:
     entries = load_protocols()
     assert list(entries) == ["wmt22", "wmt23", "wmt24", "wmt25"]
-    wmt23 = entries["wmt23"]
-    assert len(wmt23.primary) + len(wmt23.baselines) == 32
-    assert wmt23.language_pairs["he-en"].humans
-    assert [pair for pair, rules in wmt23.language_pairs.items() if rules.outliers] == ["en-de", "zh-en"]
+    assert all(entry.source.startswith("google-research/mt-metrics-eval, commit ") for entry in entries.values())
     assert {rules.gold for rules in entries["wmt25"].language_pairs.values()} == {"mqm", "esa-human1"}
-    for entry in entries.values():
-        assert entry.source.startswith("google-research/mt-metrics-eval, commit ")
-    with pytest.raises(UnknownNameError):
-        find_protocol("wmt99")
+    wrong = {"tasks": [{"level": "sys", "statistic": "acc_eq"}]}
     with pytest.raises(ValueError, match="level"):
-        ProtocolEntry.model_validate({**wmt23.model_dump(), "tasks": [{"level": "sys", "statistic": "acc_eq"}]})
+        ProtocolEntry.model_validate({**entries["wmt23"].model_dump(), **wrong})
 
 
 def test_a_folder_as_of_wmt24(folder: Path) -> None:

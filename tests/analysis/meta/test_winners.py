@@ -120,19 +120,6 @@ GROUPS = [
 ]
 
 
-def test_a_correction_takes_the_tests_of_a_group_for_one_family() -> None:
-    settings = MetaSettings(correction="holm", alternative="greater")
-    found = [run.ranked(one, settings) for one in GROUPS]
-    for before, after in zip(GROUPS, found, strict=True):
-        expected = multipletests([test.p for test in before.tests if test.a < test.b], method="holm")[1]
-        assert [test.p_adjusted for test in after.tests if test.a < test.b] == pytest.approx(expected)
-        assert {test.p_adjusted for test in after.tests if test.a > test.b} == {None}
-    # One-sided p is .0478, .0004 and .0478 in g, .0038, .0004 and .25 in h; times 3 to 1, .001, .001 and .008 are left.
-    assert [one.clusters.winners for one in found if one.clusters is not None] == [("a", "b"), ("a",)]
-    ranks = [one.clusters.ranks for one in found if one.clusters is not None]
-    assert ranks == [{"a": 1, "b": 1, "c": 2}, {"a": 1, "b": 2, "c": 2}]
-
-
 APART = [{"a": [1.0, -1, 0, 0], "b": [0.0, 0, 0, 0], "c": [-1.0, 1, 0, 0]}] * 2  # both groups err by the same units
 UNITS = {
     "unknown": ([], math.hypot(0.06, 0.03)),

@@ -170,10 +170,6 @@ TWO: dict[str, Any] = {"effect": 0.1, "columns": ["score", "other"]}
 @pytest.mark.parametrize(
     ("run", "message"),
     [
-        (lambda: plan_compare(effect=0, sd=1), "effect: must be more than 0"),
-        (lambda: plan_compare(effect=-1, sd=1), "effect: must be more than 0"),
-        (lambda: plan_compare(effect=1, sd=1, power=1.0), "power: must be less than 1"),
-        (lambda: plan_compare(effect=1, sd=1, power=0.0), "power: must be more than 0"),
         (lambda: plan_compare(effect=1, sd=1, power=0.05), "power: must be more than alpha"),
         (lambda: plan_compare(sd=1), "effect: say how small"),
         (lambda: plan_compare(effect=1), "sd: without a pilot"),
@@ -186,7 +182,6 @@ TWO: dict[str, Any] = {"effect": 0.1, "columns": ["score", "other"]}
         (lambda: plan_compare(ONE_TEXT, effect=1, document="text", **SEGMENTS), "the value 'd' in every"),
         (lambda: plan_compare(ALIKE, effect=1, **SEGMENTS), "has no variance"),
         (lambda: plan_compare(PILOT, effect=1, systems=["a", "x"], **SEGMENTS), "there is no system 'x'"),
-        (lambda: plan_compare(PILOT, effect=1, **{**SEGMENTS, "columns": ["scre"]}), "no column 'scre'"),
         (lambda: plan_compare(PILOT, **{**SEGMENTS, **TWO}), "columns: name one column"),
         (lambda: plan_compare(_without("system", PILOT), effect=1, columns=["score"]), "system: names the column"),
         (lambda: plan_meta(correlations=[0.5, 0.4]), "state three"),
@@ -194,7 +189,6 @@ TWO: dict[str, Any] = {"effect": 0.1, "columns": ["score", "other"]}
         (lambda: plan_meta(correlations=[0.9, 0.1, 0.9]), "no three columns"),
         (lambda: plan_meta(correlations=[0.5, 0.4, 0.6], effect=0.2), "the correlations differ by 0.1"),
         (lambda: plan_meta(_without("human", PILOT), **TWO), "human"),
-        (lambda: plan_meta(PILOT, effect=0.1, columns=["score"], human="human"), "the two metrics"),
         (lambda: plan_meta(_without("segment", PILOT), **TWO, system="system"), "segment: rows are of systems"),
         (lambda: plan_meta(PILOT, **TWO, human="human", lower=["x"]), "lower: 'x'"),
     ],

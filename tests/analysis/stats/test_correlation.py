@@ -1,4 +1,4 @@
-"""Correlations against SciPy, loops written out, and WMT20's figures; intervals by simulation."""
+"""Correlations against SciPy, loops written out, and WMT20's figures."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 
 from bsx.analysis.stats.correlation import (
@@ -39,29 +37,6 @@ SCIPY: dict[str, Any] = {
     "kendall": stats.kendalltau,
     "kendall-c": partial(stats.kendalltau, variant="c"),
 }
-grades = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=4, max_size=12)
-
-
-def kendall_by_hand(x: list[float], y: list[float], variant: str) -> float:
-    """Tau from the definition, pair after pair."""
-    score = tied_x = tied_y = pairs = 0
-    for i, j in combinations(range(len(x)), 2):
-        dx, dy = np.sign(x[i] - x[j]), np.sign(y[i] - y[j])
-        score, tied_x, tied_y, pairs = score + dx * dy, tied_x + (dx == 0), tied_y + (dy == 0), pairs + 1
-    if variant == "b":
-        return float(score / math.sqrt((pairs - tied_x) * (pairs - tied_y)))
-    smaller = min(len(set(x)), len(set(y)))
-    return float(2 * score / (len(x) ** 2 * (smaller - 1) / smaller))
-
-
-@given(grades)
-def test_tau_is_its_definition(data: list[tuple[int, int]]) -> None:
-    x, y = ([float(v) for v in column] for column in zip(*data, strict=True))
-    if len(set(x)) == 1 or len(set(y)) == 1:
-        return
-    assert kendall(x, y, interval="none").estimate == pytest.approx(kendall_by_hand(x, y, "b"))
-    assert kendall(x, y, variant="c", interval="none").estimate == pytest.approx(kendall_by_hand(x, y, "c"))
-    assert float(kendall_rows(np.array(x), np.array(y))) == pytest.approx(kendall_by_hand(x, y, "b"))
 
 
 def test_values_and_intervals_are_scipys() -> None:
@@ -76,7 +51,11 @@ def test_values_and_intervals_are_scipys() -> None:
     assert "Fisher" in ours.method
     assert spearman(x, y).estimate == pytest.approx(stats.spearmanr(x, y).statistic)
     assert spearman(x, y).p == pytest.approx(stats.spearmanr(x, y).pvalue)
+    assert kendall(x, y).estimate == pytest.approx(stats.kendalltau(x, y).statistic)
     assert kendall(x, y).p == pytest.approx(stats.kendalltau(x, y).pvalue)
+    levels = np.round(x)
+    tau_c = stats.kendalltau(levels, y, variant="c").statistic
+    assert kendall(levels, y, variant="c", interval="none").estimate == pytest.approx(tau_c)
     # Bonett & Wright 2000; Fieller, Hartley & Pearson 1957.
     for found, variance in (
         (spearman(x, y), (1 + spearman(x, y).estimate ** 2 / 2) / 37),
@@ -104,13 +83,6 @@ def test_bootstrap_is_the_statistic_of_each_resample(statistic: str) -> None:
     for row, chosen in zip(ours, next(bootstrap_indices(25, 30, 5)), strict=True):
         expected = [SCIPY[statistic](scores[chosen], y[chosen]).statistic for scores in x]
         assert row == pytest.approx(expected)
-
-
-def test_a_resample_without_variation_has_no_correlation() -> None:
-    draws = bootstrap_correlations(np.array([[0.1, 0.2, 0.3]]), np.array([5.1, 7.3, 6.7]), "pearson", seed=1)
-    same = [len(set(chosen)) == 1 for chosen in next(bootstrap_indices(1000, 3, 1)).tolist()]
-    assert np.isnan(draws[:, 0]).tolist() == same
-    assert any(same)
 
 
 def test_rows_are_scipys_with_missing_items() -> None:
@@ -214,22 +186,6 @@ def test_grouped_is_loops(by: str, statistic: str) -> None:
         assert result.undefined == 2
 
 
-@settings(max_examples=30, deadline=None)
-@given(
-    st.integers(0, 2**32 - 1), st.floats(0.1, 10), st.floats(-5, 5), st.sampled_from(["none", "item", "sys", "means"])
-)
-def test_grouped_ignores_scale_and_order(seed: int, scale: float, shift: float, by: str) -> None:
-    rng = np.random.default_rng(seed)
-    x, y = rng.normal(size=(2, 4, 8))
-    first = grouped(x, y, by=by, resamples=20).estimate  # type: ignore[arg-type]
-    rows, columns = rng.permutation(4), rng.permutation(8)
-    again = grouped((x * scale + shift)[rows][:, columns], y[rows][:, columns], by=by, resamples=20)  # type: ignore[arg-type]
-    assert again.estimate == pytest.approx(first)
-    swapped = grouped(y, x, by=by, resamples=20).estimate  # type: ignore[arg-type]
-    assert swapped == pytest.approx(first)
-    assert grouped(-x, y, by=by, resamples=20).estimate == pytest.approx(-first)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize("by", ["none", "item", "sys", "means"])
 def test_comparing_groupings_resamples_the_same_segments(by: str) -> None:
     rng = np.random.default_rng(6)
@@ -269,20 +225,6 @@ def test_wmt20_groupings(shared: Path) -> None:
             means = (system_means(scores[metric]), system_means(scores["human_z"]))
             assert pairwise_accuracy(*means, resamples=10).estimate == pytest.approx(values["pairwise_acc_sys_z"])
     assert compared == 50
-
-
-def test_anscombes_quartet_has_one_correlation() -> None:
-    # Anscombe 1973: four data sets of the same r = .816, printed to three digits.
-    x = [10, 8, 13, 9, 11, 14, 6, 4, 12, 7, 5]
-    quartet = [
-        (x, [8.04, 6.95, 7.58, 8.81, 8.33, 9.96, 7.24, 4.26, 10.84, 4.82, 5.68]),
-        (x, [9.14, 8.14, 8.74, 8.77, 9.26, 8.10, 6.13, 3.10, 9.13, 7.26, 4.74]),
-        (x, [7.46, 6.77, 12.74, 7.11, 7.81, 8.84, 6.08, 5.39, 8.15, 6.42, 5.73]),
-        ([8] * 7 + [19] + [8] * 3, [6.58, 5.76, 7.71, 8.84, 8.47, 7.04, 5.25, 12.50, 5.56, 7.91, 6.89]),
-    ]
-    assert [round(pearson(one, other).estimate, 3) for one, other in quartet] == [0.816, 0.816, 0.816, 0.817]
-    orders = [round(spearman(one, other).estimate, 3) for one, other in quartet]
-    assert len(set(orders)) == 4  # ranks tell them apart
 
 
 def test_columns_that_no_correlation_is_defined_for_are_refused() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from bsx.analysis.disentangle.variants import pooled_mean
 from bsx.analysis.stats import correlation, detection, preference, significance
-from bsx.analysis.stats.regression import fit_ols, require_rows, wald
+from bsx.analysis.stats.regression import fit_ols, wald
 from bsx.analysis.stats.results import Comparison, Estimate
 from bsx.analysis.stats.rowwise import clip_variance, quadratic_form
 from bsx.analysis.stats.systems.hybrid import compare_hybrid_limits, hybrid_correlation_limit
@@ -203,10 +203,3 @@ def test_one_unit_says_nothing_about_others() -> None:
     ):
         with pytest.raises(InputError, match="nothing is known about others"):
             call(np.zeros(4))
-
-
-def test_as_many_rows_as_coefficients_are_too_few() -> None:
-    require_rows(3, 2)
-    for n in (1, 2):
-        with pytest.raises(InputError, match="at least 3"):
-            require_rows(n, 2)

@@ -49,31 +49,6 @@ def test_a_cluster_that_decides_a_coefficient_alone_is_handled_as_clubsandwich_d
     assert ClusterRobust(fit.design, fit.clusters[0]).largest()[2] > 0.5
 
 
-def test_single_rows_as_clusters_give_hc2() -> None:
-    y, x, _ = example()
-    fit = fit_ols(y, x, se="cluster", clusters=[str(i) for i in range(60)], intercept=True)
-    inverse = np.linalg.inv(fit.design.T @ fit.design)
-    scores = fit.design * (fit.residuals / np.sqrt(1 - fit.leverage))[:, None]
-    assert fit.covariance == pytest.approx(inverse @ scores.T @ scores @ inverse)
-
-
-def test_degrees_of_freedom_are_those_of_the_definition() -> None:
-    _, x, clusters = example()
-    codes = np.unique(clusters, return_inverse=True)[1].astype(np.int64)
-    design = np.column_stack([np.ones(60), x])
-    hat = design @ np.linalg.inv(design.T @ design) @ design.T
-    parts = []
-    for g in range(8):
-        mine = codes == g
-        values, vectors = np.linalg.eigh(np.eye(mine.sum()) - hat[np.ix_(mine, mine)])
-        adjust = vectors / np.sqrt(values) @ vectors.T
-        parts.append((np.eye(60) - hat)[:, mine] @ adjust @ design[mine] @ np.linalg.inv(design.T @ design))
-    stacked = np.stack(parts)  # (clusters, n, p)
-    for j, df in enumerate(ClusterRobust(design, codes).df()):
-        gram = stacked[:, :, j] @ stacked[:, :, j].T
-        assert df == pytest.approx(np.trace(gram) ** 2 / np.square(gram).sum())
-
-
 def test_two_ways_are_never_below_the_first_and_do_not_hang_on_units() -> None:
     rng = np.random.default_rng(3)
     first, second = np.repeat(np.arange(20), 6), np.tile(np.arange(6), 20)

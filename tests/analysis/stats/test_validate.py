@@ -13,6 +13,7 @@ import pytest
 from bsx.analysis.compare.run import compare_systems
 from bsx.analysis.stats.clusters import adjust, significance_clusters
 from bsx.analysis.stats.correlation import kendall, pairwise_accuracy, pearson, spearman
+from bsx.analysis.stats.detection import best_threshold, precision_recall, roc_auc
 from bsx.analysis.stats.selection import expected_model_selection
 from bsx.analysis.stats.significance import paired_bootstrap, perm_both, williams, williams_from_correlations
 from bsx.analysis.stats.systems.darr import compare_darr, darr_from_pairs, preferences
@@ -60,6 +61,7 @@ def test_the_validator_says_what_is_wrong(call: Callable[[], object], message: s
 def test_omitting_is_by_item_across_columns() -> None:
     a, b = vectors({"a": [1, NAN, 3, 4, 5], "b": [1, 2, 3, NAN, 5]}, nan="omit")
     assert a.tolist() == b.tolist() == [1, 3, 5]
+    assert roc_auc([0, 1, 1], [1, NAN, 3], nan="omit").n == 2
     x, y = grids({"x": [[1, NAN], [3.0, 4]], "y": [[1.0, 2], [NAN, 4]]}, nan="omit")
     assert np.isnan(x).tolist() == np.isnan(y).tolist() == [[False, True], [True, False]]
 
@@ -93,6 +95,9 @@ APART = np.where(np.eye(2) == 1, 1, NAN)
         lambda: hybrid_systems(HOLED[None], GRID),
         lambda: hybrid_correlation_limit(HOLED, GRID),
         lambda: expected_model_selection(ONE, HUMAN, 2),
+        lambda: roc_auc([0, 1, 0, 1, 1], ONE),
+        lambda: precision_recall([0, 1, 0, 1, 1], ONE),
+        lambda: best_threshold([0, 1, 0, 1, 1], ONE),
     ],
 )
 def test_no_statistic_takes_missing_values_unasked(call: Callable[[], object]) -> None:
@@ -131,6 +136,11 @@ def test_no_statistic_takes_missing_values_unasked(call: Callable[[], object]) -
         (lambda: hybrid_systems(GRID[None], GRID, 0), "n=0: at least one hybrid"),
         (lambda: hybrid_correlation_limit(np.ones((3, 4)), GRID), "the systems have the same scores on every segment"),
         (lambda: expected_model_selection(TWO, HUMAN, 6), "sample=6: .* 5$"),
+        (lambda: roc_auc([1, 1, 1], TWO[:3]), "all 3 items have the label 1; both 0 and 1 are needed"),
+        (lambda: precision_recall([0, 0, 0], TWO[:3]), "all 3 items have the label 0"),
+        (lambda: best_threshold([0, 2, 1], TWO[:3]), "labels: item 1 is 2, a label must be 0 or 1"),
+        (lambda: best_threshold([0, 0, 1], TWO[:3]), "folds=10 with 1 items of the rarer label"),
+        (lambda: roc_auc([0, 1], TWO[:2], interval=cast("Any", "no")), "interval='no'"),
         (lambda: grid(["a", "a"], [1, 1], {"x": [1, 2]}), "system 'a' has segment 1 more than once"),
         (lambda: grid(["a", "b"], [1, 1], {"x": [1]}), "columns differ in size: system 2, x 1"),
     ],

@@ -74,14 +74,6 @@ def test_calibration_tries_every_candidate(seed: int) -> None:
     assert result.ci[0] <= result.estimate <= result.ci[1]
 
 
-def test_ties_interval_resamples_segments() -> None:
-    rng = np.random.default_rng(1)
-    metric, human = rng.integers(4, size=(2, 4, 9)).astype(float)
-    chosen = next(bootstrap_indices(1, 9, 6))[0]
-    one = pairwise_accuracy_with_ties(metric, human, resamples=1, seed=6, epsilon=0)
-    assert one.ci[0] == pytest.approx(by_hand(metric[:, chosen], human[:, chosen], 0)[0])
-
-
 def test_wmt20_ties(shared: Path) -> None:
     values = wmt20.reference(shared)
     tolerance = values["_tolerances"]["deterministic_statistics"]
