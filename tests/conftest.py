@@ -38,7 +38,7 @@ LONG = (
     "test_notebooks.py",
     "metrics/test_contract.py",
     "bertscore/test_parity.py",
-    "train/test_run.py",
+    "networks/test_run.py",
     "analysis/report/test_page.py",
     "encode/test_onnx.py",
     "ui/test_browser.py",

@@ -170,34 +170,32 @@ def test_evaluate_loads_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert [set(one) for one in from_sources.features] == [{"predictions", "sources"}]
 
 
-class _Words:
-    """A tokenizer of whole words."""
+WORDS = ["<pad>", *sorted({word for text in [*CANDIDATES, *REFERENCES] for word in text.split()})]
 
-    pad_token_id = 0
-    words = ("<pad>", *sorted({word for text in [*CANDIDATES, *REFERENCES] for word in text.split()}))
 
-    def encode(self, texts: list[str]) -> np.ndarray:
-        rows = [[self.words.index(word) for word in text.split()] for text in texts]
-        return np.array([row + [-100] * (8 - len(row)) for row in rows])
+def encode(texts: list[str]) -> np.ndarray:
+    rows = [[WORDS.index(word) for word in text.split()] for text in texts]
+    return np.array([row + [-100] * (8 - len(row)) for row in rows])
 
-    def batch_decode(self, ids: np.ndarray, *, skip_special_tokens: bool) -> list[str]:
-        assert skip_special_tokens
-        return [" ".join(self.words[i] for i in row if i) for row in ids]
+
+def decode(ids: np.ndarray, *, skip_special_tokens: bool) -> list[str]:
+    assert skip_special_tokens
+    return [" ".join(WORDS[i] for i in row if i) for row in ids]
 
 
 def test_a_trainer_gets_corpus_scores() -> None:
     from transformers import EvalPrediction
 
-    tokenizer = _Words()
+    tokenizer = SimpleNamespace(pad_token_id=0, batch_decode=decode)
     compute = compute_metrics(tokenizer, "chrf,bertscore", model="minilm")
-    predictions, labels = tokenizer.encode(CANDIDATES), tokenizer.encode(REFERENCES)
+    predictions, labels = encode(CANDIDATES), encode(REFERENCES)
     given: Any = (predictions, "more")  # what a model returns beside the texts
     got = compute(EvalPrediction(predictions=given, label_ids=labels))
     assert got == {
         "chrf": pytest.approx(bsx.get_metric("chrf").score(CANDIDATES, REFERENCES).system),
         "bertscore": pytest.approx(bsx.score(CANDIDATES, REFERENCES, model="minilm").f1.mean(), abs=1e-5),
     }
-    scores = np.eye(len(tokenizer.words))[np.where(predictions < 0, 0, predictions)]
+    scores = np.eye(len(WORDS))[np.where(predictions < 0, 0, predictions)]
     assert compute(SimpleNamespace(predictions=scores, label_ids=labels)) == got
 
 

@@ -211,18 +211,14 @@ def test_the_functions_below_are_theirs(tiny_model: Model, family: str, all_laye
     torch.testing.assert_close(found, torch.cat(alone, dim=1 if all_layers else 0), atol=TOLERANCE, rtol=0)
 
 
-def test_pairs_do_not_depend_on_their_batch_and_blank_ones_are_0(tiny_model: Model) -> None:
+def test_blank_and_weightless_pairs_are_0(tiny_model: Model) -> None:
     folder = tiny_model("mbart")
     model, tokenizer = compat.get_model(folder, 0), compat.get_tokenizer(folder)
-    texts = [*CANDIDATES, "a", " "]
-    others = [*REFERENCES, "the dog sat on a mat and had no money", "x"]
-    whole = compat.bert_cos_score_idf(model, others, texts, tokenizer, defaultdict(lambda: 1.0))
-    single = compat.bert_cos_score_idf(model, others, texts, tokenizer, {}, batch_size=1)
-    torch.testing.assert_close(whole, single, atol=TOLERANCE, rtol=0)
-    assert whole[-1].tolist() == [0, 0, 0]
-    assert (whole[:-1] != 0).all()
-    weightless = compat.bert_cos_score_idf(model, others, texts, tokenizer, defaultdict(float))
-    assert not weightless.any()
+    texts, others = [*CANDIDATES, " "], [*REFERENCES, "x"]
+    found = compat.bert_cos_score_idf(model, others, texts, tokenizer, {}, batch_size=2)
+    assert found[-1].tolist() == [0, 0, 0]
+    assert (found[:-1] != 0).all()
+    assert not compat.bert_cos_score_idf(model, others, texts, tokenizer, defaultdict(float)).any()
 
 
 @pytest.mark.parametrize("all_layers", [False, True])

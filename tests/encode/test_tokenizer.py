@@ -14,6 +14,8 @@ from bsx import Scorer
 from bsx.encode.tokenizer import Tokenizer, load_tokenizer
 from tests.conftest import Model
 from tests.helpers import tiny
+from tests.helpers.oracle import bertscore
+from tests.helpers.oracle_metrics import hidden_states
 
 TEXT = "The old cat sat on a mat, quickly!"
 FRAMES = {
@@ -56,14 +58,6 @@ def test_every_special_token_weighs_nothing(kind: str, tiny_model: Model) -> Non
     assert not ours.is_special[inner.unk_token_id]
 
 
-def test_leading_space_reads_the_first_word_as_any_other(tiny_model: Model) -> None:
-    spaced = tokenizer_of(tiny_model("roberta"), leading_space=True)
-    plain = tokenizer_of(tiny_model("roberta"))
-    assert spaced.contents(["the cat"])[0] == plain.contents(["x the cat"])[0][1:]
-    assert spaced.contents(["the cat"]) != plain.contents(["the cat"])
-    assert spaced.contents([""]) == [[]]
-
-
 @pytest.mark.usefixtures("any_backend")
 def test_limit_is_the_models_where_the_tokenizer_names_none(tiny_model: Model) -> None:
     # RoBERTa's table of positions has two rows that no token can use.
@@ -91,6 +85,7 @@ def test_pieces_know_their_white_space_word(tiny_model: Model, kind: str, space:
     ids = tokenizer.contents([text])[0]
     words = tokenizer.words(text)
     assert len(words) == len(ids)
+    assert tokenizer.contents([""]) == [[]]
     assert sorted(set(words.tolist())) == list(range(6))
     assert (np.diff(words) >= 0).all()
     for number, word in enumerate(text.split()):
@@ -122,32 +117,20 @@ def test_a_prefix_is_context_whose_vectors_are_not_kept(kind: str, tiny_model: M
 
 @pytest.mark.parametrize("backend", ["torch", "onnx"])
 def test_a_prefix_is_never_matched(backend: Literal["torch", "onnx"], tiny_model: Model) -> None:
-    import torch
-    from transformers import AutoModel
-
     if backend == "onnx":
         pytest.importorskip("onnxruntime")
-    folder = tiny_model("bert")
+    folder, pair = tiny_model("bert"), ("the old cat", "a cat sat on the mat")
     scorer = Scorer(model=folder, layer=2, prefix="the mat:", backend=backend)
-    inner, model = AutoTokenizer.from_pretrained(folder), AutoModel.from_pretrained(folder).eval()
-    sides = []
-    for text in ("the old cat", "a cat sat on the mat"):
-        ids = inner(f"the mat: {text}", return_tensors="pt")
-        with torch.no_grad():
-            states = model(**ids, output_hidden_states=True).hidden_states[2][0]
-        lead = len(inner("the mat:", add_special_tokens=False)["input_ids"])
-        states = torch.nn.functional.normalize(torch.cat([states[:1], states[1 + lead :]]), dim=-1)
-        sides.append(states.numpy())
-    cosines = sides[0] @ sides[1].T
-    precision, recall = cosines.max(axis=1)[1:-1].mean(), cosines.max(axis=0)[1:-1].mean()
-    scores = scorer.score(["the old cat"], ["a cat sat on the mat"])
-    assert np.allclose([scores.precision[0], scores.recall[0]], [precision, recall], atol=1e-5)
-    alignment = scorer.align("the old cat", "a cat sat on the mat")
-    assert alignment.cosines.shape == cosines.shape
-    assert alignment.precision == pytest.approx(float(precision), abs=1e-5)
+    lead = len(hidden_states(folder, "the mat:")[0]) - 2
+    states = [hidden_states(folder, f"the mat: {text}")[1][2] for text in pair]
+    sides = [np.concatenate([of[:1], of[1 + lead :]]) for of in states]
+    expected = bertscore(sides[0], sides[1], *([0.0, *[1.0] * (len(side) - 2), 0.0] for side in sides))
+    scores = scorer.score(*([text] for text in pair))
+    assert (scores.precision[0], scores.recall[0], scores.f1[0]) == pytest.approx(expected, abs=1e-5)
+    alignment = scorer.align(*pair)
+    assert alignment.cosines.shape == tuple(map(len, sides))
+    assert alignment.precision == pytest.approx(expected[0], abs=1e-5)
+    plain = Scorer(model=folder, layer=2, backend=backend)
     assert "|prefix:the mat:|" in str(scorer.signature())
-    assert "prefix" not in str(Scorer(model=folder, layer=2, backend=backend).signature())
-    plain = Scorer(model=folder, layer=2, backend=backend).score(["the old cat"], ["a cat sat on the mat"])
-    assert abs(plain.f1[0] - scores.f1[0]) > 1e-6
-    words = scorer.count_idf(["cat sat"])
-    assert words.digest == Scorer(model=folder, layer=2, backend=backend).count_idf(["cat sat"]).digest
+    assert "prefix" not in str(plain.signature())
+    assert scorer.count_idf(["cat sat"]).digest == plain.count_idf(["cat sat"]).digest

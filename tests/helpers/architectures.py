@@ -1,4 +1,4 @@
-"""A tiny, random model of each architecture of transformers that has a family and no tokenizer of its own in `tiny`."""
+"""The shape of a tiny model of each architecture of transformers that has a family."""
 
 from __future__ import annotations
 
@@ -31,29 +31,53 @@ SIZES = {name: size for size, names in _SIZES.items() for name in names.split()}
 _EVERY_HEAD = {"num_key_value_heads": 4}
 _WHOLE_HEAD = {"head_dim": 8}
 _LINEAR = {"layer_types": ["linear_attention", "full_attention", "linear_attention"]}
-# What an architecture wants beside that.
+_TWO_MORE = {"max_position_embeddings": POSITIONS + 2, "type_vocab_size": 1}  # rows that no token uses
+_DISENTANGLED = {"relative_attention": True, "pos_att_type": ["c2p", "p2c"], "position_biased_input": False}
+_WINDOWS = {"attention_window": [8] * LAYERS}
+# What an architecture wants beside that; numbers of special tokens are those of its tokenizer in `tiny`.
 MORE: dict[str, dict[str, Any]] = {
     **dict.fromkeys(("axk1", "axk2", "deepseek_v3", "deepseek_v32", "glm4_moe_lite", "glm_moe_dsa"), _EVERY_HEAD),
     **dict.fromkeys(("longcat_flash", "minicpm3", "mistral_large4_text", "youtu"), _EVERY_HEAD),
     **dict.fromkeys(("hunyuan_v1_dense", "hunyuan_v1_moe", "ministral"), _WHOLE_HEAD),
     **dict.fromkeys(("qwen3_5_moe_text", "qwen3_5_text", "qwen3_next"), _LINEAR),
+    **dict.fromkeys(("roberta", "xlm-roberta", "mpnet", "xlm-roberta-xl"), _TWO_MORE),
     "bailing_hybrid": _EVERY_HEAD
     | dict.fromkeys(("n_group", "topk_group", "layer_group_size", "num_experts_per_token"), 2),
+    "big_bird": {"block_size": 16, "num_random_blocks": 1, "eos_token_id": 1, "bos_token_id": 2, "sep_token_id": 5},
+    "blenderbot": {"pad_token_id": 1},
+    "convbert": {"conv_kernel_size": 3, "pad_token_id": 0},
     "dbrx": {
         "attn_config": {"kv_n_heads": 2, "rope_theta": 10000.0, "clip_qkv": 8},
         "ffn_config": {"hidden_size": DIM, "ffn_hidden_size": 16, "moe_num_experts": 4, "moe_top_k": 2},
     },
+    "deberta": {**_DISENTANGLED, "pad_token_id": 1},
+    "deberta-v2": _DISENTANGLED
+    | {
+        "position_buckets": 16,
+        "norm_rel_ebd": "layer_norm",
+        "share_att_key": True,
+        "max_relative_positions": POSITIONS,
+    },
     "deepseek_v2": {**_EVERY_HEAD, "num_experts_per_tok": 2},
     "dots1": {"n_shared_experts": 1, "n_routed_experts": 4, "num_experts_per_tok": 2},
+    "eurobert": {"bos_token_id": 1, "eos_token_id": 2, "mask_token_id": 4},
     "falcon_h1": {"mamba_d_ssm": 64, "mamba_d_head": 8, "mamba_n_heads": 8},
     "fsmt": {"src_vocab_size": 0, "tgt_vocab_size": 0, "langs": ["en", "de"]},
     "gemma4_text": {"num_kv_shared_layers": 1, "layer_types": ["full_attention"] * LAYERS},
     "gpt_neo": {"attention_types": [[["global", "local", "global"], 1]], "window_size": 8},
     "kimi_linear": {**_EVERY_HEAD, "linear_num_heads": 4, "num_experts_per_tok": 2, "num_local_experts": 4},
+    "led": {**_WINDOWS, "max_encoder_position_embeddings": POSITIONS, "max_decoder_position_embeddings": POSITIONS},
     "lfm2_moe": {"layer_types": ["conv", "full_attention", "conv"]},
+    "longformer": {**_TWO_MORE, **_WINDOWS},
     "luke": {"entity_vocab_size": 8, "entity_emb_size": 8},
     "mamba2": {"num_heads": 8},
     "mobilebert": {"intra_bottleneck_size": 16, "true_hidden_size": 16},
+    "modernbert": dict.fromkeys(("bos_token_id", "cls_token_id"), 1)
+    | {"eos_token_id": 2, "sep_token_id": 2, "local_attention": 8},
+    "prophetnet": {"max_position_embeddings": POSITIONS + 1}
+    | dict.fromkeys(("num_encoder_attention_heads", "num_decoder_attention_heads"), 4),
+    "squeezebert": {"embedding_size": DIM},
+    "xlnet": {"pad_token_id": 5},
     "xlstm": {"num_heads": 4, "qk_dim_factor": 1.0},
     "zamba": {"layers_block_type": ["mamba", "hybrid", "hybrid"]},
     "zamba2": {"layers_block_type": ["mamba", "hybrid", "hybrid"], "n_mamba_heads": 8},

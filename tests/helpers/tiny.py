@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import json
 import string
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 LAYERS = 3
@@ -25,16 +24,17 @@ WORDS = (  # noqa: SIM905 - prose reads better
     "bridge rain train station report said year people government city water money ing ed s er est ly un re"
 ).split()
 CHINESE = "我们在这里看见一只猫坐垫子上今天天气很好河边的人走得慢"
+Maker = Callable[[Path], Any]
 CHARACTERS = string.ascii_letters + string.digits + string.punctuation + "éüßñçøåœ" + CHINESE
 
 
-def _wordpiece(special: list[str]) -> dict[str, int]:
+def _wordpiece(special: list[str]) -> dict[str, Any]:
     pieces = list(special) + list(CHARACTERS) + ["##" + c for c in CHARACTERS]
     pieces += [w for w in WORDS if len(w) > 1] + ["##" + w for w in WORDS if len(w) > 1]
-    return {piece: index for index, piece in enumerate(dict.fromkeys(pieces))}
+    return {"vocab": {piece: index for index, piece in enumerate(dict.fromkeys(pieces))}}
 
 
-def _byte_level(special: list[str]) -> tuple[dict[str, int], list[tuple[str, str]]]:
+def _byte_level(special: list[str]) -> dict[str, Any]:
     from tokenizers.pre_tokenizers import ByteLevel
 
     vocabulary = list(special) + sorted(ByteLevel.alphabet())
@@ -47,39 +47,26 @@ def _byte_level(special: list[str]) -> tuple[dict[str, int], list[tuple[str, str
                     merges.append((left, character))
                 left += character
                 vocabulary.append(left)
-    return {piece: index for index, piece in enumerate(dict.fromkeys(vocabulary))}, merges
+    vocabulary += ["<mask>"] * ("<s>" in special)
+    return {"vocab": {piece: index for index, piece in enumerate(dict.fromkeys(vocabulary))}, "merges": merges}
 
 
-def _unigram(special: str) -> list[tuple[str, float]]:
-    pieces = [(piece, 0.0) for piece in special.split()] + [("▁", -3.0)]
+def _unigram(special: list[str]) -> dict[str, Any]:
+    pieces = [(piece, 0.0) for piece in special] + [("▁", -3.0)]
     pieces += [(c, -8.0) for c in CHARACTERS]
     pieces += [(w, -7.0) for w in WORDS if len(w) > 1] + [("▁" + w, -5.0) for w in WORDS]
-    return list(dict(pieces).items())
+    return {"vocab": list(dict(pieces).items())}
 
 
-def _bert_tokenizer(
-    folder: Path, *, name: str = "BertTokenizer", special: str = "[PAD] [UNK] [CLS] [SEP] [MASK]", **settings: Any
-) -> Any:
-    import transformers
+def _made(vocabulary: Callable[[list[str]], dict[str, Any]], name: str, special: str, **settings: Any) -> Maker:
+    """Return what makes a tokenizer of transformers with a vocabulary of this kind."""
 
-    return getattr(transformers, name)(vocab=_wordpiece(special.split()), **settings)
+    def make(folder: Path) -> Any:
+        import transformers
 
+        return getattr(transformers, name)(**vocabulary(special.split()), **settings)
 
-def _byte_level_tokenizer(folder: Path, *, name: str) -> Any:
-    import transformers
-
-    bert_names = name == "DebertaTokenizer"
-    special = ["[CLS]", "[PAD]", "[SEP]", "[UNK]", "[MASK]"] if bert_names else ["<s>", "<pad>", "</s>", "<unk>"]
-    vocabulary, merges = _byte_level(special)
-    if not bert_names:
-        vocabulary["<mask>"] = len(vocabulary)
-    return getattr(transformers, name)(vocab=vocabulary, merges=merges)
-
-
-def _unigram_tokenizer(folder: Path, *, name: str, special: str, **settings: Any) -> Any:
-    import transformers
-
-    return getattr(transformers, name)(vocab=_unigram(special), **settings)
+    return make
 
 
 def _words_tokenizer(folder: Path, *, name: str) -> Any:
@@ -113,7 +100,7 @@ def _prophetnet_tokenizer(folder: Path) -> Any:
 
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / "prophetnet.tokenizer"
-    pieces = _wordpiece(["[PAD]", "[X_SEP]", "[SEP]", "[UNK]", "[CLS]", "[MASK]"])
+    pieces = _wordpiece(["[PAD]", "[X_SEP]", "[SEP]", "[UNK]", "[CLS]", "[MASK]"])["vocab"]
     file.write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
     return transformers.ProphetNetTokenizer(str(file))
 
@@ -125,7 +112,7 @@ def _plain_bpe_tokenizer(folder: Path) -> Any:
     from tokenizers import decoders, models, pre_tokenizers, processors
 
     special = ["[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"]
-    vocabulary, merges = _byte_level(special)
+    vocabulary, merges = _byte_level(special).values()
     inner = tokenizers.Tokenizer(models.BPE(vocab=vocabulary, merges=merges))
     inner.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     inner.decoder = decoders.ByteLevel()
@@ -138,103 +125,42 @@ def _plain_bpe_tokenizer(folder: Path) -> Any:
     return transformers.PreTrainedTokenizerFast(tokenizer_object=inner, **names)
 
 
-def _byt5_tokenizer(folder: Path) -> Any:
-    import transformers
-
-    return transformers.ByT5Tokenizer()
-
-
-def _shape_of(special: Mapping[str, str] = MappingProxyType({}), /, **sizes: Any) -> Callable[[Any], dict[str, Any]]:
-    """Return the shape of an architecture: its sizes, and the numbers of special pieces that it asks for by role."""
-
-    def shape(tokenizer: Any) -> dict[str, Any]:
-        numbers = {f"{role}_token_id": tokenizer.convert_tokens_to_ids(piece) for role, piece in special.items()}
-        return {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id, **numbers, **sizes}
-
-    return shape
-
-
-_POSITIONS: dict[str, Any] = {"max_position_embeddings": POSITIONS}
-_BERT: dict[str, Any] = {"hidden_size": DIM, "num_hidden_layers": LAYERS, "num_attention_heads": 4}
-_BERT |= {"intermediate_size": 48, **_POSITIONS}
-_ROBERTA: dict[str, Any] = {**_BERT, "max_position_embeddings": POSITIONS + 2, "type_vocab_size": 1}
-_DEBERTA: dict[str, Any] = {**_BERT, "relative_attention": True, "pos_att_type": ["c2p", "p2c"], "type_vocab_size": 0}
-_DEBERTA |= {"position_biased_input": False}
-_BART: dict[str, Any] = {"d_model": DIM, "encoder_layers": LAYERS, "decoder_layers": 1}
-_BART |= {"encoder_ffn_dim": 48, "decoder_ffn_dim": 48, "encoder_attention_heads": 4, "decoder_attention_heads": 4}
-_PROPHETNET: dict[str, Any] = {"hidden_size": DIM, "encoder_ffn_dim": 48, "decoder_ffn_dim": 48}
-_PROPHETNET |= {"num_encoder_layers": LAYERS, "num_encoder_attention_heads": 4}
-_PROPHETNET |= {"num_decoder_layers": 1, "num_decoder_attention_heads": 4, "max_position_embeddings": POSITIONS + 1}
-_WINDOWS: dict[str, Any] = {"attention_window": [8] * LAYERS}
-_LED: dict[str, Any] = {f"max_{side}_position_embeddings": POSITIONS for side in ("encoder", "decoder")}
-
-_bert_shape = _shape_of(**_BERT)
-_roberta_shape = _shape_of(**_ROBERTA)
-_albert_shape = _shape_of(**_BERT, embedding_size=16)
-_bart_shape = _shape_of(**_BART, **_POSITIONS)
-_t5_shape = _shape_of(d_model=DIM, d_kv=8, d_ff=48, num_layers=LAYERS, num_decoder_layers=1, num_heads=4)
-_distilbert_shape = _shape_of(dim=DIM, n_layers=LAYERS, n_heads=4, hidden_dim=48, **_POSITIONS)
-_xlnet_shape = _shape_of(d_model=DIM, n_layer=LAYERS, n_head=4, d_inner=48)
-_xlm_shape = _shape_of({"pad": "<pad>"}, emb_dim=DIM, n_layers=LAYERS, n_heads=4, pad_index=2, n_langs=1, **_POSITIONS)
-_deberta_v2_shape = _shape_of(
-    **_DEBERTA, position_buckets=16, norm_rel_ebd="layer_norm", share_att_key=True, max_relative_positions=POSITIONS
-)
-_convbert_shape = _shape_of(**_BERT, embedding_size=16, head_ratio=2, conv_kernel_size=3)
-_big_bird_shape = _shape_of({"bos": "<s>", "eos": "</s>", "sep": "[SEP]"}, **_BERT, block_size=16, num_random_blocks=1)
-_modernbert_shape = _shape_of(
-    {"bos": "[CLS]", "cls": "[CLS]", "eos": "[SEP]", "sep": "[SEP]"}, **_BERT, local_attention=8
-)
-_eurobert_shape = _shape_of({"bos": "[CLS]", "eos": "[SEP]", "mask": "[MASK]"}, **_BERT, num_key_value_heads=2)
-
-_XLM_R = "<s> <pad> </s> <unk>"
-_MPNET = "<s> <pad> </s> [UNK] <mask>"
-_XLNET = "<unk> <s> </s> <cls> <sep> <pad> <mask>"
-_ALBERT = "<pad> <unk> [CLS] [SEP] [MASK]"
-_BIG_BIRD = "<pad> </s> <s> <unk> [CLS] [SEP] [MASK]"
-_DEBERTA_V2 = {"name": "DebertaV2Tokenizer", "special": "[PAD] [CLS] [SEP] [UNK]", "unk_id": 3}
-_PEGASUS = "<pad> </s> <mask_1> <mask_2> <unk>"
-Maker = Callable[[Path], Any]
-# From settings to the function that makes a tokenizer in a folder.
-_bytes: Callable[..., Maker] = partial(partial, _byte_level_tokenizer)
-_pieces: Callable[..., Maker] = partial(partial, _bert_tokenizer)
-_unigrams: Callable[..., Maker] = partial(partial, _unigram_tokenizer)
-_words: Callable[..., Maker] = partial(partial, _words_tokenizer)
-_t5_tokenizer = _unigrams(name="T5Tokenizer", special="<pad> </s> <unk>", extra_ids=4)
-Recipe = tuple[Maker, str, Callable[[Any], dict[str, Any]]]
-"""How to make a tokenizer (in a folder), the class of the model, and its shape, given the tokenizer."""
-
-RECIPES: dict[str, Recipe] = {
-    "bert": (_bert_tokenizer, "BertModel", _bert_shape),
-    "bert-cased": (_pieces(do_lower_case=False, strip_accents=False), "BertModel", _bert_shape),
-    "bert-chinese": (_pieces(do_lower_case=False), "BertModel", _bert_shape),
-    "roberta": (_bytes(name="RobertaTokenizer"), "RobertaModel", _roberta_shape),
-    "xlm": (_words(name="XLMTokenizer"), "XLMModel", _xlm_shape),
-    "xlnet": (_unigrams(name="XLNetTokenizer", special=_XLNET), "XLNetModel", _xlnet_shape),
-    "xlm-roberta": (_unigrams(name="XLMRobertaTokenizer", special=_XLM_R), "XLMRobertaModel", _roberta_shape),
-    "distilbert": (_pieces(name="DistilBertTokenizer"), "DistilBertModel", _distilbert_shape),
-    "electra": (_pieces(name="ElectraTokenizer"), "ElectraModel", _albert_shape),
-    "albert": (_unigrams(name="AlbertTokenizer", special=_ALBERT), "AlbertModel", _albert_shape),
-    "deberta": (_bytes(name="DebertaTokenizer"), "DebertaModel", _shape_of(**_DEBERTA)),
-    "deberta-v2": (_unigrams(**_DEBERTA_V2), "DebertaV2Model", _deberta_v2_shape),
-    "mpnet": (_pieces(name="MPNetTokenizer", special=_MPNET), "MPNetModel", _roberta_shape),
-    "t5": (_t5_tokenizer, "T5Model", _t5_shape),
-    "byt5": (_byt5_tokenizer, "T5Model", _t5_shape),
-    "bart": (_bytes(name="BartTokenizer"), "BartModel", _bart_shape),
-    "mbart": (_unigrams(name="MBartTokenizer", special=_XLM_R, src_lang="en_XX"), "MBartModel", _bart_shape),
-    "mt5": (_t5_tokenizer, "MT5Model", _t5_shape),
-    "pegasus": (_unigrams(name="PegasusTokenizer", special=_PEGASUS, offset=6), "PegasusModel", _bart_shape),
-    "led": (_bytes(name="RobertaTokenizer"), "LEDModel", _shape_of(**_BART, **_LED, **_WINDOWS)),
-    "blenderbot": (_bytes(name="BlenderbotTokenizer"), "BlenderbotModel", _bart_shape),
-    "blenderbot-small": (_words(name="BlenderbotSmallTokenizer"), "BlenderbotSmallModel", _bart_shape),
-    "prophetnet": (_prophetnet_tokenizer, "ProphetNetModel", _shape_of(**_PROPHETNET)),
-    "convbert": (_bert_tokenizer, "ConvBertModel", _convbert_shape),
-    "squeezebert": (_bert_tokenizer, "SqueezeBertModel", _shape_of(**_BERT, embedding_size=DIM)),
-    "big_bird": (_unigrams(name="BigBirdTokenizer", special=_BIG_BIRD), "BigBirdModel", _big_bird_shape),
-    "longformer": (_bytes(name="RobertaTokenizer"), "LongformerModel", _shape_of(**_ROBERTA, **_WINDOWS)),
-    "modernbert": (_plain_bpe_tokenizer, "ModernBertModel", _modernbert_shape),
-    "eurobert": (_plain_bpe_tokenizer, "EuroBertModel", _eurobert_shape),
-    "xlm-roberta-xl": (_unigrams(name="XLMRobertaTokenizer", special=_XLM_R), "XLMRobertaXLModel", _roberta_shape),
+_BERT = "[PAD] [UNK] [CLS] [SEP] [MASK]"
+_ROBERTA = "<s> <pad> </s> <unk>"
+# How to make the tokenizer, in a folder.
+RECIPES: dict[str, Maker] = {
+    "bert": _made(_wordpiece, "BertTokenizer", _BERT),
+    "bert-cased": _made(_wordpiece, "BertTokenizer", _BERT, do_lower_case=False, strip_accents=False),
+    "bert-chinese": _made(_wordpiece, "BertTokenizer", _BERT, do_lower_case=False),
+    "roberta": _made(_byte_level, "RobertaTokenizer", _ROBERTA),
+    "xlm": partial(_words_tokenizer, name="XLMTokenizer"),
+    "xlnet": _made(_unigram, "XLNetTokenizer", "<unk> <s> </s> <cls> <sep> <pad> <mask>"),
+    "xlm-roberta": _made(_unigram, "XLMRobertaTokenizer", _ROBERTA),
+    "distilbert": _made(_wordpiece, "DistilBertTokenizer", _BERT),
+    "electra": _made(_wordpiece, "ElectraTokenizer", _BERT),
+    "albert": _made(_unigram, "AlbertTokenizer", "<pad> <unk> [CLS] [SEP] [MASK]"),
+    "deberta": _made(_byte_level, "DebertaTokenizer", "[CLS] [PAD] [SEP] [UNK] [MASK]"),
+    "deberta-v2": _made(_unigram, "DebertaV2Tokenizer", "[PAD] [CLS] [SEP] [UNK]", unk_id=3),
+    "mpnet": _made(_wordpiece, "MPNetTokenizer", "<s> <pad> </s> [UNK] <mask>"),
+    "t5": _made(_unigram, "T5Tokenizer", "<pad> </s> <unk>", extra_ids=4),
+    "byt5": _made(lambda special: {}, "ByT5Tokenizer", ""),
+    "bart": _made(_byte_level, "BartTokenizer", _ROBERTA),
+    "mbart": _made(_unigram, "MBartTokenizer", _ROBERTA, src_lang="en_XX"),
+    "mt5": _made(_unigram, "T5Tokenizer", "<pad> </s> <unk>", extra_ids=4),
+    "pegasus": _made(_unigram, "PegasusTokenizer", "<pad> </s> <mask_1> <mask_2> <unk>", offset=6),
+    "led": _made(_byte_level, "RobertaTokenizer", _ROBERTA),
+    "blenderbot": _made(_byte_level, "BlenderbotTokenizer", _ROBERTA),
+    "blenderbot-small": partial(_words_tokenizer, name="BlenderbotSmallTokenizer"),
+    "prophetnet": _prophetnet_tokenizer,
+    "convbert": _made(_wordpiece, "BertTokenizer", _BERT),
+    "squeezebert": _made(_wordpiece, "BertTokenizer", _BERT),
+    "big_bird": _made(_unigram, "BigBirdTokenizer", "<pad> </s> <s> <unk> [CLS] [SEP] [MASK]"),
+    "longformer": _made(_byte_level, "RobertaTokenizer", _ROBERTA),
+    "modernbert": _plain_bpe_tokenizer,
+    "eurobert": _plain_bpe_tokenizer,
+    "xlm-roberta-xl": _made(_unigram, "XLMRobertaTokenizer", _ROBERTA),
 }
+TYPES = {"bert-cased": "bert", "bert-chinese": "bert", "byt5": "t5"}
 
 
 def build(kind: str, folder: Path, *, seed: int = 7) -> Path:
@@ -245,20 +171,14 @@ def build(kind: str, folder: Path, *, seed: int = 7) -> Path:
     import torch
     import transformers
 
+    from tests.helpers.architectures import configuration
+
     if kind in OTHERS:
         return OTHERS[kind](folder, seed)
     folder.mkdir(parents=True, exist_ok=True)
-    if kind in RECIPES:
-        make_tokenizer, class_name, shape = RECIPES[kind]
-        tokenizer = make_tokenizer(folder)
-        model_class = getattr(transformers, class_name)
-        config = model_class.config_class(**shape(tokenizer))
-    else:
-        from tests.helpers.architectures import configuration
-
-        tokenizer = _plain_bpe_tokenizer(folder)
-        config = configuration(kind, len(tokenizer))
-        model_class = transformers.AutoModel._model_mapping[type(config)]
+    tokenizer = RECIPES.get(kind, _plain_bpe_tokenizer)(folder)
+    config = configuration(TYPES.get(kind, kind), len(tokenizer))
+    model_class: Any = transformers.AutoModel._model_mapping[type(config)]
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         model = model_class(config)
@@ -319,8 +239,10 @@ def build_bleurt(folder: Path, seed: int = 7, *, embedding_size: int = 16) -> Pa
     from safetensors.torch import save_file
 
     folder.mkdir(parents=True, exist_ok=True)
-    tokenizer = _bert_tokenizer(folder)
-    shape = {**_bert_shape(tokenizer), "embedding_size": embedding_size, "type_vocab_size": 2}
+    tokenizer = RECIPES["bert"](folder)
+    shape = {"vocab_size": len(tokenizer), "pad_token_id": tokenizer.pad_token_id, "hidden_size": DIM}
+    shape |= {"num_hidden_layers": LAYERS, "num_attention_heads": 4, "intermediate_size": 48}
+    shape |= {"max_position_embeddings": POSITIONS, "embedding_size": embedding_size, "type_vocab_size": 2}
     config = {"model_type": "bleurt", "hidden_act": "gelu", "layer_norm_eps": 1e-12, **shape}
     generator = torch.Generator().manual_seed(seed)
     weights = {}
@@ -373,7 +295,7 @@ def build_metricx(folder: Path, seed: int = 7, *, tied: bool = False) -> Path:
     config |= {"pad_token_id": 0, "eos_token_id": 1, "decoder_start_token_id": 0, "tie_word_embeddings": tied}
     config |= {"feed_forward_proj": "gated-gelu", "layer_norm_epsilon": 1e-6}
     (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    _t5_tokenizer(folder).save_pretrained(folder)
+    RECIPES["t5"](folder).save_pretrained(folder)
     return folder
 
 
@@ -382,11 +304,9 @@ def build_gpt2(folder: Path, seed: int = 7) -> Path:
     import torch
     import transformers
 
-    vocabulary, merges = _byte_level(["<|endoftext|>"])
-    # Typed for merges read from a file, "a b"; as pairs they are taken too.
-    tokenizer = transformers.GPT2Tokenizer(vocab=vocabulary, merges=merges)  # type: ignore[arg-type]
+    tokenizer = transformers.GPT2Tokenizer(**_byte_level(["<|endoftext|>"]))
     sizes: dict[str, Any] = {"n_positions": POSITIONS, "n_embd": DIM, "n_layer": 2, "n_head": 4}
-    config = transformers.GPT2Config(vocab_size=len(vocabulary), bos_token_id=0, eos_token_id=0, **sizes)
+    config = transformers.GPT2Config(vocab_size=len(tokenizer), bos_token_id=0, eos_token_id=0, **sizes)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         model = transformers.GPT2LMHeadModel(config)

@@ -76,13 +76,6 @@ def test_sentence_vectors_are_those_of_the_packages_engine() -> None:
     assert sentence.score([plain[0]], [plain[1]]).values[0] == pytest.approx(vectors[0] @ vectors[1], abs=1e-5)
 
 
-def test_words_are_matched_across_languages(me5: bsx.Scorer) -> None:
-    match = me5.align("Der Hund ist groß", "The dog is big")
-    found = [match.reference.tokens[place] for place in match.candidate.match]
-    assert match.candidate.tokens[1:-1] == ["Der", "Hund", "ist", "groß"]
-    assert found[1:-1] == ["The", "dog", "is", "big"]
-
-
 def test_scores_are_rescaled_by_baselines_of_news_length(me5: bsx.Scorer) -> None:
     languages = shipped().baseline_languages("me5-small-q4")
     assert set(languages) >= {*NINE, "am", "gu", "ha", "he", "id", "kk", "lt", "lv", "pt", "ro"}

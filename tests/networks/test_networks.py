@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from bsx.networks.architectures import BiLstm, Network, build_network, dropped
 from bsx.networks.config import ARCHITECTURES, TrainConfig
@@ -102,20 +100,6 @@ def test_outputs_are_those_of_the_oracle(architecture: Any, difference: str) -> 
         candidate, reference = (column[row].astype(np.float64) for column in columns)
         expected = oracle_train.score(architecture, candidate, reference, weights, difference)
         assert got[row] == pytest.approx(expected, abs=2e-5)  # fp32 against fp64, outputs about 1
-
-
-@settings(max_examples=25, deadline=None)
-@given(
-    lengths=st.lists(st.integers(1, 9), min_size=2, max_size=6),
-    others=st.lists(st.integers(1, 9), min_size=6, max_size=6),
-    architecture=st.sampled_from(ARCHITECTURES),
-)
-def test_padding_never_changes_a_score(lengths: list[int], others: list[int], architecture: Any) -> None:
-    made = network(architecture)
-    columns = [texts(lengths, 1), texts(others[: len(lengths)], 2)]
-    together = batched(made, columns).detach().numpy()
-    alone = [float(batched(made, [[column[row]] for column in columns]).detach()) for row in range(len(lengths))]
-    np.testing.assert_allclose(together, alone, atol=1e-5, rtol=0)
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

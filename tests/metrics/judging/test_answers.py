@@ -10,7 +10,7 @@ import pytest
 
 from bsx.catalog.catalog import shipped
 from bsx.catalog.entries import validate
-from bsx.catalog.entries.metrics import JudgeEntry, NumberAnswer, SpanAnswer
+from bsx.catalog.entries.metrics import JudgeEntry, NumberAnswer
 from bsx.errors import RegistryError
 from bsx.metrics.judging.answers import read_answer
 
@@ -138,9 +138,6 @@ def test_prompts_name_where_they_are_from(name: str) -> None:
     assert entry.source
     assert entry.licence
     assert entry.citation
-    filled = entry.filled(dict.fromkeys(entry.placeholders, "{candidate}"))  # what a text holds is no placeholder
-    assert "{candidate}" in filled[-1]["content"]
-    assert isinstance(entry.answer, NumberAnswer | SpanAnswer)
 
 
 OWN: dict[str, Any] = {

@@ -73,44 +73,11 @@ def test_scores_are_what_the_model_says(server: JudgeServer) -> None:
         assert f"{hidden}:" not in str(signature)
 
 
-def test_references_are_read_and_the_best_counts(server: JudgeServer) -> None:
-    metric = judge(server, name="judge")
-    assert metric.needs == {"candidate", "reference", "source"}
-    metric.score(WORDS[:1], [["eine Katze", "die Katze", ""]], SOURCES[:1])
-    assert server.asked["plain"] == 2
-    asked = [body["messages"][0]["content"] for body in server.bodies]
-    assert any('human reference: eine Katze\nGerman machine translation: "die Katze"' in text for text in asked)
-
-
-def test_answers_are_kept_and_replayed_without_an_endpoint(server: JudgeServer, tmp_path: Path) -> None:
-    file = tmp_path / "answers.jsonl"
-    first = judge(server, cache=file).score(WORDS, sources=SOURCES)
-    again = judge(server, cache=file).score(WORDS[::-1], sources=SOURCES[::-1])
-    assert server.asked["plain"] == 5
-    assert again.values.tolist() == first.values.tolist()[::-1]
-    server.close()
-    replayed = judge(server, cache=file, budget_requests=0).score(WORDS, sources=SOURCES)
-    assert replayed.values.tolist() == first.values.tolist()
-    assert str(replayed.signature) == str(first.signature)
-
-
-@pytest.mark.parametrize(
-    ("settings", "named"),
-    [
-        ({"prompt": "gemba-sqm"}, "gemba-da@"),  # a cache of another prompt
-        ({"model": "another"}, NAME),
-        ({"temperature": 0.5}, "temperature"),
-        ({"seed": 3}, "seed"),
-    ],
-)
-def test_replaying_what_was_never_asked(
-    server: JudgeServer, tmp_path: Path, settings: dict[str, Any], named: str
-) -> None:
+def test_replaying_what_was_never_asked(server: JudgeServer, tmp_path: Path) -> None:
     file = tmp_path / "answers.jsonl"
     judge(server, cache=file).score(WORDS, sources=SOURCES)
-    with pytest.raises(ModelUnavailableError, match=re.escape(str(file))) as caught:
-        judge(server, **{"cache": file, "budget_requests": 0, **settings}).score(WORDS, sources=SOURCES)
-    assert named in str(caught.value)
+    with pytest.raises(ModelUnavailableError, match=rf"{re.escape(str(file))}.*gemba-da@\w+ by {NAME}"):
+        judge(server, prompt="gemba-sqm", cache=file, budget_requests=0).score(WORDS, sources=SOURCES)
     assert len(kept(file)) == 5
     with pytest.raises(ModelUnavailableError, match="it has nothing"):
         judge(server, cache=tmp_path / "none.jsonl", budget_requests=0).score(WORDS, sources=SOURCES)
@@ -203,7 +170,7 @@ def test_answers_kept_before_give_the_same_scores_and_signatures(
     metric = get_metric(
         name, encoders=bsx.Encoders(lang="en-de"), model="a-model", cache=file, budget_requests=0, **settings
     )
-    got = metric.score(["die Katze"], [["eine Katze", "die Katze"]] if name == "judge" else None, ["the cat"])
+    got = metric.score(["die Katze"], [["eine Katze", "die Katze", " "]] if name == "judge" else None, ["the cat"])
     assert got.values.tolist() == pytest.approx([score], rel=1e-12)
     assert str(got.signature).startswith(f"metric:{name}|prompt:{prompt}|model:a-2026-01-02|{signature}")
 
@@ -328,13 +295,6 @@ def test_an_answer_that_holds_the_key_is_kept_without_it(
 )
 def test_hosts(url: str, host: str) -> None:
     assert endpoint.checked_address(url) == host
-
-
-def test_nobody_there(server: JudgeServer) -> None:
-    metric = judge(server)
-    server.close()
-    with pytest.raises(ModelUnavailableError, match="cannot be reached"):
-        metric.score(WORDS, sources=SOURCES)
 
 
 def test_one_text_that_is_filtered_costs_only_itself(server: JudgeServer) -> None:
