@@ -10,7 +10,6 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
@@ -101,12 +100,11 @@ def test_the_recipe_needs_what_the_container_has_and_bounds_the_rest() -> None:
     assert sorted(requirements["run_constraints"]) == sorted(bounded)
 
 
-@pytest.mark.parametrize("extra", ["", "onnx", "offline", "all"])
-def test_the_release_is_tried_in_clean_environments(extra: str) -> None:
+def test_the_release_is_tried_in_clean_environments() -> None:
     workflow = yaml.safe_load((REPOSITORY / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8"))
     jobs = workflow["jobs"]
     matrix = jobs["try"]["strategy"]["matrix"]
-    assert extra in matrix["extra"]
+    assert {"", "onnx", "offline", "all"} <= set(matrix["extra"])
     assert set(matrix["archive"]) == {"whl", "tar.gz"}
     assert all(version in SpecifierSet(PROJECT["requires-python"]) for version in matrix["python"])
     assert f">={matrix['python'][0]}" == PROJECT["requires-python"]

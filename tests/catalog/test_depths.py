@@ -39,14 +39,6 @@ def test_a_layer_by_rule_is_said(tiny_model: Model, family: str, kind: FamilyKin
     assert signature.digest == by_rule.digest  # the scores are the same: only where the layer comes from differs
 
 
-def test_layer_and_the_registry_win(tiny_model: Model) -> None:
-    other = bsx.Scorer(model=tiny_model("bert"), layer=1)
-    assert (other.layers, other.notes) == ((1,), ())
-    every = bsx.Scorer(model=tiny_model("bert"), all_layers=True)
-    assert every.layers == tuple(range(every.depth + 1))
-    assert not any("by rule" in note for note in bsx.Scorer(model="minilm").notes)
-
-
 def test_rules_of_a_folder_replace_those_of_their_kind(tiny_model: Model, tmp_path: Path) -> None:
     file = tmp_path / "depths.yaml"
     file.write_text("- {kind: encoder, share: 1.0, models: 3, source: mine}\n", encoding="utf-8")

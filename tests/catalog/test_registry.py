@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib.util
 import re
 import shutil
@@ -9,6 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import huggingface_hub.constants as constants
 import pytest
 import yaml
 
@@ -17,12 +19,18 @@ import bsx.analysis
 from bsx import Encoders, Scorer, get_metric, select_model
 from bsx.catalog.catalog import Catalog, shipped
 from bsx.catalog.datasets import DatasetFile, Layout
-from bsx.catalog.entries import validate
+from bsx.catalog.entries import read_entry, validate
+from bsx.catalog.entries.models import Source
+from bsx.catalog.entries.perturbations import PerturbationWords
 from bsx.catalog.languages import find_language, find_languages, language_code, language_pair
 from bsx.catalog.specs import class_of
-from bsx.encode.model import choose, locate
+from bsx.catalog.words import words
+from bsx.encode.model import Choice, choose, locate
 from bsx.errors import InputError, MissingExtraError, ModelUnavailableError, RegistryError, UnknownNameError
-from tests.conftest import REPOSITORY, Cli
+from bsx.metrics.inventory import runs_here
+from bsx.models.files import file_digest
+from bsx.support.optional import install_command
+from tests.conftest import REPOSITORY, Cli, Model
 
 TAGS = {
     "en": ("EN", "eng", "en_GB", "English"),
@@ -81,8 +89,6 @@ def test_wrong_and_ambiguous_pairs_are_refused(tag: str, cli: Cli) -> None:
 
 
 def test_unavailable_models_say_how_to_get_them(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    import huggingface_hub.constants as constants
-
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     where = "roberta-large is not on this machine.*HF_HUB_OFFLINE.*`bsx models pull roberta-large` fetches it.*"
@@ -116,11 +122,6 @@ def test_a_language_falls_back_to_the_best_model_here_and_says_so(caplog: pytest
 
 
 def test_without_anything_that_runs_encoders_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    import huggingface_hub.constants as constants
-
-    from bsx.metrics.inventory import runs_here
-    from bsx.support.optional import install_command
-
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     for package in ("onnxruntime", "torch", "ot"):
         monkeypatch.setitem(sys.modules, package, None)
@@ -138,25 +139,12 @@ def test_without_anything_that_runs_encoders_the_extra_is_named(monkeypatch: pyt
         class_of(shipped(), shipped().metrics["bleurt"], bsx.Metric)
 
 
-def test_changed_weights_are_refused(tmp_path: Path) -> None:
-    from bsx.catalog.entries.models import Source
-    from bsx.encode.model import Choice
-    from bsx.models.files import find
-
-    entry = shipped().model("minilm")
-    folder = find(entry.source)
-    assert folder is not None
-    copy = tmp_path / "minilm"
-    shutil.copytree(folder, copy)
-    with (copy / "model.safetensors").open("r+b") as stream:
-        stream.seek(-1, 2)
-        last = stream.read(1)
-        stream.seek(-1, 2)
-        stream.write(bytes([last[0] ^ 1]))
-    changed = Choice("minilm", Source(path=str(copy), sha256=entry.source.sha256), entry, None)
-    with pytest.raises(InputError, match="refusing to load"):
-        locate(changed, shipped())
-    locate(Choice("minilm", Source(path=str(folder), sha256=entry.source.sha256), entry, None), shipped())
+def test_weights_of_another_digest_are_refused(tiny_model: Model) -> None:
+    folder = Path(tiny_model("bert"))
+    right = Source(path=str(folder), sha256=file_digest(folder / "model.safetensors"))
+    assert locate(Choice("tiny", right, None, None), shipped()).identity == f"sha256:{right.sha256}"
+    with pytest.raises(InputError, match="the weights of tiny .*refusing to load"):
+        locate(Choice("tiny", right.model_copy(update={"sha256": "0" * 64}), None, None), shipped())
 
 
 def test_a_folder_without_a_checkpoint_is_refused(tmp_path: Path) -> None:
@@ -172,12 +160,9 @@ def registry(tmp_path: Path) -> Path:
 
 
 def edit(file: Path, **changes: object) -> None:
-    content = yaml.safe_load(file.read_text(encoding="utf-8"))
-    for name, value in changes.items():
-        content.pop(name, None)
-        if value is not None:
-            content[name] = value
-    file.write_text(yaml.safe_dump(content), encoding="utf-8")
+    content = {**yaml.safe_load(file.read_text(encoding="utf-8")), **changes}
+    kept = {name: value for name, value in content.items() if value is not None}
+    file.write_text(yaml.safe_dump(kept), encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -250,12 +235,46 @@ def test_languages_are_named_wherever_one_is_asked_for() -> None:
     assert language_pair("Finnish") == ("fi", "fi")
     with pytest.raises(UnknownNameError, match="unknown language 'Klingon'"):
         language_code("Klingon")
-    sentences = ["Der Hund schläft ."], ["Der Hund schläft nicht ."]
-    code, name = (
-        (
-            bsx.analysis.compute_factors("lex", *sentences, lang=language)["lex"].values.tolist(),
-            bsx.analysis.perturb(sentences[1], "negation", lang=language).texts,
-        )
-        for language in ("de", "German")
-    )
-    assert code == name
+    reference, candidate = ["Der Hund schläft ."], ["Der Hund schläft nicht ."]
+    lex = [bsx.analysis.compute_factors("lex", reference, candidate, lang=tag)["lex"] for tag in ("de", "German")]
+    assert lex[0].values.tolist() == lex[1].values.tolist()
+    negated = [bsx.analysis.perturb(candidate, "negation", lang=tag).texts for tag in ("de", "German")]
+    assert negated[0] == negated[1]
+
+
+@pytest.mark.parametrize(
+    ("content", "field"),
+    [
+        ("oposites: a/b", "oposites: "),
+        ("opposites: a/b c", "opposites: .*'c'"),
+        ("opposites: 'a/b:e,,n'", "opposites: "),
+        ("negation: {remove: [{find: '(a', put: ''}]}", r"negation\.remove\.0\.find: .*'\(a'"),
+        ("spelling: [[{find: '(a)b', put: '\\2'}]]", r"spelling\.0\.0: .*no group 2"),
+        ("negation: {insert: [{find: '<verbs>', put: ''}]}", "<verbs>: parts has no 'verbs'"),
+        ("set_phrases: [a, '(b']", "set_phrases: "),
+        ("set_phrases: [a, no]", "set_phrases: "),
+        ("parts: {verbs: [is, no]}", r"parts\.verbs"),
+        ("parts: [a]", "parts: "),
+        ("numbers: {groups: [[1, 2]]}", r"numbers\.groups\.0\.0: "),
+        ("small_nouns: 3", "small_nouns: "),
+        ("inflections: {verbs: go}", r"inflections\.verbs: .*'go'"),
+        ("- a", "entry: "),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path: Path, content: str, field: str) -> None:
+    file = tmp_path / "perturbations" / "xx.yaml"
+    file.parent.mkdir()
+    file.write_text(content, encoding="utf-8")
+    with pytest.raises(RegistryError, match=field) as refused:
+        read_entry(PerturbationWords, file)
+    assert str(file) in str(refused.value)
+    registry = copy.copy(shipped())
+    registry.folders, registry.origins, registry.models, registry.metrics = (tmp_path,), {}, {}, {}
+    assert [str(problem) for problem in registry.check()] == [str(refused.value)]
+
+
+def test_patterns_name_parts(tmp_path: Path) -> None:
+    file = tmp_path / "xx.yaml"
+    file.write_text("parts: {v: [is, was]}\nnegation: {insert: [{find: '(<v>)', put: '\\1 not'}]}\n", encoding="utf-8")
+    assert read_entry(PerturbationWords, file).negation.insert[0].find.pattern == "(is|was)"
+    assert repr(words("xx")) == repr(PerturbationWords())

@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from contextlib import nullcontext
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from platformdirs.macos import MacOS
 from platformdirs.unix import Unix
 
@@ -98,14 +100,6 @@ def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def test_a_download_arrives_whole_and_reports(server: Server, target: Path) -> None:
-    seen: list[tuple[str, int, int]] = []
-    download(f"{server.url}/x", target, sha256(BODY), len(BODY), lambda *step: seen.append(step))
-    assert target.read_bytes() == BODY
-    assert seen[-1] == ("x.bin", len(BODY), len(BODY))
-    assert [path.name for path in target.parent.iterdir()] == ["x.bin"]
-
-
 @pytest.mark.parametrize(
     ("tags", "ranges", "resumed"),
     [
@@ -126,8 +120,9 @@ def test_an_interrupted_download_goes_on_or_begins_anew(
     assert target.with_name("x.bin.part").read_bytes() == BODY[:1000]
     server.tag, server.stop_after = tags[1], None
     server.content["/x"] = now = BODY if tags[0] == tags[1] else BODY[::-1]
-    download(f"{server.url}/x", target, sha256(now), None)
-    assert target.read_bytes() == now
+    seen: list[tuple[str, int, int]] = []
+    download(f"{server.url}/x", target, sha256(now), len(now), lambda *step: seen.append(step))
+    assert (target.read_bytes(), seen[-1]) == (now, ("x.bin", len(BODY), len(BODY)))
     assert server.asked == [None, "bytes=1000-" if resumed else None]
     assert [path.name for path in target.parent.iterdir()] == ["x.bin"]
 
@@ -233,28 +228,23 @@ def test_links_and_broken_archives(tmp_path: Path) -> None:
 
 @pytest.fixture
 def registry(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Server:
-    """A registry folder with three data sets on the server, and an empty data folder."""
+    """A registry folder with four data sets, two of them on the server, and an empty data folder."""
     server.content["/pack.tgz"] = tar({"inside/da.tsv": TABLE.encode()})
     server.content["/da.tsv"] = TABLE.encode()
-    entry = """
-- name: {name}
-  title: Toy
-  homepage: https://example.org
-  files: {files}
-  layout: {layout}
-  licence: unknown
-  citation: nobody
-  language_pairs: [cs-en]
-"""
+    common: dict[str, Any] = {"title": "Toy", "homepage": "https://a.org", "licence": "unknown", "citation": "nobody"}
+    common |= {"layout": None, "files": [], "language_pairs": ["cs-en"]}
+    packed = {"path": "pack.tgz", "url": f"{server.url}/pack.tgz", "sha256": None, "size": None}
     digest = sha256(TABLE.encode())
-    packed = f"[{{path: pack.tgz, url: '{server.url}/pack.tgz', sha256: null, size: null}}]"
-    plain = f"[{{path: da.tsv, url: '{server.url}/da.tsv', sha256: {digest}, size: {len(TABLE)}}}]"
-    local = "null\n  local: {path: wmt/da.tsv, loader: wmt_da}"
-    text = entry.format(name="toy-pack", files=packed, layout="{path: 'pack/**/da.tsv', loader: wmt_da}")
-    text += entry.format(name="toy", files=plain, layout="{path: da.tsv, loader: wmt_da}")
-    text += entry.format(name="toy-local", files="[]", layout=local)
+    plain = {"path": "da.tsv", "url": f"{server.url}/da.tsv", "sha256": digest, "size": len(TABLE)}
+    local = {"path": "wmt/da.tsv", "loader": "wmt_da"}
+    entries: list[dict[str, Any]] = [
+        {"name": "toy-pack", "files": [packed], "layout": {"path": "pack/**/da.tsv", "loader": "wmt_da"}},
+        {"name": "toy", "files": [plain], "layout": {"path": "da.tsv", "loader": "wmt_da"}},
+        {"name": "toy-local", "local": local},
+        {"name": "toy-pinned", "local": {**local, "sha256": {"wmt/da.tsv": digest}}},
+    ]
     (tmp_path / "registry").mkdir()
-    (tmp_path / "registry/datasets.yaml").write_text(text)
+    (tmp_path / "registry/datasets.yaml").write_text(yaml.safe_dump([{**common, **entry} for entry in entries]))
     monkeypatch.setenv("BSX_REGISTRY", str(tmp_path / "registry"))
     monkeypatch.setenv("BSX_DATA", str(tmp_path / "data"))
     return server
@@ -327,12 +317,9 @@ def test_a_local_folder_instead_of_the_network(registry: Server, cli: Cli, tmp_p
     assert len(load_data("toy-local", data_dir=folder)) == 500
     assert cli("data", "verify", "toy-local", "--data-dir", folder).out.endswith("no checksum is known\n")
     # With a checksum in the registry, a changed table is refused, by verify and by get.
-    listed = tmp_path / "registry/datasets.yaml"
-    local = f"local: {{path: wmt/da.tsv, loader: wmt_da, sha256: {{wmt/da.tsv: {sha256(TABLE.encode())}}}}}"
-    listed.write_text(listed.read_text().replace("local: {path: wmt/da.tsv, loader: wmt_da}", local))
-    assert cli("data", "verify", "toy-local", "--data-dir", folder).out == "toy-local: wmt/da.tsv: ok\n"
+    assert cli("data", "verify", "toy-pinned", "--data-dir", folder).out == "toy-pinned: wmt/da.tsv: ok\n"
     (folder / "wmt/da.tsv").write_text(TABLE + "x")
-    for command in (("verify", "toy-local", "--data-dir", folder), ("get", "toy-local", "--from-folder", folder)):
+    for command in (("verify", "toy-pinned", "--data-dir", folder), ("get", "toy-pinned", "--from-folder", folder)):
         refused = cli("data", *command)
         assert refused.status == 2
         assert f"{folder / 'wmt/da.tsv'}: the sha256 is" in refused.err

@@ -32,9 +32,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "judged.tsv").write_text("\n".join(rows) + "\n")
     lines = [f"{i % 4}\t{i // 4}\t{i % 5}\t{i * i % 7}\t{i % 3}" for i in range(24)]
     (tmp_path / "scores.tsv").write_text("\n".join(["system\tsegment\thuman\ta\tx", *lines]) + "\n")
+    lines = [f"{i % 5}\t{i}\t{i * i % 7}\t{i % 3}\t{i % 4}" for i in range(24)]
+    (tmp_path / "zoo.tsv").write_text("\n".join(["human\tchrf\tter\tsentbleu\tcomet:python=x/y", *lines]) + "\n")
     (tmp_path / "c.txt").write_text("a cat\na dog\n")
     (tmp_path / "r.txt").write_text("the cat\nthe dog\n")
     (tmp_path / "task.tsv").write_text("".join(f"the cat {i}\tL{i % 2}\n" for i in range(40)))
+    (tmp_path / "three.tsv").write_text("human\ta\tb\n1\t2\t3\n2\t1\t5\n3\t4\t4\n")
+    (tmp_path / "few.tsv").write_text("a b\tL0\nc d\tL1\n")
+    (tmp_path / "en.conllu").write_text("1\tcat\t_\tNOUN\t_\t_\t0\troot\t_\t_\n\n")
     (tmp_path / "paws.tsv").write_text("sentence1\tsentence2\tlabel\na b c d\td c b a\t0\na q r s\ta b c d\t1\n")
     (tmp_path / "labels.tsv").write_text("label\tm\n1\t2\n1\t3\n1\t4\n")
     (tmp_path / "plain.tsv").write_text("label\tsentence1\tsentence2\n1\ta\tb\n0\ta\tc\n")
@@ -48,10 +53,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "null.jsonl").write_text('{"mt": "a", "ref": null}\n')
     (tmp_path / "lack.jsonl").write_text('{"mt": "a", "ref": "b"}\n{"mt": "a"}\n')
     (tmp_path / "folder.tsv").mkdir()
-    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "ensembles").mkdir(parents=True)
+    (tmp_path / "sub" / "ensembles" / "e.yaml").write_text("name: e\n")
     (tmp_path / "sub" / "hyps.txt").write_text("x\n")
     (tmp_path / "trained").mkdir()
     (tmp_path / "trained" / "model.yaml").write_text("x: 1\n")
+    (tmp_path / "trained" / "disentangle.csv").write_text("a,x\n1,2\n2,2\n3,1\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -60,8 +67,6 @@ NOUNS = "adversarial build-triples paws.tsv -o o.tsv --recipe nouns"
 IDLE = [
     ("score -c c.txt -r r.txt --metrics chrf --data-dir x", "error: --data-dir has no effect"),
     ("meta scores.tsv --columns a --data-dir x", "data-dir"),
-    ("compare -c c.txt -c r.txt -r r.txt --metrics chrf --data-dir x", "data-dir"),
-    ("data test-sets --data-dir c.txt", "--data-dir: "),
     ("data list --data-dir c.txt", "--data-dir: "),
     ("data table scores.tsv --loader table -o o.tsv --data-dir x", "data-dir has no effect"),
     ("score -c c.txt -r r.txt --metrics chrf --registry trained", "registry: "),
@@ -94,10 +99,10 @@ FIT = "disentangle scores.tsv --columns a --factor-columns x"
 PLAN = "plan compare scores.tsv --effect 0.1"
 TRAIN = "train bilstm judged.tsv --valid judged.tsv -o o"
 COMBINE = "ensemble scores.tsv --human human --resamples 20"
+KEPT = "ensemble zoo.tsv --human human --resamples 20 --registry own -o out.txt --save e"
 PROBE = "probe task.tsv -m minilm"
 WRONG = [
     ("models --prefer quality", "name it with --lang"),
-    ("plan compare --batch-size 3", "--batch-tokens is of bsx "),
     ("intervene judged.tsv --metrics chrf", "say which it is with lang"),
     (f"{INTERVENE} --factors mor", "mor: needs word vectors: --vectors"),
     (f"{INTERVENE} --plot x.gif", "cannot draw this format"),
@@ -132,19 +137,31 @@ WRONG = [
     (f"{FIT} --document human --cluster segment", "document has no effect with cluster"),
     ("compare scores.tsv --columns a --document system", "document: 'system' is the column of systems"),
     ("meta scores.tsv --human human --columns a --margin 0.1", "margin has no effect with one metric"),
-    (f"{COMBINE} --columns a,x --lower bleu", "'bleu' is none of the scores"),
+    ("meta three.tsv --columns a,b", "which needs 4; --test none leaves it out"),
+    ("meta --test-set wmt17/zh-en --data-dir trained", "`bsx data get wmt17-da` fetches it; --data-dir names another"),
+    (f"{SCORE} -l qq", "Without lang, a model that is named"),
+    ("factors paws.tsv -o o.tsv --factors lex --lang qq", "unknown language 'qq'"),
     (f"{COMBINE} --columns a,x --save a/b:c", "a name has letters"),
+    (f"{KEPT} --columns chrf,ter --lower chrf", "lower must not name chrf"),
+    (f"{KEPT} --columns chrf,ter --members bleu=bleu", "COLUMN=METRIC with one of the columns chrf"),
+    (f"{KEPT} --columns chrf,ter --lower ter --members ter=chrf", "of chrf, higher is better"),
+    (f"{KEPT} --columns chrf,sentbleu --members sentbleu=chrf", "two members are the metric"),
+    (f"{KEPT} --columns chrf,ter --registry sub", "sub/ensembles/e.yaml is there already"),
+    (f"{KEPT} --columns chrf,ter --save sub/ensembles/e.yaml", "sub/ensembles/e.yaml is there already"),
+    (f"{KEPT} --columns chrf,comet:python=x/y", "say which metric the column holds with members comet:python=x/y="),
     (f"{COMBINE} --columns a,x --how weights --folds 1", "folds"),
     (f"{PROBE} --layers 9", "layer: 9 is too deep"),
     (f"{PROBE} --plot p.gif", "p.gif: the name must end in .png, .svg, .pdf"),
     (f"{PROBE} -o o.xyz", "o.xyz: the name must end in .tsv"),
     (f"{PROBE} --detail parallel=true", "parallel is about further files"),
     (f"{PROBE} --labels Number", "labels has no effect without a file in CoNLL-U"),
+    (f"{PROBE} --test-data task.tsv --test-data task.tsv", "test on are called task.tsv: rename one"),
+    (f"{PROBE} --test-data few.tsv --detail parallel=true", "few.tsv has 2 sentences, task 40"),
+    ("probe task.tsv few.tsv -m minilm --test-data few.tsv", "is for the probes of one task, and there are 2"),
+    ("probe en.conllu -m minilm", "en.conllu: is CoNLL-U, where words have labels"),
     ("probe task.tsv task.tsv -m minilm", "two files would both be the task 'task'"),
     ("probe task.tsv", "model"),
     ("registry tune minilm labels.tsv -l en", "has no column 'candidate'; it has label, m"),
-    ("match a b -m minilm --idf", "No such option: --idf"),
-    ("match a b -m minilm --plot a.gif", "cannot draw this format"),
     ("match ' ' a -m minilm", "the candidate has no content"),
 ]
 
@@ -191,13 +208,9 @@ VALUES = [
     (f"{TEXTS} --encoder dtype=fp16,dtype=fp32", "--encoder: dtype is given twice"),
     (f"{TEXTS} --encoder leading_space=perhaps", "error: --encoder leading_space: "),
     (f"{TEXTS} --encoder cache=a,b", "error: --encoder cache: "),
-    (f"{TEXTS} --normalize none", "No such option: --normalize; write --encoder norm"),
     ("score -c c.txt -r r.txt --metrics bertr:layer=-1", "layer: must be at least 0"),
     ("score -c c.txt -r r.txt --metrics chrf:beta=x", "beta: must be a whole number (got 'x')"),
     ("score --no-final-norm", "No such option: --no-final-norm; write --encoder final_norm=VALUE"),
-    ("train esim --epochs 2", "No such option: --epochs; write --network epochs=VALUE"),
-    ("meta --also all", "No such option: --also; write --detail also=VALUE"),
-    ("meta scores.tsv --columns ,", "columns is given without any name"),
     ("meta scores.tsv --columns a --lower ''", "lower is given without any name"),
     ("meta scores.tsv --columns a --resamples 0", "resamples: must be at least 1 (got '0')"),
     ("meta '' --columns a", "the name of a file to read is empty"),
@@ -209,13 +222,39 @@ VALUES = [
 ]
 
 
+LEARN = "train esim judged.tsv --valid judged.tsv -m ./trained"
+OUTPUTS = [
+    (f"{LEARN} -o judged.tsv", "dir 'judged.tsv' is a file"),
+    (f"{LEARN} -o judged.tsv/x", "judged.tsv is not a folder"),
+    (f"{LEARN} -o ./trained", "is an input of this run, which would overwrite it: give output another name"),
+    (f"{FIT} -o scores.tsv", "scores.tsv is not a folder"),
+    ("disentangle trained/disentangle.csv --columns a --factor-columns x -o trained", "is an input of this run"),
+    (f"{COMBINE} --columns a,x --save scores.tsv.yaml -o scores.tsv", "overwrite it: give output another name"),
+    (f"{COMBINE} --columns a,x --save sub/../no/x.yaml", "does not exist"),
+    ("meta scores.tsv --columns a --scores-out scores.tsv", "overwrite it: give --scores-out another"),
+]
+
+
+def contents(folder: Path) -> dict[Path, bytes | None]:
+    return {file: file.read_bytes() if file.is_file() else None for file in folder.rglob("*")}
+
+
+@pytest.mark.parametrize(("words", "named"), OUTPUTS)
+def test_outputs_are_refused_before_anything_is_computed(
+    words: str, named: str, folder: Path, cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for job in ("train.run._begin", "disentangle.run.regress", "ensemble.run.open_frame"):
+        monkeypatch.setattr(f"bsx.analysis.{job}", None)
+    test_what_is_wrong_or_idle_is_refused(words, named, folder, cli)
+
+
 @pytest.mark.parametrize(("words", "named"), [*IDLE, *WRONG, *FILES, *VALUES])
 def test_what_is_wrong_or_idle_is_refused(words: str, named: str, folder: Path, cli: Cli) -> None:
-    before = sorted(folder.iterdir())
+    before = contents(folder)
     refusal = one_line(cli(*shlex.split(words)))
     assert named in refusal
     assert "Input should be" not in refusal
-    assert sorted(folder.iterdir()) == before
+    assert contents(folder) == before
 
 
 def test_what_is_idle_is_what_differs_from_its_default() -> None:
@@ -277,6 +316,10 @@ def test_an_error_names_its_metric_among_several(wrong: str, folder: Path, cli: 
     assert wrong.partition(":")[0] in said.partition(": ")[2].partition(": ")[2][:60]
 
 
+def test_there_is_a_case_for_most_commands() -> None:
+    assert 2 * len(COMMANDS.keys() & {words.split()[0] for words, _ in IDLE}) >= len(COMMANDS)
+
+
 def test_the_cells_of_acc_eq_are_pooled_where_that_is_asked_for(folder: Path, cli: Cli) -> None:
     def figures(*more: str) -> Any:
         words = "meta scores.tsv --human human --columns a --statistic acc_eq --resamples 20 --format json"
@@ -286,7 +329,3 @@ def test_the_cells_of_acc_eq_are_pooled_where_that_is_asked_for(folder: Path, cl
 
     usual, item, none = figures(), figures("--detail", "grouping=item"), figures("--detail", "grouping=none")
     assert usual == item != none
-
-
-def test_there_is_a_case_for_most_commands() -> None:
-    assert 2 * len(COMMANDS.keys() & {words.split()[0] for words, _ in IDLE}) >= len(COMMANDS)

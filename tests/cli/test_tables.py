@@ -81,30 +81,24 @@ KNOWN = "end the name in .txt, .md, .tex, .csv, .json, .html, .xlsx"
 
 
 @pytest.mark.parametrize(
-    ("command", "name", "said"),
+    ("command", "more", "said"),
     [
-        *((COMMANDS[name], "drawn.pdf", "a picture's name") for name in ("meta", "compare", "disentangle")),
-        (COMMANDS["meta"], "r.tsv", f"r.tsv: this command writes no tsv; {KNOWN}\n"),
-        (("adversarial", "perturb", "--list"), "r.parquet", f"r.parquet: this command writes no parquet; {KNOWN}\n"),
-        (COMMANDS["disentangle"], "result.tsv", "this command writes no tsv; end the name in .txt"),
-        *((COMMANDS[n], "r.log", f"r.log: cannot tell the format; {KNOWN}\n") for n in ("meta", "pairs", "challenge")),
+        *((COMMANDS[name], "-o drawn.pdf", "a picture's name") for name in ("meta", "compare", "disentangle")),
+        (COMMANDS["meta"], "-o r.tsv", f"r.tsv: this command writes no tsv; {KNOWN}\n"),
+        (("adversarial", "perturb", "--list"), "-o r.parquet", f"r.parquet: this command writes no parquet; {KNOWN}\n"),
+        (COMMANDS["disentangle"], "-o r.tsv", "this command writes no tsv; end the name in .txt"),
+        *((COMMANDS[n], "-o r.log", f"r.log: cannot tell the format; {KNOWN}\n") for n in ("meta", "challenge")),
+        *((COMMANDS["challenge"], f"--format xlsx{also}", "is not printed") for also in ("", " --plot p.svg")),
     ],
 )
-def test_a_name_of_another_form_is_refused(
-    cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], name: str, said: str
+def test_a_name_of_another_form_or_none_is_refused(
+    cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], more: str, said: str
 ) -> None:
     monkeypatch.chdir(folder)
-    done = cli(*command, "-o", name)
-    assert (done.status, done.err.count("\n"), Path(name).exists()) == (2, 1, False)
-    assert said in done.err
-
-
-def test_a_spreadsheet_needs_a_file_of_its_own(cli: Cli, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(folder)
     before = sorted(folder.iterdir())
-    for also in ((), ("--plot", "p.svg")):
-        done = cli(*COMMANDS["challenge"], "--format", "xlsx", *also)
-        assert (done.status, done.err.count("\n"), sorted(folder.iterdir())) == (2, 1, before)
+    done = cli(*command, *more.split())
+    assert (done.status, done.err.count("\n"), sorted(folder.iterdir())) == (2, 1, before)
+    assert said in done.err
 
 
 @pytest.mark.parametrize("name", COMMANDS)

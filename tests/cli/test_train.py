@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bsx.analysis.train.run import TrainSettings, kept_on_interrupt
 from bsx.networks.record import MODEL, SavedModel
 from tests.conftest import Cli, Model
 from tests.helpers.tables import write_lines
@@ -92,8 +93,6 @@ def test_curve(cli: Cli, tables: dict[str, Path], model: str, tmp_path: Path) ->
 
 
 def test_an_interrupt_says_what_is_kept(tmp_path: Path) -> None:
-    from bsx.analysis.train.run import TrainSettings, kept_on_interrupt
-
     said: list[str] = []
     settings = TrainSettings.model_construct(output=tmp_path, say=said.append)
     with pytest.raises(KeyboardInterrupt), kept_on_interrupt(settings, "the same goes on from there"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import multiprocessing
 import os
@@ -11,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -114,17 +114,12 @@ def test_what_goes_wrong_in_a_process_is_said_here(table: str, tiny_model: Model
 
 
 def test_processes_on_one_processor_share_its_cores(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = list[int | None]()
-
-    def starting(threads: int | None) -> contextlib.AbstractContextManager[None]:
-        told.append(threads)
-        return starting_children(threads)
-
+    starting = Mock(wraps=starting_children)
     monkeypatch.setattr(devices, "starting_children", starting)
     for cores in (1, 5):
         monkeypatch.setattr(devices, "threads", lambda cores=cores: cores)
         score_files(table=table, metrics=["chrf"], device="cpu,cpu")
-    assert told == [1, 1, 2, 2]
+    assert [call.args for call in starting.call_args_list] == [(1,), (1,), (2,), (2,)]
 
 
 @pytest.mark.slow

@@ -10,18 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bsx.catalog.catalog import shipped
+from bsx.data import writing
 from bsx.data.corpus import MemoryCorpus, Segment
-from bsx.data.writing import (
-    SAMPLE,
-    SCRIPTS,
-    InForm,
-    form_of,
-    forms_note,
-    in_form,
-    other_script,
-    script_of,
-    segment_in_form,
-)
 from tests.conftest import Cli
 
 ANY = st.text(st.characters(exclude_categories=["Cs"]))
@@ -30,12 +20,12 @@ ANY = st.text(st.characters(exclude_categories=["Cs"]))
 @given(ANY)
 def test_two_forms_of_a_text_are_one_and_nfc_stays_as_it_is(text: str) -> None:
     composed = unicodedata.normalize("NFC", text)
-    assert in_form(composed, "nfc") == composed
-    assert in_form(unicodedata.normalize("NFD", text), "nfc") == composed
-    assert in_form(text, "none") == text
+    assert writing.in_form(composed, "nfc") == composed
+    assert writing.in_form(unicodedata.normalize("NFD", text), "nfc") == composed
+    assert writing.in_form(text, "none") == text
     for form in ("nfc", "nfkc", "tashkeel", "sr-latn"):
-        assert in_form(in_form(text, form), form) == in_form(text, form)
-    assert form_of(text) == {(True, True): "both", (True, False): "NFC", (False, True): "NFD"}.get(
+        assert writing.in_form(writing.in_form(text, form), form) == writing.in_form(text, form)
+    assert writing.form_of(text) == {(True, True): "both", (True, False): "NFC", (False, True): "NFD"}.get(
         (unicodedata.is_normalized("NFC", text), unicodedata.is_normalized("NFD", text)), "neither"
     )
 
@@ -54,25 +44,25 @@ def test_two_forms_of_a_text_are_one_and_nfc_stays_as_it_is(text: str) -> None:
     ],
 )
 def test_forms(form: str, text: str, expected: str) -> None:
-    assert in_form(text, form) == expected  # type: ignore[arg-type]
+    assert writing.in_form(text, form) == expected  # type: ignore[arg-type]
 
 
 def test_a_corpus_in_a_form_keeps_the_cells_of_its_rows() -> None:
     cut = unicodedata.normalize("NFD", "été")
     segment = Segment("1", (cut,), (cut, "a"), cut, row={"candidate": cut})
-    assert segment_in_form(segment, "none") is segment
-    composed = segment_in_form(segment, "nfc")
+    assert writing.segment_in_form(segment, "none") is segment
+    composed = writing.segment_in_form(segment, "nfc")
     assert (composed.candidates, composed.references, composed.source) == (("été",), ("été", "a"), "été")
     assert composed.row == {"candidate": cut}
-    assert segment_in_form(composed, "nfc") is composed
-    corpus = InForm(MemoryCorpus({"a": [cut]}, [[cut]]), "nfc")
+    assert writing.segment_in_form(composed, "nfc") is composed
+    corpus = writing.InForm(MemoryCorpus({"a": [cut]}, [[cut]]), "nfc")
     assert [item.candidates for item in corpus] == [("été",)]
     assert (corpus.systems, corpus.has) == (("a",), {"reference"})
 
 
 def test_a_note_says_how_many_texts_are_in_which_form() -> None:
-    assert forms_note({"NFC": 2, "both": 5}, "nfc") is None
-    note = forms_note({"NFC": 2, "NFD": 3, "both": 5, "neither": 1}, "none") or ""
+    assert writing.forms_note({"NFC": 2, "both": 5}, "nfc") is None
+    note = writing.forms_note({"NFC": 2, "NFD": 3, "both": 5, "neither": 1}, "none") or ""
     assert all(part in note for part in ("11 texts", "2 are in Unicode form NFC", "3 in NFD", "1 in neither"))
 
 
@@ -92,14 +82,14 @@ def test_a_note_says_how_many_texts_are_in_which_form() -> None:
     ],
 )
 def test_script_of_letters(text: str, script: str | None) -> None:
-    assert script_of([text]) == script
-    assert script is None or script in SCRIPTS
+    assert writing.script_of([text]) == script
+    assert script is None or script in writing.SCRIPTS
 
 
 def test_the_script_is_that_of_the_first_segments_whatever_follows() -> None:
-    texts = ["北京"] * SAMPLE + ["rain " * 50] * SAMPLE
+    texts = ["北京"] * writing.SAMPLE + ["rain " * 50] * writing.SAMPLE
     corpus = MemoryCorpus({"a": texts}, texts)
-    assert InForm(corpus, "nfc").scripts == {"candidate": "Hani", "reference": "Hani"}
+    assert writing.InForm(corpus, "nfc").scripts == {"candidate": "Hani", "reference": "Hani"}
 
 
 @pytest.mark.parametrize(
@@ -121,7 +111,7 @@ def test_the_script_is_that_of_the_first_segments_whatever_follows() -> None:
     ],
 )
 def test_the_script_of_most_letters_counts(text: str, script: str, other: str | None) -> None:
-    assert other_script(text, script) == other
+    assert writing.other_script(text, script) == other
 
 
 def test_a_script_that_the_tag_names_is_expected(tmp_path: Path, cli: Cli) -> None:
@@ -134,7 +124,7 @@ def test_a_script_that_the_tag_names_is_expected(tmp_path: Path, cli: Cli) -> No
 
 def test_every_script_of_the_registry_is_known_to_unicode() -> None:
     for language in shipped().languages.values():
-        assert other_script("ᏣᎳᎩ", language.script) == "Zzzz"
+        assert writing.other_script("ᏣᎳᎩ", language.script) == "Zzzz"
 
 
 def test_texts_in_another_script_are_counted(tmp_path: Path, cli: Cli) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import bsx.data.output
-from bsx.data.output import ScoreTable, atomic_text, check_picture
+from bsx.data.output import ScoreTable, atomic_text
 from bsx.errors import InputError
 
 
@@ -136,9 +136,3 @@ def test_two_that_write_one_file_leave_it_whole(tmp_path: Path) -> None:
         assert (tmp_path / "a.txt").read_text() == "two"
     assert (tmp_path / "a.txt").read_text() == "one"
     assert {file.name for file in tmp_path.iterdir()} == {"a.txt", ".a.txt.tmp"}
-
-
-def test_what_cannot_be_drawn_is_said_first(tmp_path: Path) -> None:
-    for name, problem in (("a.gif", r"must end in \.png, \.svg, \.pdf"), ("no/a.png", "does not exist")):
-        with pytest.raises(InputError, match=problem):
-            check_picture(tmp_path / name)

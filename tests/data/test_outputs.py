@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from bsx.data import writing
 from bsx.data.corpus import BREAK, MemoryCorpus, Segment
 from bsx.data.outputs import GATES, KINDS, OutputCheck, OutputCounts, look, repeated
 from tests.conftest import Outcome
-from tests.helpers.tables import read_rows, write_columns, write_rows
+from tests.helpers.tables import write_columns
 
 SOURCES = [
     "The committee will meet again next week to discuss the budget for the coming year.",
@@ -198,13 +199,20 @@ def test_counts_are_by_system_with_three_examples() -> None:
 
 
 @pytest.fixture
-def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sequence[str]:
-    """A table with two systems, of which one has an empty, a copied and a French output."""
+def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Tables with two systems, side by side and below each other: one has an empty, a copied and a French output."""
     monkeypatch.chdir(tmp_path)
     bad = ["", SOURCES[1], REFERENCES[2], REFERENCES[3], FRENCH]
-    columns = {"source": SOURCES, "reference": REFERENCES, "good": REFERENCES, "bad": bad}
-    write_columns(Path("t.tsv"), columns)
-    return ("t.tsv", "--candidate", "good,bad", "--metrics", "chrf", "--lang", "de")
+    texts = {"source": SOURCES, "reference": REFERENCES}
+    write_columns(Path("t.tsv"), {**texts, "good": REFERENCES, "bad": bad})
+    below = {
+        "system": ["good", "bad"] * 5,
+        "candidate": [text for pair in zip(REFERENCES, bad, strict=True) for text in pair],
+    }
+    below |= {name: [text for text in column for _ in "ab"] for name, column in texts.items()}
+    for file, name in (("long.tsv", "id"), ("named.tsv", "sid")):
+        write_columns(Path(file), {**below, name: [number for number in range(1, 6) for _ in "ab"]})
+    return tmp_path
 
 
 TOLD = (
@@ -214,69 +222,55 @@ TOLD = (
 )
 
 
-def test_score_and_compare_tell_them(table: Sequence[str], cli: Callable[..., Outcome]) -> None:
-    plain = cli("score", *table)
-    assert all(f"bsx: note: {told}\n" in plain.err for told in TOLD)
-    found = json.loads(cli("score", *table, "--format", "json").out)["outputs"]
-    assert [(notice["name"], notice["about"], notice["values"]["count"]) for notice in found] == [
-        ("empty", "bad", 1),
-        ("copy", "bad", 1),
-        ("language", "bad", 2),
-    ]
-    compared = cli("compare", *table, "--format", "json")
-    assert json.loads(compared.out)["outputs"] == found
-    assert all(f"{told}." in cli("compare", *table).out for told in TOLD)
+@pytest.mark.parametrize(
+    "words",
+    [
+        "score t.tsv --candidate good,bad",
+        "score t.tsv --candidate good,bad -o scores.tsv --resume",
+        "compare t.tsv --candidate good,bad",
+        "evaluate t.tsv --candidate good,bad -o found",
+        "score long.tsv",
+        "compare named.tsv",  # by the names of segments, not by the numbers of rows
+    ],
+)
+def test_commands_tell_them(words: str, tables: Path, cli: Callable[..., Outcome]) -> None:
+    for _ in range(1 + ("--resume" in words)):  # a run that goes on counts all
+        done = cli(*words.split(), "--metrics", "chrf", "--lang", "de")
+        assert done.status == 0, done.err
+        shown = done.err if words.startswith("score") else done.out
+        assert all(shown.count(told) == 1 for told in TOLD), shown
 
 
-def test_evaluate_tells_them_in_result_and_report(table: Sequence[str], cli: Callable[..., Outcome]) -> None:
-    done = cli("evaluate", *table, "-o", "found")
-    assert done.status == 0, done.err
-    assert all(f"{told}." in done.out for told in TOLD)
-    result = json.loads(Path("found/evaluation.json").read_text(encoding="utf-8"))
-    assert [notice["name"] for notice in result["outputs"]] == ["empty", "copy", "language"]
+def test_results_and_reports_hold_them(tables: Path, cli: Callable[..., Outcome]) -> None:
+    texts = ("t.tsv", "--candidate", "good,bad", "--metrics", "chrf", "--lang", "de")
+    found = [json.loads(cli(name, *texts, "--format", "json").out)["outputs"] for name in ("score", "compare")]
+    assert cli("evaluate", *texts, "-o", "found").status == 0
+    found.append(json.loads(Path("found/evaluation.json").read_text(encoding="utf-8"))["outputs"])
+    for notices in found:
+        assert [(notice["name"], notice["about"], notice["values"]["count"]) for notice in notices] == [
+            *(("empty", "bad", 1), ("copy", "bad", 1), ("language", "bad", 2))
+        ]
     page = Path("found/report.html").read_text(encoding="utf-8")
-    assert "Candidates that are no translation" in page
     assert f"5: {FRENCH[:40]}".replace("'", "&#39;") in page
 
 
-def test_rows_of_systems_below_each_other_count_the_same(table: Sequence[str], cli: Callable[..., Outcome]) -> None:
-    rows = [
-        {"system": system, "id": number, "candidate": row[system], **{n: row[n] for n in ("source", "reference")}}
-        for number, row in enumerate(read_rows(Path(table[0])), start=1)
-        for system in ("good", "bad")
-    ]
-    write_rows(Path("long.tsv"), rows)
-    told = cli("score", "long.tsv", "--metrics", "chrf", "--lang", "de")
-    assert all(f"bsx: note: {one}\n" in told.err for one in TOLD)
-    write_rows(Path("long.tsv"), [{"sid" if n == "id" else n: cell for n, cell in row.items()} for row in rows])
-    named = cli("compare", "long.tsv", "--metrics", "chrf", "--lang", "de")
-    assert all(one in named.out for one in TOLD)  # by the names of segments, not by the numbers of rows
-
-
 def test_sources_that_no_metric_reads_need_not_be_texts(tmp_path: Path, cli: Callable[..., Outcome]) -> None:
+    def score(*more: str) -> Outcome:
+        file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+        return cli("score", file, "--metrics", "chrf", "--lang", "de", *more)
+
+    file = tmp_path / "t.jsonl"
     rows = [{"source": None, "reference": REFERENCES[0], "candidate": REFERENCES[0], "other": REFERENCES[0]}]
     rows += [{"source": SOURCES[1], "reference": REFERENCES[1], "candidate": SOURCES[1], "other": REFERENCES[1]}]
-    file = tmp_path / "t.jsonl"
-    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    told = cli("score", file, "--metrics", "chrf", "--lang", "de")
-    assert told.status == 0, told.err
-    assert "copies of the source: 1 of 2 (segment 2)" in told.err
-    asked = cli("score", file, "--metrics", "chrf", "--lang", "de", "--source", "source")
-    assert asked.status == 2
-    assert "source" in asked.err
-    found = bsx.compare(str(file), candidate=["candidate", "other"], metrics=["chrf"], lang="de")
+    told = score()
+    assert (told.status, "copies of the source: 1 of 2 (segment 2)" in told.err) == (0, True)
+    assert score("--source", "source").status == 2
+    how: dict[str, Any] = {"metrics": ["chrf"], "lang": "de"}
+    found = bsx.compare(str(file), candidate=["candidate", "other"], **how)
     assert [(notice.name, notice.values["count"]) for notice in found.outputs] == [("copy", 1), ("language", 1)]
-    named = cli("score", file, "--metrics", "chrf", "--lang", "de", "--candidate", "candidate", "--reference", "source")
+    named = score("--candidate", "candidate", "--reference", "source")
     assert "line 1, column 'source'" in named.err  # a column that is a reference is not read as sources beside
     rows[0]["source"] = SOURCES[0]
-    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    own = cli("score", file, "--metrics", "chrf", "--lang", "de", "--candidate", "source,other")
-    assert "copies of the source" not in own.err
-    compared = bsx.compare(str(file), candidate=["source", "other"], metrics=["chrf"], lang="de")
+    assert "copies of the source" not in score("--candidate", "source,other").err
+    compared = bsx.compare(str(file), candidate=["source", "other"], **how)
     assert "copy" not in [notice.name for notice in compared.outputs]
-
-
-def test_a_run_that_goes_on_counts_all(table: Sequence[str], cli: Callable[..., Outcome]) -> None:
-    out = ("-o", "scores.tsv", "--resume")
-    first, again = cli("score", *table, *out), cli("score", *table, *out)
-    assert all(run.err.count(told) == 1 for run in (first, again) for told in TOLD)

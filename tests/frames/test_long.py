@@ -100,15 +100,22 @@ def test_bad_input_is_one_line(
     assert found.err.count("\n") == 1
 
 
-def test_rows_that_do_not_fit_are_refused() -> None:
-    for systems, segments, told in (
-        ("aa", "11", "'a' has the segment '1' twice, in rows 1 and 2"),
-        ("aab", "121", r"all 2 systems have 1 segment in common.*such as b \(1 of 2\)"),
-        ("aab", "123", r"all 2 systems have no segment in common.*such as b \(1 of 3\)"),
-    ):
-        with pytest.raises(bsx.InputError, match=told):
-            rows_by_system("t.tsv", list(systems), list(segments))
-    found = rows_by_system("t.tsv", list("abba"), list("xyxy"), ["b", "a"])
+@pytest.mark.parametrize(
+    ("systems", "segments", "texts", "told"),
+    [
+        ("aa", "11", None, "'a' has the segment '1' twice, in rows 1 and 2"),
+        ("aab", "121", None, r"all 2 systems have 1 segment in common.*such as b \(1 of 2\)"),
+        ("aab", "123", None, r"all 2 systems have no segment in common.*such as b \(1 of 3\)"),
+        ("aabb", "1221", [1, 2, 3, 1], "row 3.*row 2"),
+    ],
+)
+def test_rows_that_do_not_fit_are_refused(systems: str, segments: str, texts: list[int] | None, told: str) -> None:
+    with pytest.raises(bsx.InputError, match=told):
+        rows_by_system("t.tsv", list(systems), list(segments), texts=texts)
+
+
+def test_rows_of_a_system_are_those_of_the_segments_that_all_wanted_ones_have() -> None:
+    found = rows_by_system("t.tsv", list("abbac"), list("xyxyz"), ["b", "a"], [1, 2, 1, 2, 9])
     assert {name: rows.tolist() for name, rows in found.items()} == {"b": [1, 2], "a": [3, 0]}
 
 

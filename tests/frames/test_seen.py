@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -98,23 +99,18 @@ def test_an_ensemble_keeps_what_its_weights_were_fitted_to(cli: Cli, tmp_path: P
 def test_meta_reads_the_registry_only_where_a_metric_may_have_learned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[object] = []
-
-    def load(registry: Any = None) -> Any:
-        asked.append(registry)
-        return load_registry(registry)
-
-    monkeypatch.setattr("bsx.analysis.meta.run.load_registry", load)
+    asked = Mock(wraps=load_registry)
+    monkeypatch.setattr("bsx.analysis.meta.run.load_registry", asked)
     human, *scores = np.random.default_rng(1).normal(size=(3, 30)).tolist()
     table = {"human": human, "chrf": scores[0], "other": scores[1]}
     assert not bsx.meta(table, columns=["chrf", "other"]).warnings
-    assert not asked
+    assert not asked.called
     (notice,) = bsx.meta({**table, "trained:gone": scores[0]}, columns=["chrf", "trained:gone"]).warnings
-    assert (notice.name, notice.about, len(asked)) == ("training-unknown", "trained:gone", 1)
+    assert (notice.name, notice.about, asked.call_count) == ("training-unknown", "trained:gone", 1)
     # A name of one's own does not say so; the signature of its scores does.
     file = write_lines(tmp_path / "t.tsv", [("human", "mine"), *zip(human, scores[0], strict=True)])
     signature = "metric:mine|folder:bilstm@0123456789ab|seeds:1|bsx:0.1.0"
     entry = {"metric": "mine", "signature": signature, "higher_is_better": True}
     Path(f"{file}.signatures.json").write_text(json.dumps({"metrics": [entry]}))
     bsx.meta(file, columns=["mine"])
-    assert len(asked) == 2
+    assert asked.call_count == 2

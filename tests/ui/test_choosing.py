@@ -39,20 +39,15 @@ def by_spec(found: list[Offer]) -> dict[str, Offer]:
     return {one.spec: one for one in found}
 
 
-def test_the_recommended_set_is_what_evaluate_computes(survey: dict[str, Any]) -> None:
+def test_the_recommended_set_is_what_evaluate_computes_and_comes_first(survey: dict[str, Any]) -> None:
     asked, found = offers("en-de", ["reference"], SIZE, survey)
     assert (asked.target.code, asked.source and asked.source.code) == ("de", "en")
     recommended = [one.spec for one in found if one.recommended]
-    assert found[: len(recommended)] == [one for one in found if one.recommended]
     try:
         best = select_model("de", available=True).name if runs_encoders() else None
     except InputError:
         best = None
     assert sorted(recommended) == sorted(["chrf", *([f"bertscore:model={best}"] if best else [])])
-
-
-def test_the_order_is_recommended_then_here_then_what_lacks_something(survey: dict[str, Any]) -> None:
-    _, found = offers("de", ["reference"], SIZE, survey)
     groups = [(not one.recommended, one.lacks is not None, one.download is not None) for one in found]
     assert groups == sorted(groups)
     assert len(by_spec(found)) == len(found) > 30
@@ -112,10 +107,13 @@ def test_recommended_is_what_was_measured_in_the_language(
     client: TestClient, run: Run, lang: str, heads: dict[str, set[str]]
 ) -> None:
     run.update(choices=run.record.choices.model_copy(update={"lang": lang}))
-    page = client.get(f"/runs/{run.name}/metrics").text.partition("Others that run here")[0]
+    page, _, others = client.get(f"/runs/{run.name}/metrics").text.partition("Others that run here")
     found = {part.partition("</h2>")[0]: {*re.findall('value="([a-z]+)', part)} for part in re.split("<h2[^>]*>", page)}
     assert {head: specs for head, specs in found.items() if specs} == heads
     assert page.count(" checked") == 2
+    assert not re.search("<input[^>]* checked", others)
+    assert "COMET" in others
+    assert 'value="comet"' not in others  # it cannot run: it cannot be ticked
     for part in re.split("<h2[^>]*>", page):
         assert not (part.startswith("Recommended") and re.search("[Nn]ot measured|not known", part))
 
@@ -177,16 +175,9 @@ def run(workspace: Workspace, survey: dict[str, Any], monkeypatch: pytest.Monkey
     return run
 
 
-def test_the_page_offers_them_with_the_recommended_ones_ticked(client: TestClient, run: Run) -> None:
-    page = client.get(f"/runs/{run.name}/metrics").text
-    ticked = [part for part in page.split("<input")[1:] if " checked" in part.split(">")[0]]
-    assert ticked
-    assert all("data-recommended" in part.split(">")[0] for part in ticked)
-    assert "Nothing was measured of it in German." in page
-    assert 'value="comet"' not in page  # it cannot run: it cannot be ticked
-    assert "COMET" in page
+def test_metrics_are_shown_without_a_run(client: TestClient, run: Run) -> None:
     assert client.get("/metrics?lang=xx-nothing").status_code == 200
-    assert "Turkish" in client.get("/metrics?lang=tr").text
+    assert '<option value="tr" selected>' in client.get("/metrics?lang=tr").text
 
 
 @pytest.mark.parametrize("form", [{}, {"metric": "comet"}, {"metric": "nothing"}])

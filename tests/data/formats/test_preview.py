@@ -61,14 +61,7 @@ def test_languages_that_a_file_names_are_not_guessed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "role"),
-    [
-        ("ref.txt", "reference"),
-        ("Referenz.txt", "reference"),
-        ("newstest.de", None),
-        ("my-system.mt.txt", "candidate"),
-        ("src", "source"),
-    ],
+    ("name", "role"), [("Referenz.txt", "reference"), ("newstest.de", None), ("a.mt.txt", "candidate")]
 )
 def test_lines_are_one_column(name: str, role: str | None, tmp_path: Path) -> None:
     (tmp_path / name).write_text("\n".join(GERMAN) + "\n", encoding="utf-8")
@@ -83,9 +76,12 @@ def test_lines_are_one_column(name: str, role: str | None, tmp_path: Path) -> No
     [
         ("reference", "reference_A refA ref-b REF Referenzübersetzung Referenzuebersetzung 参考译文 参考A संदर्भ"),
         ("reference", "Referencia المرجع Référence রেফারেন্স Referência Эталон Эталонный_перевод حوالہ Acuan"),
-        ("reference", "Tłumaczenie_referencyjne wzorzec Referans 참조"),
+        ("reference", "Tłumaczenie_referencyjne wzorzec Referans 참조 Traducción_de_referencia"),
         ("candidate", "机器翻译A 번역 अनुवाद ترجمة অনুবাদ tradução_2 Машинный_перевод terjemahan Übersetzung"),
-        ("source", "原文 स्रोत المصدر উৎস Исходный_текст sumber Ausgangstext Źródło Kaynak 원문"),
+        (
+            "source",
+            "Texte_source Texto_de_origen 原文 स्रोत المصدر উৎস Исходный_текст sumber Ausgangstext Źródło Kaynak 원문",
+        ),
         ("note", "notes Комментарий 备注 Anmerkungen Uwagi"),
         (None, "preference refund ref_len reference_score human_b human_2"),
     ],
@@ -117,12 +113,8 @@ def test_what_is_wrong_is_said_and_no_exception(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "reference"),
     [
-        ("Ausgangstext", "Referenzübersetzung"),
         ("Quelltext (EN)", "Referenz 1"),
         ("English (source)", "German (approved)"),
-        ("Texte source", "Référence"),
-        ("Texto de origen", "Traducción de referencia"),
-        ("原文", "参考译文"),
         ("Englisch", "Referenz"),  # found by its language
     ],
 )
