@@ -92,7 +92,8 @@ def test_a_broken_list_of_languages_is_named_where_a_language_is_asked_for(
     catalog = load_registry(tmp_path)
     with pytest.raises(RegistryError) as wrong:
         find_language("de", catalog)
-    assert (str(wrong.value).startswith(str(file)), said in str(wrong.value)) == (True, True)
+    assert str(wrong.value).startswith(str(file))
+    assert said in str(wrong.value)
     texts = tmp_path / "texts.txt"
     texts.write_text("one\ntwo\n")
     files = ("-c", texts, "-r", texts, "--registry", tmp_path)

@@ -157,6 +157,10 @@ def test_the_list_and_one_metric(cli: Cli) -> None:
     shown = json.loads(cli("metrics", "show", "moverscore", "--format", "json").out)
     assert {setting["name"] for setting in shown["settings"]} >= {"ngram", "idf", "pmeans"}
     assert "citation: Zhao" in cli("metrics", "show", "moverscore").out
+    chrf = cli("metrics", "show", "chrf").out
+    more = cli("metrics", "show", "chrf", "--full").out.count("\nevidence: ") - 5
+    assert chrf.count("\nevidence: ") == 5
+    assert f"\n{more} more figures of evidence: --full." in chrf
     assert cli("metrics", "show", "moverscor").status == 2
 
 

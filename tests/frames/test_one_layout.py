@@ -129,7 +129,8 @@ def test_several_judgments_make_a_table_each(chain: Path, cli: Cli, tmp_path: Pa
     assert cli("report", tmp_path / "j.json", "-o", tmp_path / "r.md").status == 0
     assert "with human_b" in (tmp_path / "r.md").read_text(encoding="utf-8")
     drawn = cli(*words, "--plot-tests", tmp_path / "p.png")
-    assert (drawn.status, drawn.err.count("\n"), "tests of one judgment" in drawn.err) == (2, 1, True)
+    assert (drawn.status, drawn.err.count("\n")) == (2, 1)
+    assert "tests of one judgment" in drawn.err
 
 
 def test_metrics_computed_now_agree_with_those_on_disk(table: Path, chain: Path) -> None:
@@ -300,7 +301,8 @@ def test_other_names_are_named_alike_everywhere(chain: Path, cli: Cli, tmp_path:
     ):
         done = cli(*words)
         assert done.status == 0, done.err
-        assert ("--candidate" in words) <= ("references are taken from Referenz" in done.err), words
+        if "--candidate" in words:
+            assert "references are taken from Referenz" in done.err, words
     assert " rank atlas " in (tmp_path / "r.md").read_text(encoding="utf-8")
     assert factor_columns(tmp_path / "g.tsv", ["lex", "lex:variant=jaccard"]) == ["lex", "lex:variant=jaccard"]
     assert scored_columns(tmp_path / "l.tsv", ["chrf", "ter", "length"]) == ["chrf", "ter", "length"]

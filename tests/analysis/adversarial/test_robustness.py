@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import bsx
+from bsx.analysis.adversarial.perturb import MetricFunctions
 from bsx.analysis.adversarial.result import CaseResult, DropExample, Robustness
 from bsx.analysis.adversarial.robustness import robustness
 from bsx.analysis.perturbations.perturb import Perturbed, perturb
@@ -269,3 +271,12 @@ def test_an_edit_towards_the_reference_is_no_failure() -> None:
     own = robustness(candidates, {"overlap": overlap}, perturbations=["numbers"], seed=seed, worst=3)
     assert case(own, "overlap", "numbers").nearer == 0
     assert [row.row for row in worst_of(own, "numbers")] == [1]
+
+
+def test_the_first_text_that_a_metric_failed_on_is_named() -> None:
+    functions = MetricFunctions([bsx.get_metric("chrf")], None, skip=True)
+    assert functions.left_out() == []
+    functions.skipped += [{"metric": "chrf", "row": row, "error": f"too long by {row}"} for row in (3, 7)]
+    (note,) = functions.left_out()
+    assert note.startswith("2 texts are left out")
+    assert note.endswith("chrf on row 3: too long by 3")

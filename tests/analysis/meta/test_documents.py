@@ -10,6 +10,7 @@ import pytest
 from scipy import stats
 
 import bsx
+from bsx.analysis.compare.run import compare_systems
 from bsx.analysis.meta.result import MetaResult
 from bsx.analysis.meta.run import meta_evaluate
 from bsx.analysis.stats.resample import all_counts, bootstrap_rows, cluster_codes
@@ -172,3 +173,23 @@ def test_no_note_contradicts_the_caption_on_what_is_drawn() -> None:
 def test_judgments_are_the_unit_that_is_named_where_they_are_drawn() -> None:
     found = evaluated(table(), level="darr", threshold=1, unit="judgment", **WHERE)
     assert found.target == "these systems on other judgments like these"
+
+
+def test_a_comparison_draws_the_documents_of_its_segments() -> None:
+    columns = table(systems=2)
+    order = np.random.default_rng(4).permutation(len(columns["a"])).tolist()
+    mixed = {name: [column[row] for row in order] for name, column in columns.items()}
+    found = bsx.compare(mixed, columns=["a"], document="doc", resamples=200, system="system", segment="segment")
+    document_of = dict(zip(mixed["segment"], mixed["doc"], strict=True))
+    scores: dict[str, dict[str, float]] = {}
+    for system, segment, score in zip(mixed["system"], mixed["segment"], mixed["a"], strict=True):
+        scores.setdefault(system, {})[segment] = score
+    kept = list(next(iter(scores.values())))
+    expected = compare_systems(
+        {system: [by_segment[segment] for segment in kept] for system, by_segment in scores.items()},
+        documents=[document_of[segment] for segment in kept],
+        resamples=200,
+    )
+    assert found.documents == DOCUMENTS
+    assert found.metrics[0].tests[0].ci == pytest.approx(expected.metrics[0].tests[0].ci)
+    assert found.metrics[0].tests[0].p == pytest.approx(expected.metrics[0].tests[0].p)

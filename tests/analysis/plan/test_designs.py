@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 from statsmodels.stats.power import TTestPower
 
 from benchmarks.calibration.plan import COLUMNS, differences, judged, metrics
@@ -14,6 +15,7 @@ from bsx import BsxError
 from bsx.analysis.plan.power import detectable, power_of, width_of
 from bsx.analysis.plan.result import PlanResult
 from bsx.analysis.plan.run import plan_compare, plan_meta
+from bsx.analysis.stats.resample import bootstrap_indices
 
 METRICS: dict[str, Any] = {"effect": 0.1, "columns": ["a", "b"], "human": "human", "resamples": 20}
 
@@ -117,6 +119,18 @@ def test_a_pilots_standard_error_is_that_of_whole_documents() -> None:
     assert plan.needed_ci[0] < plan.needed.units < plan.needed_ci[1]
     small = _plan_of(values.ravel() / 100, np.repeat(np.arange(400), 8), effect=0.002)
     assert (small.needed.units, small.needed_ci) == (plan.needed.units, plan.needed_ci)  # the scale does not matter
+
+
+def test_the_interval_of_the_number_is_that_of_resampled_documents() -> None:
+    rng = np.random.default_rng(3)
+    means = rng.standard_t(4, size=60)  # so far apart that they vary more than the least that is assumed
+    values = means[:, None] + rng.normal(size=(60, 8))
+    plan = _plan_of(values.ravel(), np.repeat(np.arange(60), 8), effect=0.5)
+    drawn = [np.var(values.mean(axis=1)[documents], ddof=1) for documents in next(bootstrap_indices(1000, 60, 1))]
+    spread = float(np.log(drawn).std(ddof=1)) * math.sqrt(60 / 59)
+    assert spread > 1.2 * math.sqrt(2 / 59)
+    wide = math.exp(stats.t.isf(0.025, 59) * spread)
+    assert plan.needed_ci == (math.floor(plan.needed.units / wide), math.ceil(plan.needed.units * wide))
 
 
 def test_a_pilots_standard_error_is_the_robust_one_where_small_documents_hang_together_more() -> None:

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -31,6 +31,7 @@ from bsx.analysis.present.cells import table as plain
 from bsx.analysis.present.cells import text as word
 from bsx.analysis.present.forms import parts_of, section_of
 from bsx.analysis.present.parts import Answer, Chart, TablePart
+from bsx.analysis.present.pictures import picture
 from bsx.analysis.present.text import aligned, text
 from bsx.analysis.report.documents import load_results, parse_document
 from bsx.analysis.train.result import TrainedMetric
@@ -325,6 +326,14 @@ def test_a_picture_is_written_where_it_should_be(tmp_path: Any) -> None:
         scores.plot(tmp_path / f"a{ending}")
         assert (tmp_path / f"a{ending}").read_bytes().startswith(start)
     assert dataclasses.is_dataclass(scores)
+
+
+def test_a_picture_is_called_as_its_chart_is_however_many_panels_that_has() -> None:
+    spec: dict[str, object] = {"width": "container"}
+    alone, beside = (picture(Chart("Spread", "a", panels)) for panels in ((("", spec),), (("x", spec), ("y", spec))))
+    assert alone.spec["title"] == {"text": "Spread", "anchor": "start"}
+    assert (beside.spec["title"], repr(beside)) == ({"text": "Spread"}, "Picture('Spread')")
+    assert [panel["title"] for panel in cast("Any", beside.spec["concat"])] == ["x", "y"]
 
 
 def test_results_say_what_is_missing_to_draw_them(monkeypatch: pytest.MonkeyPatch) -> None:

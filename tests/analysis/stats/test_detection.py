@@ -94,8 +94,13 @@ def test_the_bootstraps_are_those_of_resampled_lists() -> None:
         assert found.ci == pytest.approx(tuple(np.percentile(draws, [2.5, 97.5])), abs=1e-12)
     assert roc_auc(labels, a, interval="bootstrap", resamples=200) == area
     assert math.isnan(precision.p)
+
+
+def test_clusters_are_drawn_whole() -> None:
+    """The interval is that of as many clusters as the rarer label has."""
+    labels, a, _ = make(80)
     assert roc_auc(labels, a, cluster=np.arange(80)).ci == roc_auc(labels, a).ci
-    of = np.arange(80) // 2  # clusters, drawn whole; the interval is that of as many as the rarer label has
+    of = np.arange(80) // 2
     fewest = min(len(np.unique(of[labels == side])) for side in (0, 1))
     members = [np.concatenate([2 * k, 2 * k + 1]) for k in next(bootstrap_indices(200, 40, 1))]
     area = roc_auc(labels, a, interval="bootstrap", resamples=200, cluster=of)
